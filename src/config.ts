@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+
+/** All that an operator may set. Read once, frozen, handed in; nothing else reads the environment. */
+export type Config = {
+  /** Issuer and base address: an origin without a trailing slash. Nothing is ever derived from a request's Host. */
+  readonly baseUrl: string;
+  /** True when the base URL is https: cookies are `Secure` and carry the `__Host-` prefix. */
+  readonly secure: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  /** Absent: SQLite in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly masterKey: MasterKeySource;
+  readonly cookiePrefix: string;
+  readonly workers: number;
+  /** Which peers may speak for a client in `X-Forwarded-For`: nobody, a number of hops, or addresses and subnets. */
+  readonly trustProxy: false | number | string[];
+  readonly rateLimits: boolean;
+  readonly logLevel: (typeof logLevels)[number];
+};
+
+/** Where the master key comes from. `created` may be made at first start, with mode 0600; the others must exist. */
+export type MasterKeySource = { from: 'value'; key: Buffer } | { from: 'file'; path: string; mayCreate: boolean };
+
+/** A sentence for the operator: which setting, what is wrong with it, what it takes. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+const settings = [
+  'SIGNET_BASE_URL',
+  'SIGNET_HOST',
+  'SIGNET_PORT',
+  'SIGNET_DATA_DIR',
+  'SIGNET_DATABASE_URL',
+  'SIGNET_MASTER_KEY',
+  'SIGNET_MASTER_KEY_FILE',
+  'SIGNET_COOKIE_PREFIX',
+  'SIGNET_WORKERS',
+  'SIGNET_TRUST_PROXY',
+  'SIGNET_RATE_LIMITS',
+  'SIGNET_LOG_LEVEL',
+] as const;
+type Setting = (typeof settings)[number];
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Environment to configuration.
+ * @throws {ConfigError} for an unknown, malformed or unsafe setting; a start with it would serve something else than
+ * its operator believes.
+ */
+export function readConfig(environment: Environment = process.env): Config {
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith('SIGNET_') && !settings.includes(name as Setting)) {
+      throw new ConfigError(`${name} is not a setting of Signet${suggestion(name)}.`);
+    }
+  }
+  const read = (name: Setting) => environment[name] || undefined;
+
+  const port = readInteger('SIGNET_PORT', read('SIGNET_PORT') ?? '3000', 0, 65_535);
+  const base = readBaseUrl(read('SIGNET_BASE_URL') ?? `http://localhost:${port}`);
+  const secure = base.protocol === 'https:';
+  const dataDir = resolve(read('SIGNET_DATA_DIR') ?? 'data');
+  const databaseUrl = readDatabaseUrl(read('SIGNET_DATABASE_URL'));
+  return Object.freeze({
+    baseUrl: base.origin,
+    secure,
+    host: read('SIGNET_HOST') ?? (isLoopback(base.hostname) ? 'localhost' : '0.0.0.0'),
+    port,
+    dataDir,
+    databaseUrl,
+    masterKey: readMasterKeySource(read, dataDir, databaseUrl !== undefined),
+    cookiePrefix: readCookiePrefix(read('SIGNET_COOKIE_PREFIX'), secure),
+    workers: readInteger('SIGNET_WORKERS', read('SIGNET_WORKERS') ?? '1', 1, 64),
+    trustProxy: readTrustProxy(read('SIGNET_TRUST_PROXY')),
+    rateLimits: readChoice('SIGNET_RATE_LIMITS', read('SIGNET_RATE_LIMITS') ?? 'on', ['on', 'off']) === 'on',
+    logLevel: readChoice('SIGNET_LOG_LEVEL', read('SIGNET_LOG_LEVEL') ?? 'info', logLevels),
+  });
+}
+
+function suggestion(name: string): string {
+  const words = new Set(name.split('_').slice(1));
+  const near = settings.find((known) => known.split('_').slice(1).some((word) => words.has(word)));
+  return near ? `; did you mean ${near}` : `. It knows ${settings.join(', ')}`;
+}
+
+function readBaseUrl(value: string): URL {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new ConfigError('SIGNET_BASE_URL must be an absolute http or https URL, such as https://id.example.com.');
+  }
+  if (url.pathname !== '/' || url.search || url.hash || url.username || url.password) {
+    throw new ConfigError('SIGNET_BASE_URL must be an origin alone: no path, query, fragment or user name.');
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw new ConfigError(
+      'SIGNET_BASE_URL is http on a host that others can reach, so cookies and codes would cross the network in the clear. Use https; http is for localhost.',
+    );
+  }
+  return url;
+}
+
+const isLoopback = (hostname: string) =>
+  hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
+
+function readDatabaseUrl(value: string | undefined): string | undefined {
+  if (value !== undefined && !/^postgres(ql)?:\/\/./.test(value)) {
+    throw new ConfigError('SIGNET_DATABASE_URL must begin with postgres://; leave it out for the embedded SQLite.');
+  }
+  return value;
+}
+
+function readMasterKeySource(
+  read: (name: Setting) => string | undefined,
+  dataDir: string,
+  onPostgres: boolean,
+): MasterKeySource {
+  const value = read('SIGNET_MASTER_KEY');
+  const path = read('SIGNET_MASTER_KEY_FILE');
+  if (value !== undefined && path !== undefined) {
+    throw new ConfigError('SIGNET_MASTER_KEY and SIGNET_MASTER_KEY_FILE are both set; keep one.');
+  }
+  if (value !== undefined) return { from: 'value', key: parseMasterKey('SIGNET_MASTER_KEY', value) };
+  if (path !== undefined) return { from: 'file', path: resolve(path), mayCreate: false };
+  if (onPostgres) {
+    throw new ConfigError(
+      'SIGNET_DATABASE_URL is PostgreSQL, so the master key must come from you: set SIGNET_MASTER_KEY or SIGNET_MASTER_KEY_FILE, the same on every node. Make one with: openssl rand -base64 32',
+    );
+  }
+  return { from: 'file', path: resolve(dataDir, 'master.key'), mayCreate: true };
+}
+
+/**
+ * @param name the setting or file that the text came from, for the sentence.
+ * @returns 32 bytes.
+ * @throws {ConfigError} never with the text in it.
+ */
+export function parseMasterKey(name: string, text: string): Buffer {
+  const trimmed = text.trim();
+  const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
+  if (key.length !== 32 || !/^[\w+/=-]+$/.test(trimmed)) {
+    throw new ConfigError(`${name} must be 32 random bytes in base64 or hex. Make one with: openssl rand -base64 32`);
+  }
+  return key;
+}
+
+function readCookiePrefix(value: string | undefined, secure: boolean): string {
+  const prefix = value ?? (secure ? '__Host-signet' : 'signet');
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(prefix)) {
+    throw new ConfigError('SIGNET_COOKIE_PREFIX may hold letters, digits, "_" and "-" only, 64 at most.');
+  }
+  if (!secure && /^__(host|secure)-/i.test(prefix)) {
+    throw new ConfigError('SIGNET_COOKIE_PREFIX begins with __Host- or __Secure-, which browsers keep for https only.');
+  }
+  return prefix;
+}
+
+function readTrustProxy(value: string | undefined): false | number | string[] {
+  if (value === undefined || value === 'off') return false;
+  if (/^\d{1,2}$/.test(value)) return Number(value);
+  const peers = value.split(',').map((peer) => peer.trim());
+  const isSubnet = (peer: string) => {
+    const [address = '', bits, more] = peer.split('/');
+    const longest = isIP(address) === 6 ? 128 : 32;
+    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest);
+    return isIP(address) !== 0 && fits && more === undefined;
+  };
+  if (!peers.every(isSubnet)) {
+    throw new ConfigError(
+      'SIGNET_TRUST_PROXY must be "off", a number of proxies, or addresses and subnets such as 10.0.0.0/8,192.168.1.7.',
+    );
+  }
+  return peers;
+}
+
+function readInteger(name: Setting, value: string, least: number, most: number): number {
+  const number = /^\d{1,6}$/.test(value) ? Number(value) : Number.NaN;
+  if (!(number >= least && number <= most)) {
+    throw new ConfigError(`${name} must be a whole number from ${least} to ${most}.`);
+  }
+  return number;
+}
+
+function readChoice<Choice extends string>(name: Setting, value: string, choices: readonly Choice[]): Choice {
+  const choice = choices.find((one) => one === value);
+  if (choice === undefined) throw new ConfigError(`${name} must be one of: ${choices.join(', ')}.`);
+  return choice;
+}
+
+/** The version that `package.json` states. */
+export const version: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;

@@ -1,0 +1,36 @@
+/** What a statement may bind. Booleans and dates do not exist here: state is a nullable `…_at` in Unix seconds. */
+export type Param = string | number | null;
+
+export type Statement = { sql: string; params?: readonly Param[] };
+export type BatchResult = { changes: number; rows: Record<string, unknown>[] };
+
+/**
+ * The store. One SQL text runs on SQLite and PostgreSQL: `text`, `bigint`, `$1`, `on conflict`, `returning`, `exists`.
+ *
+ * There are no interactive transactions on purpose. A change is one conditional statement, or one `batch` that commits
+ * whole, so a race has one winner by construction, the embedded engine can put the writes of many requests under a
+ * single fsync, and PostgreSQL answers in one round trip.
+ *
+ * A promise that resolves means "on disk". Every method throws {@link StoreUnavailable} when the engine cannot answer
+ * in time or cannot say whether a change was kept, and {@link UniqueViolation} when a unique index refused it.
+ */
+export type Db = {
+  readonly engine: 'sqlite' | 'postgres';
+  all<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
+  get<Row>(sql: string, params?: readonly Param[]): Promise<Row | undefined>;
+  /** One change. `rows` holds what `returning` gave. */
+  run(sql: string, params?: readonly Param[]): Promise<BatchResult>;
+  /** All or nothing, in order. */
+  batch(statements: readonly Statement[]): Promise<BatchResult[]>;
+  close(): Promise<void>;
+};
+
+/** The store could not answer, or could not say whether the change was kept. The caller must answer 503, never 200. */
+export class StoreUnavailable extends Error {
+  override name = 'StoreUnavailable';
+}
+
+/** A unique index refused the change. */
+export class UniqueViolation extends Error {
+  override name = 'UniqueViolation';
+}

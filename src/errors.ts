@@ -1,0 +1,82 @@
+/** Every refusal that Signet gives, and the status that carries it (decisions §1). */
+const statusOf = {
+  invalid_request: 400,
+  invalid_grant: 400,
+  invalid_scope: 400,
+  unsupported_grant_type: 400,
+  unauthorized_client: 400,
+  invalid_code: 400,
+  invalid_client: 401,
+  invalid_token: 401,
+  login_required: 401,
+  access_denied: 403,
+  insufficient_scope: 403,
+  reauthentication_required: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  invalid_state: 409,
+  stale_revision: 409,
+  content_too_large: 413,
+  uri_too_long: 414,
+  rate_limited: 429,
+  server_error: 500,
+  temporarily_unavailable: 503,
+} as const;
+
+export type ErrorCode = keyof typeof statusOf;
+
+/** Extra members of the JSON body: `fields`, `current_status`, `stored_revision`, `max_age`. */
+export type ErrorDetails = Record<string, unknown>;
+
+/**
+ * Thrown to refuse a request. The caller reads `code`, `message` and `details`; `cause` is for our log alone.
+ * `message` becomes `error_description`: printable ASCII without `"` and `\` (RFC 6749 §5.2), and never what was sent.
+ */
+export class RequestError extends Error {
+  override name = 'RequestError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: ErrorDetails;
+  /** Seconds for `Retry-After`. */
+  readonly retryAfter: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: ErrorDetails; retryAfter?: number } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.status = statusOf[code];
+    this.details = options.details ?? {};
+    this.retryAfter = options.retryAfter;
+  }
+}
+
+export const invalidRequest = (description: string) => new RequestError('invalid_request', description);
+/** @param fields what is wrong, one entry a field: `path` is a JSON pointer without its first slash. */
+export const invalidFields = (fields: { path: string; message: string }[]) =>
+  new RequestError('invalid_request', 'Some fields are not valid. Nothing was changed.', { details: { fields } });
+export const invalidGrant = (description: string, cause?: unknown) =>
+  new RequestError('invalid_grant', description, { cause });
+export const invalidScope = (description: string) => new RequestError('invalid_scope', description);
+export const invalidClient = (cause?: unknown) =>
+  new RequestError('invalid_client', 'Client authentication failed.', { cause });
+export const invalidToken = (cause?: unknown) =>
+  new RequestError('invalid_token', 'The access token is expired, revoked or not valid.', { cause });
+export const accessDenied = (description: string) => new RequestError('access_denied', description);
+export const loginRequired = () => new RequestError('login_required', 'Sign in first; there is no live session.');
+export const notFound = () => new RequestError('not_found', 'There is nothing here by that name.');
+export const invalidState = (current_status: string) =>
+  new RequestError('invalid_state', 'Its present state does not allow this.', { details: { current_status } });
+export const staleRevision = (stored_revision: number) =>
+  new RequestError('stale_revision', 'It was changed meanwhile. Read it again, then decide.', {
+    details: { stored_revision },
+  });
+export const rateLimited = (retryAfter: number) =>
+  new RequestError('rate_limited', 'Too many attempts. Wait, then try again.', { retryAfter });
+export const unavailable = (cause?: unknown) =>
+  new RequestError('temporarily_unavailable', 'Signet cannot answer right now. Nothing was changed; try again.', {
+    cause,
+    retryAfter: 2,
+  });
