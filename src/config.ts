@@ -46,6 +46,9 @@ const settings = [
   'SIGNET_RATE_LIMITS',
   'SIGNET_LOG_LEVEL',
 ] as const;
+/** Beside the code, not the current folder: the command line finds the server's store from anywhere. */
+const defaultDataDir = resolve(import.meta.dirname, '../data');
+
 type Setting = (typeof settings)[number];
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -65,7 +68,7 @@ export function readConfig(environment: Environment = process.env): Config {
   const port = readInteger('SIGNET_PORT', read('SIGNET_PORT') ?? '3000', 0, 65_535);
   const base = readBaseUrl(read('SIGNET_BASE_URL') ?? `http://localhost:${port}`);
   const secure = base.protocol === 'https:';
-  const dataDir = resolve(read('SIGNET_DATA_DIR') ?? 'data');
+  const dataDir = resolve(read('SIGNET_DATA_DIR') ?? defaultDataDir);
   const databaseUrl = readDatabaseUrl(read('SIGNET_DATABASE_URL'));
   return Object.freeze({
     baseUrl: base.origin,
@@ -85,7 +88,12 @@ export function readConfig(environment: Environment = process.env): Config {
 
 function suggestion(name: string): string {
   const words = new Set(name.split('_').slice(1));
-  const near = settings.find((known) => known.split('_').slice(1).some((word) => words.has(word)));
+  const near = settings.find((known) =>
+    known
+      .split('_')
+      .slice(1)
+      .some((word) => words.has(word)),
+  );
   return near ? `; did you mean ${near}` : `. It knows ${settings.join(', ')}`;
 }
 

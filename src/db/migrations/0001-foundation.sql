@@ -63,9 +63,15 @@ create table one_time_links (
   user_id text references users (user_id) on delete cascade,
   email text,
   created_at bigint not null,
-  expires_at bigint not null,
-  used_at bigint
+  expires_at bigint not null
 );
+
+-- What may be used once leaves its hash here. The primary key decides the race, and the loser's whole batch fails.
+create table spent_tokens (
+  token_hash text primary key,
+  expires_at bigint not null
+);
+create index spent_tokens_by_expiry on spent_tokens (expires_at);
 
 create table clients (
   client_id text primary key,
@@ -106,7 +112,7 @@ create table authorization_requests (
   parameters text not null,
   authenticated_session_id text,
   account_selected_at bigint,
-  consented_at bigint,
+  consented_user_id text,
   created_at bigint not null,
   expires_at bigint not null
 );

@@ -1,0 +1,71 @@
+import { type ChildProcess, fork, type Serializable } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** A port that was free a moment ago: issuers carry their port, so it must be known before the server starts. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The probe for a free port has no port.');
+  server.close();
+  await once(server, 'close');
+  return address.port;
+}
+
+export type Child = {
+  /** Sends a message and returns the answer to it; one at a time. */
+  ask: <Reply>(message: Serializable) => Promise<Reply>;
+  stop: () => Promise<void>;
+};
+
+/** Starts a server of this folder in its own process and waits until it listens. */
+export async function startChild(file: string, port: number): Promise<Child> {
+  const child = fork(new URL(file, import.meta.url), [String(port)], {
+    env: { ...process.env, NODE_ENV: 'production' },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  const stderr = collect(child);
+  const reply = <Reply>(): Promise<Reply> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+    const onMessage = (message: unknown) => {
+      child.off('exit', onExit);
+      resolve(message as Reply);
+    };
+    const onExit = () => {
+      child.off('message', onMessage);
+      reject(new Error(`${file} ended: ${stderr()}`));
+    };
+    child.once('message', onMessage);
+    child.once('exit', onExit);
+    return promise;
+  };
+  await reply();
+  return {
+    ask: (message) => {
+      const answer = reply();
+      child.send(message);
+      return answer as Promise<never>;
+    },
+    stop: () => stop(child),
+  };
+}
+
+/** The last of what a process wrote to stderr. */
+export function collect(child: ChildProcess): () => string {
+  let text = '';
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    text = (text + chunk).slice(-4000);
+  });
+  return () => text.trim();
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  const forced = setTimeout(() => child.kill('SIGKILL'), 5000);
+  await gone;
+  clearTimeout(forced);
+}

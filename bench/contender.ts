@@ -1,0 +1,32 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Address, Headers } from './load.ts';
+
+/** A server under measurement, as a relying party sees it. */
+export type Contender = {
+  readonly name: ContenderName;
+  readonly address: Address;
+  /** The confidential client's HTTP Basic credentials. */
+  readonly basic: Headers;
+  /**
+   * New authorization codes, each good for one exchange.
+   * @param use which access token the exchange must return: what a resource server takes (always a JWT), or what
+   * this server's own endpoints take (for the peer an opaque one).
+   */
+  readonly codes: (count: number, use: 'resource server' | 'own endpoints') => Promise<string[]>;
+  readonly stop: () => Promise<void>;
+};
+export type ContenderName = 'signet' | 'oidc_provider' | 'floor';
+
+export const scope = 'openid offline_access email profile';
+export const redirectUri = 'https://rp.example/callback';
+export const nonce = 'n-0S6_WzA2Mj';
+export const user = { email: 'ada@example.com', name: 'Ada Lovelace' };
+
+/** One pair for all codes: the server hashes the verifier each time anyhow. */
+export const codeVerifier = randomBytes(32).toString('base64url');
+export const codeChallenge = createHash('sha256').update(codeVerifier).digest('base64url');
+
+export function basicAuthorization(clientId: string, clientSecret: string): Headers {
+  const encode = (text: string) => encodeURIComponent(text);
+  return { Authorization: `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}` };
+}

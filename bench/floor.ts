@@ -1,0 +1,93 @@
+/**
+ * What no provider in Node can beat: a bare node:http server that reads a form, signs an access token and an id token
+ * and answers. It checks nothing and keeps nothing. Started by `startFloor`, in its own process.
+ */
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { startChild } from './child.ts';
+import { basicAuthorization, type Contender, nonce, scope } from './contender.ts';
+
+export async function startFloor(port: number): Promise<Contender> {
+  const child = await startChild('./floor.ts', port);
+  return {
+    name: 'floor',
+    address: { host: '127.0.0.1', port },
+    basic: basicAuthorization('floor-client', randomBytes(32).toString('base64url')),
+    codes: async (count) => Array.from({ length: count }, () => `ac_${randomBytes(32).toString('base64url')}`),
+    stop: child.stop,
+  };
+}
+
+const signAsync = (input: string, key: KeyObject): Promise<string> =>
+  new Promise((resolve, reject) => {
+    sign(null, Buffer.from(input), key, (error, signature) => {
+      if (error) reject(error);
+      else resolve(`${input}.${signature.toString('base64url')}`);
+    });
+  });
+
+const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');
+
+function serve(port: number) {
+  const issuer = `http://localhost:${port}`;
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const kid = randomBytes(32).toString('base64url');
+  const accessTokenHeader = encode({ alg: 'EdDSA', kid, typ: 'at+jwt' });
+  const idTokenHeader = encode({ alg: 'EdDSA', kid, typ: 'JWT' });
+
+  async function exchange(body: string) {
+    const form = new URLSearchParams(body);
+    if (form.get('grant_type') !== 'authorization_code' || !form.get('code') || !form.get('code_verifier')) {
+      return { status: 400, text: '{"error":"invalid_request"}' };
+    }
+    const iat = Math.floor(Date.now() / 1000);
+    const common = {
+      iss: issuer,
+      sub: 'usr_4f1d8a52c6b94e7c8f0e3d2a1b',
+      aud: 'cl_7c1f5b8e2d4a4f6b9c3e0a1d2f',
+      iat,
+      exp: iat + 3600,
+      auth_time: iat,
+      sid: 'ses_9e2c4b7a1f8d4c5e',
+      acr: '1',
+      amr: ['pwd'],
+    };
+    const accessTokenClaims = { ...common, client_id: common.aud, scope, jti: randomBytes(16).toString('base64url') };
+    const accessToken = await signAsync(`${accessTokenHeader}.${encode(accessTokenClaims)}`, privateKey);
+    // OIDC Core §3.1.3.6: left half of the hash that belongs to the algorithm; Ed25519's is SHA-512. So the id token
+    // cannot be signed beside the access token, only after it.
+    const atHash = createHash('sha512').update(accessToken).digest().subarray(0, 32).toString('base64url');
+    const idTokenClaims = { ...common, azp: common.aud, nonce, at_hash: atHash };
+    const idToken = await signAsync(`${idTokenHeader}.${encode(idTokenClaims)}`, privateKey);
+    const tokens = {
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: 3600,
+      scope,
+      refresh_token: `rt_${randomBytes(48).toString('base64url')}`,
+      id_token: idToken,
+    };
+    return { status: 200, text: JSON.stringify(tokens) };
+  }
+
+  function answer(request: IncomingMessage, response: ServerResponse) {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', async () => {
+      const { status, text } = await exchange(Buffer.concat(chunks).toString('utf8'));
+      response.writeHead(status, {
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': Buffer.byteLength(text),
+        'cache-control': 'no-store',
+        pragma: 'no-cache',
+        'x-content-type-options': 'nosniff',
+      });
+      response.end(text);
+    });
+  }
+
+  createServer(answer).listen(port, '127.0.0.1', () => process.send?.('listening'));
+  process.on('disconnect', () => process.exit(0));
+}
+
+if (import.meta.main) serve(Number(process.argv[2]));

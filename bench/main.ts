@@ -1,0 +1,253 @@
+/** `npm run bench`: Signet beside its peer and beside the floor. What it measures and why it is fair: README.md. */
+import { mkdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { freePort } from './child.ts';
+import type { Contender, ContenderName } from './contender.ts';
+import { startFloor } from './floor.ts';
+import { connections, run } from './load.ts';
+import { startPeer } from './peer.ts';
+import { codeExchange, prepare, type Scenario, type ScenarioName, scenarioNames } from './scenarios.ts';
+import { startSignet } from './signet.ts';
+
+const help = `Usage: npm run bench -- [options]
+
+  --quick         short windows, five rounds, under 50 seconds in all
+  --rounds N      measured rounds (default 7; 5 with --quick)
+  --only NAMES    scenarios, separated by commas: ${scenarioNames.join(',')}
+  --json          the result as JSON on stdout, alone
+  --check         exit with 1 when a ratio misses its target
+  --profile DIR   have the Signet server write a .cpuprofile there
+  --help          this text
+
+Progress goes to stderr. Needs no network and leaves nothing behind.`;
+
+const targets = { oidc_provider: 3, floor: 0.75 };
+/** After so many seconds --quick starts no other round, however slow the machine is. */
+const quickBudgetSeconds = 40;
+
+type Entrant = { contender: Contender; scenarios: Partial<Record<ScenarioName, Scenario>> };
+type Rates = Partial<Record<ContenderName, number>>;
+type RateTable = Partial<Record<ScenarioName, Rates[]>>;
+
+const options = readOptions();
+const startedAt = performance.now();
+const elapsed = () => (performance.now() - startedAt) / 1000;
+const progress = (text: string) => process.stderr.write(`${elapsed().toFixed(1).padStart(6)} s  ${text}\n`);
+
+const started: Contender[] = [];
+const stopAll = () => Promise.allSettled(started.splice(0).map((contender) => contender.stop()));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, async () => {
+    await stopAll();
+    process.exit(130);
+  });
+}
+
+try {
+  const entrants = await startAll();
+  const rounds = await measureAll(entrants);
+  const result = summarize(rounds);
+  if (options.json) console.log(JSON.stringify(result));
+  else console.log(table(result, rounds));
+  if (options.check && missed(result.ratios).length > 0) {
+    console.error(`Below target: ${missed(result.ratios).join(', ')}`);
+    process.exitCode = 1;
+  }
+} catch (error) {
+  console.error(`The bench failed: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+} finally {
+  await stopAll();
+}
+
+function readOptions() {
+  let values: ReturnType<typeof parse>['values'];
+  try {
+    ({ values } = parse());
+  } catch (error) {
+    return refuse((error as Error).message);
+  }
+  if (values.help) {
+    console.log(help);
+    process.exit(0);
+  }
+  const rounds = Number(values.rounds ?? (values.quick ? 5 : 7));
+  if (!Number.isInteger(rounds) || rounds < 1) return refuse('--rounds takes a whole number from 1.');
+  const only = values.only?.split(',') ?? [...scenarioNames];
+  const unknown = only.find((name) => !scenarioNames.some((known) => known === name));
+  if (unknown !== undefined) return refuse(`--only does not know ${unknown}.`);
+  return {
+    ...values,
+    rounds,
+    scenarios: scenarioNames.filter((name) => only.includes(name)),
+    profile: values.profile && resolve(values.profile),
+    windowSeconds: values.quick ? 0.5 : 2,
+  };
+}
+
+function parse() {
+  return parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      check: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      only: { type: 'string' },
+      profile: { type: 'string' },
+    },
+  });
+}
+
+function refuse(message: string): never {
+  console.error(`${message}\n\n${help}`);
+  process.exit(2);
+}
+
+async function startAll(): Promise<Entrant[]> {
+  if (options.profile) await mkdir(options.profile, { recursive: true });
+  progress('starting Signet (SQLite on disk), oidc-provider (in memory) and the floor');
+  const settled = await Promise.allSettled([
+    freePort().then((port) => startSignet(port, options.profile)),
+    freePort().then(startPeer),
+    freePort().then(startFloor),
+  ]);
+  started.push(...settled.filter((one) => one.status === 'fulfilled').map((one) => one.value));
+  const failure = settled.find((one) => one.status === 'rejected');
+  if (failure) throw failure.reason;
+
+  const entrants: Entrant[] = [];
+  for (const contender of started) {
+    const scenarios =
+      contender.name === 'floor' ? { code_exchange: codeExchange(contender) } : await prepare(contender);
+    entrants.push({ contender, scenarios });
+  }
+  return entrants;
+}
+
+/** Rounds of scenarios of contenders: neighbours in time are what is compared, so a slow minute hits both. */
+async function measureAll(entrants: Entrant[]): Promise<RateTable> {
+  const pace = await warmUp(entrants);
+  const rounds: RateTable = {};
+  let longestRound = 0;
+  for (let round = 0; round < options.rounds; round += 1) {
+    if (options.quick && round > 0 && elapsed() + longestRound > quickBudgetSeconds) {
+      progress(`stopping after ${round} rounds to stay quick`);
+      break;
+    }
+    const roundStart = elapsed();
+    for (const name of options.scenarios) {
+      const rates: Rates = {};
+      // Another one goes first in each round, so that nobody always follows the same neighbour.
+      const order = entrants.map((_, place) => entrants[(place + round) % entrants.length]!);
+      for (const { contender, scenarios } of order) {
+        const scenario = scenarios[name];
+        const count = pace.get(`${contender.name} ${name}`);
+        if (!scenario || !count) continue;
+        rates[contender.name] = await run(contender.address, await scenario(count));
+      }
+      rounds[name] = [...(rounds[name] ?? []), rates];
+      progress(`round ${round + 1} of ${options.rounds}  ${name.padEnd(14)} ${describe(rates)}`);
+    }
+    longestRound = Math.max(longestRound, elapsed() - roundStart);
+  }
+  return rounds;
+}
+
+/**
+ * Lets every server compile its hot paths, and finds out how many requests fill a window.
+ * @returns requests per window, by contender and scenario.
+ */
+async function warmUp(entrants: Entrant[]): Promise<Map<string, number>> {
+  const pace = new Map<string, number>();
+  for (const name of options.scenarios) {
+    for (const { contender, scenarios } of entrants) {
+      const scenario = scenarios[name];
+      if (!scenario) continue;
+      let rate = 1000;
+      for (const seconds of [0.3, options.windowSeconds, options.windowSeconds]) {
+        rate = await run(contender.address, await scenario(Math.ceil(rate * seconds)));
+      }
+      pace.set(`${contender.name} ${name}`, Math.ceil(rate * options.windowSeconds));
+    }
+  }
+  progress(`warm, ${connections} connections, windows of about ${options.windowSeconds} s`);
+  return pace;
+}
+
+function describe(rates: Rates): string {
+  return Object.entries(rates)
+    .sort(([a], [b]) => b.localeCompare(a))
+    .map(([name, rate]) => `${name} ${Math.round(rate)}/s`)
+    .join('  ');
+}
+
+type Result = ReturnType<typeof summarize>;
+
+function summarize(rounds: RateTable) {
+  const rates: Partial<Record<ContenderName, Partial<Record<ScenarioName, number>>>> = {};
+  const ratios: { oidc_provider: Partial<Record<ScenarioName, number>>; floor: { code_exchange?: number } } = {
+    oidc_provider: {},
+    floor: {},
+  };
+  for (const name of options.scenarios) {
+    const measured = rounds[name] ?? [];
+    for (const contender of ['signet', 'oidc_provider', 'floor'] as const) {
+      const values = measured.map((round) => round[contender]).filter((rate) => rate !== undefined);
+      if (values.length > 0) rates[contender] = { ...rates[contender], [name]: Math.round(median(values)) };
+    }
+    ratios.oidc_provider[name] = ratio(measured, 'oidc_provider');
+    if (name === 'code_exchange') ratios.floor.code_exchange = ratio(measured, 'floor');
+  }
+  return { ratios, rates, rounds: rounds[options.scenarios[0]!]?.length ?? 0 };
+}
+
+/** The median of the rounds' ratios, not the ratio of the medians: only neighbours in time compare. */
+function ratio(rounds: Rates[], other: ContenderName): number {
+  const values = rounds.map((rates) => (rates.signet ?? Number.NaN) / (rates[other] ?? Number.NaN));
+  return Math.round(median(values) * 100) / 100;
+}
+
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+function missed(ratios: Result['ratios']): string[] {
+  return (['oidc_provider', 'floor'] as const).flatMap((other) =>
+    Object.entries(ratios[other])
+      .filter(([, value]) => !(value >= targets[other]))
+      .map(([name, value]) => `${name} ${value} of ${other} (target ${targets[other]})`),
+  );
+}
+
+function table({ ratios, rates, rounds }: Result, measured: RateTable): string {
+  const row = (...cells: string[]) =>
+    cells.map((cell, at) => (at === 0 ? cell.padEnd(15) : cell.padStart(15))).join('');
+  const times = (value: number | undefined) => (value === undefined ? '' : `${value.toFixed(2)} x`);
+  const spread = (name: ScenarioName) => {
+    const values = (measured[name] ?? []).map((round) => (round.signet ?? 0) / (round.oidc_provider ?? 1));
+    return `${Math.min(...values).toFixed(2)}-${Math.max(...values).toFixed(2)}`;
+  };
+  return [
+    '',
+    row('requests/s', 'signet', 'oidc-provider', 'floor', 'to the peer', '(min-max)', 'to the floor'),
+    ...options.scenarios.map((name) =>
+      row(
+        name,
+        `${rates.signet?.[name] ?? ''}`,
+        `${rates.oidc_provider?.[name] ?? ''}`,
+        `${rates.floor?.[name] ?? ''}`,
+        times(ratios.oidc_provider[name]),
+        spread(name),
+        name === 'code_exchange' ? times(ratios.floor.code_exchange) : '',
+      ),
+    ),
+    '',
+    `Medians over ${rounds} rounds on ${availableParallelism()} cores, ${connections} connections. Targets: ${targets.oidc_provider} x the peer, ${targets.floor} x the floor.`,
+    'Signet commits every answer to disk first (SQLite, synchronous=FULL); the peer keeps everything in memory.',
+  ].join('\n');
+}

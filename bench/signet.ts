@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { collect, stop } from './child.ts';
+import { basicAuthorization, type Contender, codeChallenge, nonce, redirectUri, scope, user } from './contender.ts';
+import { type Address, getRequest, run } from './load.ts';
+
+const root = join(import.meta.dirname, '..');
+
+/**
+ * The real server, as its operator starts it: own process, SQLite in a new folder, every setting at its default but
+ * the rate limits. All that the bench has it gets by the front door: command line, sign-in, registration, authorize.
+ * @param profileDir where the server writes a `.cpuprofile` when it stops.
+ */
+export async function startSignet(port: number, profileDir: string | undefined): Promise<Contender> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'signet-bench-'));
+  const environment: NodeJS.ProcessEnv = {
+    ...withoutSettings(process.env),
+    PATH: `${join(root, 'node_modules/.bin')}${delimiter}${process.env.PATH ?? ''}`,
+    NODE_ENV: 'production',
+    SIGNET_DATA_DIR: dataDir,
+    SIGNET_HOST: '127.0.0.1',
+    SIGNET_PORT: String(port),
+    SIGNET_BASE_URL: `http://localhost:${port}`,
+    SIGNET_RATE_LIMITS: 'off',
+    SIGNET_LOG_LEVEL: 'warn',
+  };
+  const password = randomBytes(18).toString('base64url');
+  const address = { host: '127.0.0.1', port };
+  const commandLine = (args: string[], input = '') => runSignet(args, environment, input);
+
+  const server = spawnSignet(['serve'], {
+    ...environment,
+    ...(profileDir && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profileDir}` }),
+  });
+  const stopAll = async () => {
+    await stop(server);
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  try {
+    await listening(address, server);
+    await commandLine(['users', 'create', '--email', user.email, '--name', user.name, '--password-stdin'], password);
+    const cookie = await signIn(address, password);
+    const client = await registerClient(address, cookie);
+    await commandLine(['clients', 'approve', client.client_id]);
+
+    const authorize = authorizeRequest(address, cookie, client.client_id);
+    await approved(address, authorize);
+    return {
+      name: 'signet',
+      address,
+      basic: basicAuthorization(client.client_id, client.client_secret),
+      codes: (count) => pumpCodes(address, authorize, count),
+      stop: stopAll,
+    };
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+}
+
+/** Sign-ins of a user who has a session, as many as wanted; the codes live for 60 seconds. */
+async function pumpCodes(address: Address, authorize: Buffer, count: number): Promise<string[]> {
+  const codes: string[] = [];
+  await run(address, {
+    count,
+    next: () => authorize,
+    status: 302,
+    contains: 'code=',
+    onAnswer: ({ head }) => codes.push(/\r\nlocation: [^\r]*[?&]code=([^&\r]+)/i.exec(head)?.[1] ?? ''),
+  });
+  return codes;
+}
+
+function authorizeRequest(address: Address, cookie: string, clientId: string): Buffer {
+  const parameters = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope,
+    state: 'af0ifjsldkj',
+    nonce,
+    code_challenge: codeChallenge,
+    code_challenge_method: 'S256',
+  });
+  return getRequest(address, `/oauth/authorize?${parameters}`, { Cookie: cookie });
+}
+
+/** A server may know a client's old state for a second. */
+async function approved(address: Address, authorize: Buffer) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await pumpCodes(address, authorize, 1);
+      return;
+    } catch (error) {
+      if (attempt === 30) throw error;
+      await sleep(100);
+    }
+  }
+}
+
+async function signIn(address: Address, password: string): Promise<string> {
+  const answer = await fetch(`http://localhost:${address.port}/signin`, {
+    method: 'POST',
+    body: new URLSearchParams({ username: user.email, password }),
+    redirect: 'manual',
+  });
+  const cookie = answer.headers.getSetCookie().find((one) => one.startsWith('signet_identity_session='));
+  if (!cookie) throw new Error(`Signing in gave no session: ${answer.status} ${await answer.text()}`);
+  return cookie.split(';', 1)[0]!;
+}
+
+async function registerClient(address: Address, cookie: string) {
+  const answer = await fetch(`http://localhost:${address.port}/v1/oauth/clients`, {
+    method: 'POST',
+    headers: { cookie, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name: 'Bench',
+      client_type: 'confidential',
+      redirect_uris: [redirectUri],
+      allowed_scopes: scope.split(' '),
+    }),
+  });
+  if (!answer.ok) throw new Error(`Registering a client failed: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as { client_id: string; client_secret: string };
+}
+
+async function listening(address: Address, server: ChildProcess) {
+  const stderr = collect(server);
+  for (let attempt = 1; ; attempt += 1) {
+    if (server.exitCode !== null || server.signalCode !== null) throw new Error(`signet serve ended: ${stderr()}`);
+    const answer = await fetch(`http://localhost:${address.port}/.well-known/openid-configuration`).catch(
+      () => undefined,
+    );
+    if (answer?.ok) return;
+    if (attempt === 300) throw new Error(`signet serve does not answer: ${answer?.status ?? 'refused'} ${stderr()}`);
+    await sleep(100);
+  }
+}
+
+const spawnSignet = (args: string[], env: NodeJS.ProcessEnv) =>
+  spawn(join(root, 'bin/signet'), args, { env, cwd: root, stdio: ['pipe', 'ignore', 'pipe'] });
+
+async function runSignet(args: string[], env: NodeJS.ProcessEnv, input: string) {
+  const command = spawnSignet(args, env);
+  const stderr = collect(command);
+  command.stdin.end(input);
+  const [code] = await once(command, 'exit');
+  if (code !== 0) throw new Error(`signet ${args.slice(0, 2).join(' ')} exited with ${code}: ${stderr()}`);
+}
+
+/** The operator's own settings must not reach the server under measurement. */
+const withoutSettings = (environment: NodeJS.ProcessEnv) =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SIGNET_')));

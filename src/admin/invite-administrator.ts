@@ -1,0 +1,47 @@
+import { type Actor, auditEvent } from '../audit/audit.ts';
+import { type Deps, now } from '../deps.ts';
+import { RequestError } from '../errors.ts';
+import { digest, newSecret } from '../lib/ids.ts';
+import { findOpenLink, insertLink, spendLink } from '../one-time-links/store.ts';
+import { createUser } from '../users/create-user.ts';
+
+/** A day: long enough to find the terminal again, short enough to forget a printed link. */
+export const invitationSeconds = 86_400;
+
+/** @returns a link with which one person, once, makes an administrator's account. */
+export async function inviteAdministrator(deps: Deps, actor: Actor): Promise<{ url: string; expires_at: number }> {
+  const token = newSecret('inv_');
+  const at = now(deps);
+  const expires_at = at + invitationSeconds;
+  const { statement } = auditEvent({ action: 'administrator.invited', actor, after: { expires_at } }, at);
+  await deps.db.batch([insertLink({ token_hash: digest(token), purpose: 'administrator', expires_at }, at), statement]);
+  return { url: `${deps.config.baseUrl}/invite/${token}`, expires_at };
+}
+
+export const findInvitation = (deps: Deps, token: string) =>
+  findOpenLink(deps.db, digest(token), 'administrator', now(deps));
+
+export type Acceptance = { email: string; name: string; password: string };
+
+/**
+ * Uses an invitation up and makes its account, both or neither.
+ * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and something else is not.
+ */
+export async function acceptInvitation(deps: Deps, token: string, acceptance: Acceptance): Promise<string> {
+  const link = await findInvitation(deps, token);
+  if (!link) throw spentInvitation();
+  const account = { ...acceptance, role: 'admin', emailVerified: false } as const;
+  try {
+    return await createUser(deps, account, 'system', [spendLink(link)]);
+  } catch (error) {
+    // The e-mail address is taken, or somebody used the same link this moment: the link itself tells which.
+    if (error instanceof RequestError && !(await findInvitation(deps, token))) throw spentInvitation();
+    throw error;
+  }
+}
+
+export const spentInvitation = () =>
+  new RequestError(
+    'invalid_request',
+    'This link has been used or is older than a day. Ask for a new one with: bin/signet admin invite',
+  );

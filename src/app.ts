@@ -1,0 +1,66 @@
+import cookies from '@fastify/cookie';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { accountRoutes } from './account/routes.ts';
+import { adminRoutes } from './admin/routes.ts';
+import { clientRoutes } from './clients/routes.ts';
+import type { Config } from './config.ts';
+import { consentRoutes } from './consent/routes.ts';
+import type { Deps } from './deps.ts';
+import { federationRoutes } from './federation/routes.ts';
+import { readBodies } from './http/bodies.ts';
+import { handleErrors } from './http/errors.ts';
+import { guard } from './http/guard.ts';
+import { refuseOtherMethods } from './http/methods.ts';
+import { assetRoutes } from './http/page.ts';
+import { keyRoutes } from './keys/routes.ts';
+import { authorizeRoutes } from './oauth/authorize/routes.ts';
+import { introspectionRoutes } from './oauth/introspect/routes.ts';
+import { revocationRoutes } from './oauth/revoke/routes.ts';
+import { tokenRoutes } from './oauth/token/routes.ts';
+import { oidcRoutes } from './oidc/routes.ts';
+import { signInRoutes } from './signin/routes.ts';
+
+/** Seconds of a slow header, and bytes of a body (decisions §13). */
+const headerTimeoutMs = 10_000;
+const bodyLimitBytes = 64 * 1024;
+
+/** A number counts the proxies that stand before us, nearest first. */
+const trustProxy = ({ trustProxy: trusted }: Config) =>
+  typeof trusted === 'number' ? (_address: string, hop: number) => hop < trusted : trusted;
+
+/** The whole service, one line per capability. */
+export async function buildApp(deps: Deps): Promise<FastifyInstance> {
+  const app: FastifyInstance = fastify({
+    loggerInstance: deps.log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: bodyLimitBytes,
+    requestTimeout: 30_000,
+    trustProxy: trustProxy(deps.config),
+    routerOptions: { maxParamLength: 200 },
+    onProtoPoisoning: 'error',
+    onConstructorPoisoning: 'error',
+    http: { headersTimeout: headerTimeoutMs, connectionsCheckingInterval: 2_000 },
+  });
+  await app.register(cookies);
+  readBodies(app);
+  guard(app, deps);
+  handleErrors(app, deps);
+  const allow = refuseOtherMethods(app, deps);
+
+  await assetRoutes(app);
+  await keyRoutes(app, deps);
+  await oidcRoutes(app, deps);
+  await authorizeRoutes(app, deps);
+  await tokenRoutes(app, deps);
+  await introspectionRoutes(app, deps);
+  await revocationRoutes(app, deps);
+  await signInRoutes(app, deps);
+  await consentRoutes(app, deps);
+  await federationRoutes(app);
+  await accountRoutes(app, deps);
+  await clientRoutes(app, deps);
+  await adminRoutes(app, deps);
+
+  allow();
+  return app;
+}

@@ -1,0 +1,51 @@
+import type { Statement } from '../db/db.ts';
+import { newId } from '../lib/ids.ts';
+import { type Condition, insertAuditRow } from './store.ts';
+
+/** Who did it: a person, a client by its own credentials, whoever may run the command line, or a periodic job. */
+export type Actor = `user:${string}` | `client:${string}` | 'cli' | 'system';
+
+/** On whose behalf a use-case runs. `address` is where the request came from; the command line has none. */
+export type Caller = { readonly actor: Actor; readonly address?: string };
+
+export type AuditEvent = {
+  /** What happened, as `thing.done`: `client.approved`, `grant.revoked`. */
+  action: string;
+  actor: Actor;
+  /** The id of what it happened to. */
+  target?: string;
+  reason?: string;
+  /** The fields that the change touched, never a secret or its digest: the log outlives both. */
+  before?: Readonly<Record<string, unknown>>;
+  after?: Readonly<Record<string, unknown>>;
+  address?: string;
+  /**
+   * Whether the change was made, as the store that owns the changed row says it: usually "that row now carries this
+   * event's id". Left out for an event that changes nothing.
+   */
+  onlyIf?: Condition | ((event_id: string) => Condition);
+};
+
+/**
+ * An event for the log. Put `statement` into the same `db.batch` as the change, after it: then there is no change
+ * without its event, and with `onlyIf` no event without its change, also when another request won the race.
+ *
+ * @param now Unix seconds.
+ * @returns `event_id` for the changed row to carry.
+ */
+export function auditEvent(event: AuditEvent, now: number): { event_id: string; statement: Statement } {
+  const event_id = newId('evt');
+  const onlyIf = typeof event.onlyIf === 'function' ? event.onlyIf(event_id) : event.onlyIf;
+  const row = {
+    event_id,
+    at: now,
+    action: event.action,
+    actor: event.actor,
+    target: event.target ?? null,
+    reason: event.reason ?? null,
+    before_state: event.before === undefined ? null : JSON.stringify(event.before),
+    after_state: event.after === undefined ? null : JSON.stringify(event.after),
+    address: event.address ?? null,
+  };
+  return { event_id, statement: insertAuditRow(row, onlyIf) };
+}

@@ -1,0 +1,118 @@
+import { type Client, clientRecord, clientStatuses, consentPolicies } from '../clients/client.ts';
+import { approveClient, reinstateClient, rejectClient, suspendClient } from '../clients/review-client.ts';
+import { readClient, readClientsByStatus } from '../clients/store.ts';
+import type { Deps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { type Command, type Report, table, time, UsageError } from './command.ts';
+
+const record = (client: Client) => ({
+  ...clientRecord(client),
+  owner_user_id: client.owner_user_id,
+  consent: client.consent,
+  refresh_retry_window: client.refresh_retry_window,
+});
+
+const describe = (client: Client) =>
+  table([
+    ['Client', client.client_id],
+    ['Name', client.name],
+    ['Type', client.client_type],
+    ['Status', client.status + (client.status_reason ? ` (${client.status_reason})` : '')],
+    ['Revision', String(client.revision)],
+    ['Redirect URIs', client.redirect_uris.join(' ')],
+    ['Scopes', client.allowed_scopes.join(' ')],
+    ['Algorithm', client.id_token_signed_response_alg],
+    ['Consent', client.consent],
+    ['Retry window', `${client.refresh_retry_window} s`],
+    ['Owner', client.owner_user_id ?? '-'],
+    ['Pending change', client.pending_change ? JSON.stringify(client.pending_change) : '-'],
+    ['Registered', time(client.created_at)],
+  ]);
+
+const report = (client: Client): Report => ({ json: record(client), text: describe(client) });
+const target = (client_id: string) => ({ client_id, caller: { actor: 'cli' } as const });
+
+async function find(deps: Deps, client_id: string): Promise<Client> {
+  const client = await readClient(deps.db, client_id);
+  if (!client) throw notFound();
+  return client;
+}
+
+const reason = {
+  reason: { type: 'string', help: 'shown to the owner and kept in the audit log', required: true },
+} as const;
+const operands = ['client_id'];
+
+export const clientCommands: Record<string, Command> = {
+  'clients list': {
+    usage: 'clients list [--status <status>]',
+    summary: 'Lists registered clients; those that wait for review first.',
+    options: { status: { type: 'string', help: clientStatuses.join(', ') } },
+    async run(deps, values) {
+      const wanted = clientStatuses.filter((status) => values.status === undefined || status === values.status);
+      if (wanted.length === 0) throw new UsageError(`--status takes one of: ${clientStatuses.join(', ')}.`);
+      const clients: Client[] = [];
+      for (const status of wanted) clients.push(...(await readClientsByStatus(deps.db, status, 1000)));
+      const rows = clients.map((one) => [one.client_id, one.status, `r${one.revision}`, one.client_type, one.name]);
+      return {
+        json: { clients: clients.map(record) },
+        text: table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'NAME'], ...rows]),
+      };
+    },
+  },
+  'clients show': {
+    usage: 'clients show <client_id>',
+    summary: 'Shows one client as it is registered, with a change that waits for review.',
+    operands,
+    run: async (deps, _values, [client_id = '']) => report(await find(deps, client_id)),
+  },
+  'clients approve': {
+    usage: 'clients approve <client_id> [--revision <n>] [--consent skip|required] [--retry-window <seconds>]',
+    summary: 'Lets a reviewed client start sign-ins, or puts its pending change into force.',
+    operands,
+    options: {
+      revision: { type: 'string', help: 'approve only if this is still the revision; without it, the present one' },
+      consent: { type: 'string', help: 'skip (default) or required: ask each person first' },
+      'retry-window': { type: 'string', help: '0 to 60: seconds in which a lost refresh may be asked for again' },
+    },
+    async run(deps, values, [client_id = '']) {
+      const consent = consentPolicies.find((policy) => policy === values.consent);
+      if (values.consent !== undefined && !consent) throw new UsageError('--consent takes skip or required.');
+      return report(
+        await approveClient(deps, target(client_id), {
+          revision: readNumber('revision', values.revision) ?? (await find(deps, client_id)).revision,
+          consent,
+          refresh_retry_window: readNumber('retry-window', values['retry-window']),
+        }),
+      );
+    },
+  },
+  'clients reject': {
+    usage: 'clients reject <client_id> --reason <text>',
+    summary: 'Turns a waiting client or change down. Its owner may edit it, and then it waits again.',
+    operands,
+    options: reason,
+    run: async (deps, values, [client_id = '']) =>
+      report(await rejectClient(deps, target(client_id), String(values.reason))),
+  },
+  'clients suspend': {
+    usage: 'clients suspend <client_id> --reason <text>',
+    summary: 'Stops a client at once and everywhere: every grant is revoked, no sign-in, no token.',
+    operands,
+    options: reason,
+    run: async (deps, values, [client_id = '']) =>
+      report(await suspendClient(deps, target(client_id), String(values.reason))),
+  },
+  'clients reinstate': {
+    usage: 'clients reinstate <client_id>',
+    summary: 'Lets a suspended client start sign-ins again. Tokens from before stay dead.',
+    operands,
+    run: async (deps, _values, [client_id = '']) => report(await reinstateClient(deps, target(client_id))),
+  },
+};
+
+function readNumber(name: string, value: string | boolean | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(String(value))) throw new UsageError(`--${name} takes a whole number.`);
+  return Number(value);
+}

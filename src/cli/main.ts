@@ -1,0 +1,100 @@
+import { ConfigError, readConfig, version } from '../config.ts';
+import { StoreUnavailable } from '../db/db.ts';
+import { MigrationRefused } from '../db/migrate.ts';
+import { RequestError } from '../errors.ts';
+import { openDeps, openLog } from '../open-deps.ts';
+import { clientCommands } from './clients.ts';
+import { type Command, helpOf, readArguments, refusalText, table, UsageError } from './command.ts';
+import { operationCommands } from './operations.ts';
+import { userCommands } from './users.ts';
+
+const commands: Record<string, Command> = { ...userCommands, ...clientCommands, ...operationCommands };
+
+const help = () => `Signet ${version}: an OpenID Connect and OAuth identity provider.
+
+Usage: signet <command> [options]
+
+${table([['serve', 'Starts the server. Configured by SIGNET_* in the environment; none is needed.'], ...Object.entries(commands).map(([name, { summary }]) => [name, summary])])}
+
+Every command works on the same store while the server runs, and knows --help and --json.
+Exit codes: 0 done, 1 refused or failed, 2 not understood.
+`;
+
+/** @returns the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  const [first, second] = args;
+  if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
+    process.stdout.write(help());
+    return first === undefined ? 2 : 0;
+  }
+  if (first === '--version') {
+    process.stdout.write(`${version}\n`);
+    return 0;
+  }
+  if (first === 'serve') return serve(args.slice(1));
+  const name = commands[first] ? first : `${first} ${second}`;
+  const command = commands[name];
+  if (!command) throw new UsageError(`There is no command ${JSON.stringify([first, second].join(' ').trim())}.`);
+  return run(command, args.slice(name.split(' ').length));
+}
+
+async function serve(args: readonly string[]): Promise<number> {
+  if (args.includes('--help')) {
+    process.stdout.write(
+      'Usage: signet serve\n\nStarts the server. See docs/configuration.md for the SIGNET_* settings.\n',
+    );
+    return 0;
+  }
+  if (args.length > 0) throw new UsageError('serve takes no arguments; it is configured by the environment.');
+  const { serve: start } = await import('../main.ts');
+  await start(readConfig());
+  return Number.NaN; // goes on until a signal
+}
+
+async function run(command: Command, args: readonly string[]): Promise<number> {
+  const { values, operands } = readArguments(command, args);
+  if (values.help) {
+    process.stdout.write(helpOf(command));
+    return 0;
+  }
+  const config = readConfig();
+  const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel) });
+  try {
+    const report = await command.run(deps, values, operands);
+    process.stdout.write(values.json ? `${JSON.stringify(report.json)}\n` : `${report.text}\n`);
+    return 0;
+  } finally {
+    await deps.db.close();
+  }
+}
+
+/** One sentence for a person, one JSON object for a machine; a stack only for what nobody foresaw. */
+function fail(error: unknown, asJson: boolean): number {
+  const code = error instanceof UsageError ? 2 : 1;
+  const isForeseen = [UsageError, ConfigError, MigrationRefused, RequestError, StoreUnavailable].some(
+    (kind) => error instanceof kind,
+  );
+  if (asJson && error instanceof RequestError) {
+    process.stdout.write(
+      `${JSON.stringify({ error: error.code, error_description: error.message, ...error.details })}\n`,
+    );
+    return code;
+  }
+  const { code: systemCode, message, stack } = error as NodeJS.ErrnoException;
+  const text =
+    error instanceof RequestError
+      ? refusalText(error)
+      : systemCode === 'EADDRINUSE'
+        ? 'That address is in use: another server runs there. Stop it, or set SIGNET_PORT.'
+        : isForeseen
+          ? message
+          : stack;
+  process.stderr.write(`signet: ${text}\n`);
+  if (code === 2) process.stderr.write('Try: signet --help\n');
+  return code;
+}
+
+const args = process.argv.slice(2);
+const code = await main(args).catch((error: unknown) => fail(error, args.includes('--json')));
+if (!Number.isNaN(code)) process.exitCode = code;
+if (code > 0 && args[0] === 'serve') process.exit(code);

@@ -1,0 +1,77 @@
+import type { Scope } from '../oauth/scopes.ts';
+
+export const clientTypes = ['public', 'confidential'] as const;
+export type ClientType = (typeof clientTypes)[number];
+
+export const clientStatuses = ['pending_review', 'approved', 'rejected', 'suspended'] as const;
+export type ClientStatus = (typeof clientStatuses)[number];
+
+/** Decisions §4: the access token follows it, so a library without EdDSA gets both tokens in RS256. */
+export const signingAlgorithms = ['EdDSA', 'RS256'] as const;
+export type SigningAlgorithm = (typeof signingAlgorithms)[number];
+
+/** Whether people are asked before this client learns about them. An administrator decides it with the approval. */
+export const consentPolicies = ['skip', 'required'] as const;
+export type ConsentPolicy = (typeof consentPolicies)[number];
+
+/** What an administrator reviews. An approved client's edits to these wait in `pending_change`. */
+export type ReviewedFields = {
+  readonly name: string;
+  readonly redirect_uris: readonly string[];
+  readonly allowed_scopes: readonly Scope[];
+  readonly logo_url: string | null;
+  readonly homepage_url: string | null;
+  readonly id_token_signed_response_alg: SigningAlgorithm;
+};
+
+/** A registered client. Times are Unix seconds. Shared between requests by the directory, so nobody writes to it. */
+export type Client = ReviewedFields & {
+  readonly client_id: string;
+  /** Null once its owner is gone; the client then answers to administrators alone. */
+  readonly owner_user_id: string | null;
+  readonly client_type: ClientType;
+  /** Seconds, 0 to 60, in which a lost refresh response may be asked for again (decisions §7). */
+  readonly refresh_retry_window: number;
+  readonly consent: ConsentPolicy;
+  readonly status: ClientStatus;
+  /** Why it was rejected or suspended, or why its last change was turned down. */
+  readonly status_reason: string | null;
+  /** Counts edits. An approval names the one that was read. */
+  readonly revision: number;
+  /** The reviewed fields that its owner wants different; the reviewed ones serve until then. */
+  readonly pending_change: Partial<ReviewedFields> | null;
+  /** The audit event that made the client what it is. Every change replaces it, which makes it a compare-and-swap. */
+  readonly event_id: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** Digests only. Empty for a public client. */
+  readonly secrets: readonly ClientSecret[];
+};
+
+export type ClientSecret = { readonly secret_hash: string; readonly expires_at: number | null };
+
+/**
+ * Whether a text may be a client_id at all. Asked before the store is: PostgreSQL refuses a NUL in a text with an
+ * error, and a name of 60 KB should not become a cache key.
+ */
+export const isClientId = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
+
+/** A client as its owner reads it (decisions §10): a list of what may be told, so a new column stays private. */
+export const clientRecord = (client: Client) => ({
+  client_id: client.client_id,
+  name: client.name,
+  client_type: client.client_type,
+  redirect_uris: client.redirect_uris,
+  allowed_scopes: client.allowed_scopes,
+  logo_url: client.logo_url,
+  homepage_url: client.homepage_url,
+  id_token_signed_response_alg: client.id_token_signed_response_alg,
+  status: client.status,
+  status_reason: client.status_reason,
+  revision: client.revision,
+  pending_change: client.pending_change,
+  created_at: client.created_at,
+  updated_at: client.updated_at,
+});
+
+export type ClientRecord = ReturnType<typeof clientRecord>;

@@ -1,0 +1,39 @@
+import type { Deps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { type Client, type ClientStatus, isClientId } from './client.ts';
+import { readClient, readClientsByStatus, readClientsOfOwner, readClientsWithPendingChange } from './store.ts';
+
+type ReadDeps = Pick<Deps, 'db'>;
+
+/** A person's clients in every state, oldest first, without secrets. */
+export const listOwnClients = (deps: ReadDeps, owner_user_id: string): Promise<Client[]> =>
+  readClientsOfOwner(deps.db, owner_user_id);
+
+/**
+ * Read from the store and not from the directory: whoever just changed it expects to see that.
+ * @throws notFound for an unknown client and for one of somebody else, so that nobody learns which ids exist.
+ */
+export async function findOwnClient(deps: ReadDeps, client_id: string, owner_user_id: string): Promise<Client> {
+  const client = await findAnyClient(deps, client_id);
+  if (client.owner_user_id !== owner_user_id) throw notFound();
+  return client;
+}
+
+/** For administrators and the command line. @throws notFound. */
+export async function findAnyClient(deps: ReadDeps, client_id: string): Promise<Client> {
+  const client = isClientId(client_id) ? await readClient(deps.db, client_id) : undefined;
+  if (client === undefined) throw notFound();
+  return client;
+}
+
+/** As many as a page or a terminal shows; whoever is behind by more works them off from the oldest. */
+const mostListed = 500;
+
+/**
+ * For administrators and the command line: clients in one state, or with `pending_change` the approved ones whose owner
+ * asked for a change. Longest waiting first, without secrets.
+ */
+export const listClients = (deps: ReadDeps, status: ClientStatus | 'pending_change'): Promise<Client[]> =>
+  status === 'pending_change'
+    ? readClientsWithPendingChange(deps.db, mostListed)
+    : readClientsByStatus(deps.db, status, mostListed);

@@ -1,0 +1,52 @@
+import { isIP } from 'node:net';
+
+/**
+ * What a client shows of itself: a name and two addresses. People decide by them whom to trust, so a name must look
+ * like what it is (OAuth 2.1 §7.12). The server fetches neither address, ever.
+ */
+
+const longestName = 100;
+const longestUrl = 2048;
+
+/**
+ * Control, format (bidirectional overrides, zero-width, soft hyphen), surrogate, private and unassigned characters,
+ * line separators, and the letters that are drawn as nothing.
+ */
+const unseen = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
+
+/** What stands against a client's name, judged as it would be stored: without spaces around it. */
+export function nameProblem(name: string): string | undefined {
+  const trimmed = name.trim();
+  if (unseen.test(trimmed)) return 'Must not hold control, invisible or text-direction characters.';
+  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(trimmed) || [...trimmed].length > longestName) {
+    return `Must have 1 to ${longestName} characters, with something to see among them.`;
+  }
+  return undefined;
+}
+
+/** Alphabets that share shapes with each other: "Рау" can be Cyrillic, and with a Latin "l" after it, is a disguise. */
+const lookalikeScripts = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u];
+
+/** What a reviewer should know about a name before approving it. Honest names do this too, so it refuses nothing. */
+export function nameWarning(name: string): string | undefined {
+  const mixed = lookalikeScripts.filter((script) => script.test(name)).length > 1;
+  return mixed ? 'This name mixes alphabets whose letters look alike; it may imitate another name.' : undefined;
+}
+
+/** What stands against a logo. An IP address is refused: a logo lives on a host that somebody has a certificate for. */
+export function logoUrlProblem(text: string): string | undefined {
+  const problem = homepageUrlProblem(text);
+  if (problem !== undefined) return problem;
+  const host = new URL(text).hostname;
+  const isNamed = isIP(host.replace(/^\[|\]$/g, '')) === 0 && host !== 'localhost' && !host.endsWith('.localhost');
+  return isNamed ? undefined : 'Must be on a host with a public name, not on an IP address.';
+}
+
+/** What stands against a homepage: anything that is not plainly https, such as `javascript:` in whatever letters. */
+export function homepageUrlProblem(text: string): string | undefined {
+  if (text.length > longestUrl) return `Must not be longer than ${longestUrl} characters.`;
+  const url = /^https:\/\/[\x21-\x7e]+$/.test(text) && !/["'<>\\^`{|}]/.test(text) ? URL.parse(text) : null;
+  if (url === null) return 'Must be an absolute URL that begins with https://, in ASCII.';
+  if (url.username || url.password) return 'Must not hold a user name or password.';
+  return undefined;
+}

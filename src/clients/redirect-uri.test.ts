@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { matchesRegistered, redirectUriProblem } from './redirect-uri.ts';
+
+const accepted = [
+  'https://rp.test/cb',
+  'https://rp.test',
+  'https://rp.test/',
+  'https://rp.test:8443/cb?tenant=1&x=a%20b',
+  'https://rp.test/@name/cb',
+  'https://xn--bcher-kva.example/cb',
+  'https://192.0.2.7/cb',
+  'http://localhost/cb',
+  'http://localhost:3000/cb',
+  'http://127.0.0.1/cb',
+  'http://127.0.0.1:9/cb',
+  'http://[::1]/cb',
+  'http://[::1]:51004/cb',
+];
+for (const uri of accepted) {
+  test(`${uri} may be registered`, () => assert.equal(redirectUriProblem(uri), undefined));
+}
+
+const refused = {
+  'another scheme': [
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'ftp://rp.test/',
+  ],
+  'a native scheme': ['com.example.app:/cb', 'myapp://cb'],
+  'no scheme': [
+    '',
+    'rp.test/cb',
+    '/cb',
+    '//rp.test/cb',
+    'https:rp.test/cb',
+    'https:/rp.test/cb',
+    'https://',
+    'https:///cb',
+  ],
+  'http off this machine': [
+    'http://rp.test/cb',
+    'http://127.0.0.1.evil.test/cb',
+    'http://localhost.evil.test/cb',
+    'http://127.0.0.2/cb',
+    'http://app.localhost/cb',
+    'http://[::ffff:7f00:1]/cb',
+    'http://0.0.0.0/cb',
+  ],
+  'an IP address in disguise': [
+    'http://127.1/cb',
+    'http://0x7f.1/cb',
+    'http://2130706433/cb',
+    'http://[0:0:0:0:0:0:0:1]/cb',
+  ],
+  'a fragment': ['https://rp.test/cb#f', 'https://rp.test/cb#'],
+  'a user name': [
+    'https://a@rp.test/cb',
+    'https://a:b@rp.test/cb',
+    'https://@rp.test/cb',
+    'https://rp.test@evil.test/cb',
+    'https://rp.test:443@evil.test/cb',
+  ],
+  'a wildcard': ['https://*.rp.test/cb', 'https://rp.test/*', 'https://rp.test/cb?x=*'],
+  'a backslash': ['https://rp.test\\@evil.test/cb', 'https:\\\\rp.test/cb', 'https://rp.test/cb\\x'],
+  'control characters and spaces': [
+    'https://rp.test/cb\0',
+    'https://rp.test/cb\r\nX: y',
+    'https://rp.te\tst/cb',
+    ' https://rp.test/cb',
+    'https://rp.test/cb ',
+    'https://rp.test/a b',
+    'https://rp.test/cb\x7f',
+  ],
+  'characters that need an escape': [
+    'https://rp.test/<cb>',
+    'https://rp.test/"',
+    'https://rp.test/{a}',
+    'https://rp.test/a|b',
+  ],
+  'letters outside ASCII': [
+    'https://bücher.example/cb',
+    'https://rp.test/é',
+    'https://rp.test/e\u0301',
+    'https://rр.test/cb',
+  ],
+  'dot segments': [
+    'https://rp.test/cb/../x',
+    'https://rp.test/./cb',
+    'https://rp.test/cb/..',
+    'https://rp.test/cb/..;/x',
+    'https://rp.test/cb/.;a/x',
+  ],
+  'encoded tricks': [
+    'https://rp.test/%63b',
+    'https://rp.test/cb%2f',
+    'https://rp.test/cb%2F..',
+    'https://rp.test/cb/%2e%2e/x',
+    'https://rp.test/cb%5cx',
+    'https://rp.test/cb%00',
+    'https://rp.test/cb%0d%0aX',
+    'https://rp.test/cb%252f',
+    'https://rp.test/cb%',
+    'https://rp.test/cb%zz',
+    'https://rp%2etest/cb',
+  ],
+  'another spelling of the same address': [
+    'HTTPS://rp.test/cb',
+    'https://RP.test/cb',
+    'https://rp.test:443/cb',
+    'https://rp.test:/cb',
+    'https://rp.test:08443/cb',
+    'http://localhost:80/cb',
+    'https://rp.test?x=1',
+    'https://rp.test./cb',
+    'https://rp.test:0/cb',
+    'https://rp.test:65536/cb',
+  ],
+  'more than 2048 characters': [`https://rp.test/${'a'.repeat(2048)}`],
+};
+for (const [what, uris] of Object.entries(refused)) {
+  test(`a redirect URI with ${what} is refused, with a reason that does not repeat it`, () => {
+    for (const uri of uris) {
+      const problem = redirectUriProblem(uri);
+      assert.match(problem ?? 'accepted', /^Must [\x20-\x7e]+\.$/, uri);
+      assert.ok(uri === '' || !problem?.includes(uri), uri);
+    }
+  });
+}
+
+test('whatever may be registered has one reading: the URL parser writes it as it stands, on an allowed origin', () => {
+  const parts = fc.array(
+    fc.constantFrom(
+      'https://',
+      'http://',
+      'localhost',
+      '127.0.0.1',
+      '[::1]',
+      'rp.test',
+      ':',
+      '443',
+      '8443',
+      '/',
+      '..',
+      '.',
+      ';',
+      '%2e',
+      '%20',
+      '@',
+      '\\',
+      '?',
+      '#',
+      '*',
+      'a',
+      'B',
+      'é',
+      '\t',
+    ),
+    { maxLength: 9 },
+  );
+  const uris = fc.oneof(
+    parts.map((words) => words.join('')),
+    parts.map((words) => `https://rp.test/${words.join('')}`),
+    fc.webUrl({ withFragments: true, withQueryParameters: true }),
+    fc.string(),
+  );
+  fc.assert(
+    fc.property(uris, (uri) => {
+      if (redirectUriProblem(uri) !== undefined) return;
+      const url = new URL(uri);
+      assert.ok(uri === url.href || uri === url.origin);
+      assert.ok(url.protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname));
+      assert.equal(url.hash + url.username + url.password, '');
+      assert.ok(matchesRegistered([uri], uri));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('a requested redirect URI is compared as a string (AZ-01)', () => {
+  const registered = ['https://rp.test/cb', 'https://rp.test/caf%C3%A9', 'https://other.test/cb'];
+  for (const uri of registered) assert.equal(matchesRegistered(registered, uri), true);
+  const attacks = [
+    '',
+    'https://rp.test',
+    'https://rp.test/',
+    'https://rp.test/cb/',
+    'https://rp.test/CB',
+    'HTTPS://rp.test/cb',
+    'https://RP.test/cb',
+    'https://rp.test:443/cb',
+    'https://rp.test:8443/cb',
+    'https://rp.test/cb?',
+    'https://rp.test/cb?x=1',
+    'https://rp.test/%63b',
+    'https://rp.test/cb/..;/x',
+    'https://rp.test/cb/../x',
+    'https://rp.test/x/../cb',
+    'https://rp.test/cb%2f',
+    'https://rp.test/cb#',
+    'https://rp.test/cb#f',
+    'https://rp.test/cb%00',
+    'https://rp.test/cb\0',
+    'https://rp.test/cb%0d%0a',
+    'https://rp.test/cb\t',
+    'https://rp.test/cb\n',
+    ' https://rp.test/cb',
+    'https://rp.test@evil.test/cb',
+    'https://a@b@evil.test/cb',
+    'https://rp.test\\@evil.test/cb',
+    'https://rp.test.evil.test/cb',
+    'https://rp.test./cb',
+    'http://rp.test/cb',
+    'https://rр.test/cb',
+    'https://rp.test/cafe\u0301',
+    'https://rp.test/caf%c3%a9',
+    'https://rp.test/café',
+  ];
+  for (const uri of attacks) assert.equal(matchesRegistered(registered, uri), false, uri);
+});
+
+test('a loopback IP literal matches at any port, and in nothing else (AZ-03, RFC 8252 §7.3)', () => {
+  const registered = ['http://127.0.0.1/cb'];
+  for (const port of ['', ':1', ':80', ':51004', ':65535']) {
+    assert.equal(matchesRegistered(registered, `http://127.0.0.1${port}/cb`), true, port);
+  }
+  const attacks = [
+    'http://127.0.0.1:51004/x',
+    'http://127.0.0.1:51004/cb/',
+    'http://127.0.0.1:51004/cb?x=1',
+    'http://127.0.0.1:51004/cb#f',
+    'http://127.0.0.1:51004',
+    'http://127.0.0.1:/cb',
+    'http://127.0.0.1:0/cb',
+    'http://127.0.0.1:080/cb',
+    'http://127.0.0.1:65536/cb',
+    'http://127.0.0.1:99999/cb',
+    'http://127.0.0.1:+80/cb',
+    'http://127.0.0.1:51004@evil.test/cb',
+    'http://127.0.0.1:51004\\@evil.test/cb',
+    'http://127.0.0.1@evil.test/cb',
+    'http://127.0.0.1.evil.test/cb',
+    'http://127.0.0.1:51004.evil.test/cb',
+    'http://127.0.0.1\\.evil.test/cb',
+    'https://127.0.0.1:51004/cb',
+    'HTTP://127.0.0.1:51004/cb',
+    'http://127.1:51004/cb',
+    'http://0x7f.1:51004/cb',
+    'http://127.0.0.2:51004/cb',
+    'http://[::ffff:127.0.0.1]:51004/cb',
+    'http://[::1]:51004/cb',
+    'http://localhost:51004/cb',
+    'http://127.0.0.1:51004/cb\n',
+    '\nhttp://127.0.0.1:51004/cb',
+  ];
+  for (const uri of attacks) assert.equal(matchesRegistered(registered, uri), false, uri);
+});
+
+test('ports are free on [::1] too, and on a registered port; localhost and https keep theirs', () => {
+  assert.equal(matchesRegistered(['http://[::1]/cb'], 'http://[::1]:51004/cb'), true);
+  assert.equal(matchesRegistered(['http://[::1]/cb'], 'http://127.0.0.1:51004/cb'), false);
+  assert.equal(matchesRegistered(['http://127.0.0.1:3000/cb?a=1'], 'http://127.0.0.1:51004/cb?a=1'), true);
+  assert.equal(matchesRegistered(['http://127.0.0.1'], 'http://127.0.0.1:51004'), true);
+  assert.equal(matchesRegistered(['http://localhost:3000/cb'], 'http://localhost:3001/cb'), false);
+  assert.equal(matchesRegistered(['http://localhost/cb'], 'http://localhost:3001/cb'), false);
+  assert.equal(matchesRegistered(['https://127.0.0.1/cb'], 'https://127.0.0.1:8443/cb'), false);
+  assert.equal(matchesRegistered([], 'http://127.0.0.1/cb'), false);
+});

@@ -1,0 +1,70 @@
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { type Deps, now } from '../deps.ts';
+import { rateLimited } from '../errors.ts';
+import { digest, newId } from '../lib/ids.ts';
+import { windowLimit } from '../limits/failure-limits.ts';
+import { type ClientDeps, loggedState } from './change-client.ts';
+import type { Client } from './client.ts';
+import { newClientSecret } from './client-secret.ts';
+import type { Registration } from './registration.ts';
+import { clientCarries, insertClient, insertSecret } from './store.ts';
+
+/** Decisions §13: how fast one person may register, and how much of it may wait for the administrators. */
+const perOwner = { name: 'client-registration', limit: 5, windowSeconds: 3600 };
+const mostPendingPerOwner = 20;
+/** Seconds: reviewing is done by people. */
+const reviewTakes = 3600;
+
+/**
+ * A new client, waiting for review (specification §3.1). The service chooses its id, secret, state and owner.
+ *
+ * @param of.owner_user_id null for a client of the house, which the command line registers and only it may change.
+ * @returns the client, and the secret of a confidential one: this is the only time that anybody sees it.
+ * @throws rateLimited for the sixth of an owner within an hour, and when too many of the owner's wait already.
+ */
+export async function registerClient(
+  deps: ClientDeps & Pick<Deps, 'config'>,
+  of: { owner_user_id: string | null; caller: Caller },
+  registration: Registration,
+): Promise<{ client: Client; client_secret: string | null }> {
+  if (of.owner_user_id !== null) await windowLimit(deps, perOwner).take(of.owner_user_id);
+  const at = now(deps);
+  const client_id = newId('cl');
+  const client_secret = registration.client_type === 'confidential' ? newClientSecret() : null;
+  const secrets = client_secret === null ? [] : [{ secret_hash: digest(client_secret), expires_at: null }];
+  const draft: Omit<Client, 'event_id'> = {
+    ...registration,
+    client_id,
+    owner_user_id: of.owner_user_id,
+    refresh_retry_window: 0, // decisions §7: strict by default
+    consent: 'skip', // decisions §9: until an administrator says otherwise
+    status: 'pending_review',
+    status_reason: null,
+    revision: 1,
+    pending_change: null,
+    created_at: at,
+    updated_at: at,
+    secrets,
+  };
+  const event = auditEvent(
+    {
+      action: 'client.registered',
+      ...of.caller,
+      target: client_id,
+      after: loggedState(draft),
+      onlyIf: clientCarries(client_id),
+    },
+    at,
+  );
+  const client: Client = { ...draft, event_id: event.event_id };
+  const [inserted] = await deps.db.batch([
+    insertClient(client, mostPendingPerOwner),
+    ...secrets.map((secret) =>
+      insertSecret({ ...secret, secret_id: newId('sec'), client_id, created_at: at }, event.event_id),
+    ),
+    event.statement,
+  ]);
+  if (inserted?.changes !== 1) throw rateLimited(reviewTakes);
+  deps.clients.forget(client_id);
+  return { client, client_secret };
+}

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { RequestError } from '../errors.ts';
+import { nameWarning } from './presentation.ts';
+import { readClientEdit, readRegistration } from './registration.ts';
+
+const valid = { name: 'Example App', client_type: 'public', redirect_uris: ['https://rp.test/cb'] };
+
+/** @returns path → message of the refusal. */
+function problemsOf(body: unknown, read: (body: unknown) => unknown = readRegistration): Record<string, string> {
+  try {
+    read(body);
+  } catch (error) {
+    assert.ok(error instanceof RequestError && error.code === 'invalid_request', String(error));
+    const fields = error.details.fields as { path: string; message: string }[];
+    assert.ok(fields.length > 0);
+    for (const { path, message } of fields) assert.match(`${path} ${message}`, /^[\x20-\x7e]+$/);
+    return Object.fromEntries(fields.map(({ path, message }) => [path, message]));
+  }
+  return assert.fail('accepted');
+}
+
+test('a registration comes back with the defaults of the specification', () => {
+  assert.deepEqual(readRegistration({ ...valid, name: '  Example App ' }), {
+    name: 'Example App',
+    client_type: 'public',
+    redirect_uris: ['https://rp.test/cb'],
+    allowed_scopes: ['openid', 'profile', 'email'],
+    logo_url: null,
+    homepage_url: null,
+    id_token_signed_response_alg: 'EdDSA',
+  });
+});
+
+test('everything that may be chosen is taken as chosen', () => {
+  const chosen = {
+    name: 'Füße & Söhne 東京',
+    client_type: 'confidential',
+    redirect_uris: Array.from({ length: 20 }, (_, index) => `https://rp.test/cb/${index}`),
+    allowed_scopes: ['openid', 'offline_access', 'entitlements:read'],
+    logo_url: 'https://rp.test/logo.png',
+    homepage_url: 'https://rp.test/',
+    id_token_signed_response_alg: 'RS256',
+  };
+  assert.deepEqual(readRegistration(chosen), chosen);
+});
+
+test('what the service chooses cannot be sent (CL-01)', () => {
+  for (const member of [
+    'client_id',
+    'client_secret',
+    'status',
+    'state',
+    'approved',
+    'owner',
+    'owner_user_id',
+    'consent',
+    'revision',
+    'constructor',
+  ]) {
+    assert.deepEqual(Object.keys(problemsOf({ ...valid, [member]: 'x' })), [''], member);
+  }
+  assert.deepEqual(Object.keys(problemsOf(JSON.parse('{"__proto__":{"status":"approved"}}'))).sort(), [
+    '',
+    'client_type',
+    'name',
+    'redirect_uris',
+  ]);
+});
+
+test('a body that is no object is refused', () => {
+  for (const body of [undefined, null, [], 'x', 1, true]) problemsOf(body);
+});
+
+test('all problems come at once, and none repeats what was sent', () => {
+  const body = {
+    name: '',
+    client_type: 'sEcReT',
+    redirect_uris: ['https://rp.test/cb', 'http://sEcReT.test/cb', 7],
+    allowed_scopes: ['openid', 'sEcReT'],
+    logo_url: 'http://sEcReT.test/',
+    homepage_url: 'javascript:sEcReT',
+    id_token_signed_response_alg: 'sEcReT',
+    sEcReT: 1,
+  };
+  const problems = problemsOf(body);
+  assert.deepEqual(Object.keys(problems).sort(), [
+    '',
+    'allowed_scopes/1',
+    'client_type',
+    'homepage_url',
+    'id_token_signed_response_alg',
+    'logo_url',
+    'name',
+    'redirect_uris/1',
+    'redirect_uris/2',
+  ]);
+  assert.doesNotMatch(JSON.stringify(problems), /sEcReT/);
+});
+
+test('every required member is named when it is missing', () => {
+  assert.deepEqual(problemsOf({}), {
+    name: 'Is required.',
+    client_type: 'Is required.',
+    redirect_uris: 'Is required.',
+  });
+});
+
+test('there are 1 to 20 redirect URIs, each once', () => {
+  const many = Array.from({ length: 21 }, (_, index) => `https://rp.test/${index}`);
+  for (const redirect_uris of [[], many, ['https://rp.test/cb', 'https://rp.test/cb'], 'https://rp.test/cb', null]) {
+    assert.ok(problemsOf({ ...valid, redirect_uris }).redirect_uris);
+  }
+});
+
+test('a name has 1 to 100 characters that show what they are (CL-03)', () => {
+  const refused = [
+    '',
+    '   ',
+    'a'.repeat(101),
+    'a\0b',
+    'a\nb',
+    'a\u202eb',
+    'a\u200bb',
+    'a\u2066b',
+    'a\u00adb',
+    '\u3164',
+    'a\ufeffb',
+    'a\ud800b',
+    'a\u2028b',
+    '\u0301',
+  ];
+  for (const name of refused) assert.ok(problemsOf({ ...valid, name }).name, JSON.stringify(name));
+  for (const name of [1, null, ['a'], {}]) assert.ok(problemsOf({ ...valid, name }).name);
+  // Markup is an honest text: pages escape it.
+  for (const name of ['a', '😀'.repeat(100), '<img src=x onerror=alert(1)>', 'Müller', '123', '❤️']) {
+    assert.equal(readRegistration({ ...valid, name }).name, name);
+  }
+  assert.equal(readRegistration({ ...valid, name: 'u\u0308' }).name, '\u00fc');
+});
+
+test('a reviewer is warned of a name in mixed alphabets', () => {
+  assert.equal(nameWarning('PayPal'), undefined);
+  assert.equal(nameWarning('Яндекс 24'), undefined);
+  assert.match(nameWarning('Pаypal') ?? '', /look alike/); // with a Cyrillic "а"
+});
+
+test('logo and homepage are https, and a logo has a host with a name', () => {
+  const refused = [
+    '',
+    'x',
+    'http://rp.test/logo.png',
+    'data:image/png;base64,AAAA',
+    'javascript:alert(1)',
+    'https://',
+    'https://a:b@rp.test/',
+    'https://rp.test/a b',
+    'https://rp.test/"onerror=',
+    'https://rp.test/\\x',
+    'https://bücher.example/',
+    `https://rp.test/${'a'.repeat(2048)}`,
+    7,
+  ];
+  for (const url of refused) {
+    assert.ok(problemsOf({ ...valid, logo_url: url }).logo_url, String(url));
+    assert.ok(problemsOf({ ...valid, homepage_url: url }).homepage_url, String(url));
+  }
+  const addresses = [
+    'https://127.0.0.1/l.png',
+    'https://0x7f.1/',
+    'https://[::1]/l',
+    'https://192.0.2.1:8443/',
+    'https://localhost/l',
+    'https://2130706433/',
+  ];
+  for (const logo_url of addresses) assert.ok(problemsOf({ ...valid, logo_url }).logo_url, logo_url);
+});
+
+test('an edit has the members that were sent, may clear an address, and cannot change what the service chooses', () => {
+  assert.deepEqual(readClientEdit({ name: ' B ', logo_url: null }), {
+    revision: undefined,
+    fields: { name: 'B', logo_url: null },
+  });
+  assert.deepEqual(readClientEdit({ revision: 3 }), { revision: 3, fields: {} });
+  for (const member of ['client_id', 'client_type', 'status', 'consent', 'refresh_retry_window', 'pending_change']) {
+    assert.deepEqual(Object.keys(problemsOf({ [member]: 'x' }, readClientEdit)), ['']);
+  }
+  for (const revision of [0, -1, 1.5, '1', true, null, 2 ** 53])
+    assert.ok(problemsOf({ revision }, readClientEdit).revision);
+  assert.ok(problemsOf({ redirect_uris: ['javascript:x'] }, readClientEdit)['redirect_uris/0']);
+});
+
+test('no body whatever ends in anything but a registration or a refusal', () => {
+  const members = fc.record(
+    {
+      name: fc.anything(),
+      client_type: fc.constantFrom('public', 'confidential', 'x'),
+      redirect_uris: fc.oneof(fc.array(fc.oneof(fc.webUrl(), fc.string(), fc.anything())), fc.anything()),
+      logo_url: fc.oneof(fc.webUrl(), fc.anything()),
+      homepage_url: fc.oneof(fc.webUrl(), fc.anything()),
+      allowed_scopes: fc.anything(),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.oneof(members, fc.jsonValue(), fc.anything()), (body) => {
+      try {
+        readRegistration(body);
+      } catch (error) {
+        assert.ok(error instanceof RequestError, String(error));
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});

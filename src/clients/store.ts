@@ -1,0 +1,149 @@
+import type { Condition } from '../audit/store.ts';
+import type { Db, Statement } from '../db/db.ts';
+import type { Client, ClientSecret, ClientStatus } from './client.ts';
+
+/** The tables `clients` and `client_secrets`. Lists are JSON texts. */
+
+type ClientRow = Omit<Client, 'redirect_uris' | 'allowed_scopes' | 'pending_change' | 'secrets'> & {
+  redirect_uris: string;
+  allowed_scopes: string;
+  pending_change: string | null;
+};
+type ClientWithSecretRow = ClientRow & { secret_hash: string | null; secret_expires_at: number | null };
+
+const columns = `c.client_id, c.owner_user_id, c.name, c.client_type, c.redirect_uris, c.allowed_scopes, c.logo_url,
+  c.homepage_url, c.id_token_signed_response_alg, c.refresh_retry_window, c.consent, c.status, c.status_reason,
+  c.revision, c.pending_change, c.event_id, c.created_at, c.updated_at`;
+
+const toClient = (row: ClientRow, secrets: readonly ClientSecret[]): Client => ({
+  client_id: row.client_id,
+  owner_user_id: row.owner_user_id,
+  name: row.name,
+  client_type: row.client_type,
+  redirect_uris: JSON.parse(row.redirect_uris),
+  allowed_scopes: JSON.parse(row.allowed_scopes),
+  logo_url: row.logo_url,
+  homepage_url: row.homepage_url,
+  id_token_signed_response_alg: row.id_token_signed_response_alg,
+  refresh_retry_window: row.refresh_retry_window,
+  consent: row.consent,
+  status: row.status,
+  status_reason: row.status_reason,
+  revision: row.revision,
+  pending_change: row.pending_change === null ? null : JSON.parse(row.pending_change),
+  event_id: row.event_id,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  secrets,
+});
+
+/** The client and its secrets in one read: a row for each secret, and one for a client that has none. */
+export async function readClient(db: Db, client_id: string): Promise<Client | undefined> {
+  const rows = await db.all<ClientWithSecretRow>(
+    `select ${columns}, s.secret_hash, s.expires_at as secret_expires_at
+       from clients c left join client_secrets s on s.client_id = c.client_id
+      where c.client_id = $1`,
+    [client_id],
+  );
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const secrets = rows.flatMap(({ secret_hash, secret_expires_at }) =>
+    secret_hash === null ? [] : [{ secret_hash, expires_at: secret_expires_at }],
+  );
+  return toClient(first, secrets);
+}
+
+/** A list is for reading about clients, not for authenticating them, so its clients come without secrets. */
+export async function readClientsOfOwner(db: Db, owner_user_id: string): Promise<Client[]> {
+  const rows = await db.all<ClientRow>(
+    `select ${columns} from clients c where c.owner_user_id = $1 order by c.created_at, c.client_id`,
+    [owner_user_id],
+  );
+  return rows.map((row) => toClient(row, []));
+}
+
+export async function readClientsByStatus(db: Db, status: ClientStatus, limit: number): Promise<Client[]> {
+  const rows = await db.all<ClientRow>(
+    `select ${columns} from clients c where c.status = $1 order by c.created_at, c.client_id limit $2`,
+    [status, limit],
+  );
+  return rows.map((row) => toClient(row, []));
+}
+
+/** Approved clients whose owner asked for a change. */
+export async function readClientsWithPendingChange(db: Db, limit: number): Promise<Client[]> {
+  const rows = await db.all<ClientRow>(
+    `select ${columns} from clients c where c.pending_change is not null order by c.updated_at, c.client_id limit $1`,
+    [limit],
+  );
+  return rows.map((row) => toClient(row, []));
+}
+
+const allColumns = (client: Client) => [
+  client.client_id,
+  client.name,
+  JSON.stringify(client.redirect_uris),
+  JSON.stringify(client.allowed_scopes),
+  client.logo_url,
+  client.homepage_url,
+  client.id_token_signed_response_alg,
+  client.refresh_retry_window,
+  client.consent,
+  client.status,
+  client.status_reason,
+  client.revision,
+  client.pending_change === null ? null : JSON.stringify(client.pending_change),
+  client.event_id,
+  client.updated_at,
+];
+
+/**
+ * Changes nothing when the owner already has `mostPending` clients waiting for review. On PostgreSQL two inserts at the
+ * same instant do not see each other; the counter of registrations per hour bounds by how many that can overshoot.
+ */
+export const insertClient = (client: Client, mostPending: number): Statement => ({
+  sql: `insert into clients
+      (client_id, name, redirect_uris, allowed_scopes, logo_url, homepage_url, id_token_signed_response_alg,
+       refresh_retry_window, consent, status, status_reason, revision, pending_change, event_id, updated_at,
+       owner_user_id, client_type, created_at)
+    select $1, $2, $3, $4, $5, $6, $7, cast($8 as bigint), $9, $10, $11, cast($12 as bigint), $13, $14,
+           cast($15 as bigint), $16, $17, cast($18 as bigint)
+     where (select count(*) from clients where owner_user_id = $16 and status = 'pending_review')
+           < cast($19 as bigint)`,
+  params: [...allColumns(client), client.owner_user_id, client.client_type, client.created_at, mostPending],
+});
+
+/** For the client that `event_id` made or changed; if it did not, there is nothing to keep a secret for. */
+export const insertSecret = (
+  secret: ClientSecret & { secret_id: string; client_id: string; created_at: number },
+  event_id: string,
+): Statement => ({
+  sql: `insert into client_secrets (secret_id, client_id, secret_hash, created_at, expires_at)
+    select $1, client_id, $3, cast($4 as bigint), cast($5 as bigint)
+      from clients where client_id = $2 and event_id = $6`,
+  params: [secret.secret_id, secret.client_id, secret.secret_hash, secret.created_at, secret.expires_at, event_id],
+});
+
+/** Compare-and-swap: writes `client` over the state that `seen` was read from, or changes nothing. */
+export const updateClient = (client: Client, seen: { event_id: string }): Statement => ({
+  sql: `update clients
+       set name = $2, redirect_uris = $3, allowed_scopes = $4, logo_url = $5, homepage_url = $6,
+           id_token_signed_response_alg = $7, refresh_retry_window = $8, consent = $9, status = $10,
+           status_reason = $11, revision = $12, pending_change = $13, event_id = $14, updated_at = $15
+     where client_id = $1 and event_id = $16`,
+  params: [...allColumns(client), seen.event_id],
+});
+
+/** Its secrets, grants and consents go with it. */
+export const deleteClient = (client_id: string, event_id: string): Statement => ({
+  sql: 'delete from clients where client_id = $1 and event_id = $2',
+  params: [client_id, event_id],
+});
+
+/** For an audit event's `onlyIf`: the client carries that event, so the change was made. */
+export const clientCarries =
+  (client_id: string) =>
+  (event_id: string): Condition => ({
+    sql: 'exists (select 1 from clients where client_id = $1 and event_id = $2)',
+    params: [client_id, event_id],
+  });

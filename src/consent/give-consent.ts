@@ -1,0 +1,23 @@
+import { auditEvent } from '../audit/audit.ts';
+import { type Deps, now } from '../deps.ts';
+import type { PendingRequest } from '../oauth/authorize/store.ts';
+import { markConsented } from '../oauth/authorize/store.ts';
+import type { Session } from '../sessions/session.ts';
+import { findConsent, rememberConsent } from './store.ts';
+
+/** Remembers that a person allows a client the scope it waits for, on top of what was allowed before. */
+export async function giveConsent(deps: Deps, session: Session, pending: PendingRequest): Promise<void> {
+  const at = now(deps);
+  const { client_id, scope } = pending.parameters;
+  const before = await findConsent(deps.db, session.user_id, client_id);
+  const allowed = [...new Set([...(before?.split(' ') ?? []), ...scope.split(' ')])].join(' ');
+  const { statement } = auditEvent(
+    { action: 'consent.given', actor: `user:${session.user_id}`, target: client_id, after: { scope: allowed } },
+    at,
+  );
+  await deps.db.batch([
+    rememberConsent(session.user_id, client_id, allowed, at),
+    markConsented(pending.request_id, session.user_id),
+    statement,
+  ]);
+}

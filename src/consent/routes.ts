@@ -1,0 +1,53 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../deps.ts';
+import { invalidRequest } from '../errors.ts';
+import { sendPage } from '../http/page.ts';
+import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
+import { AuthorizationError } from '../oauth/authorize/authorization-error.ts';
+import { refuse } from '../oauth/authorize/authorize.ts';
+import { requirePendingRequest } from '../oauth/authorize/browser.ts';
+import { currentSession } from '../sessions/session.ts';
+import { findUser } from '../users/store.ts';
+import { giveConsent } from './give-consent.ts';
+import { consentPage } from './page.ts';
+
+const config = { page: true } as const;
+
+/** The question whether a client may learn about a person (OIDC Core §3.1.2.4). */
+export async function consentRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/consent', { config }, async (request, reply) => {
+    const pending = await requirePendingRequest(deps, request, parseParameters(queryOf(request.url)).values.request);
+    const session = await currentSession(deps, request);
+    const client = await deps.clients.find(pending.parameters.client_id);
+    if (!session || !client) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
+    const owner = client.owner_user_id === null ? undefined : await findUser(deps.db, client.owner_user_id);
+    const target = new URL(pending.parameters.redirect_uri);
+    return sendPage(
+      reply,
+      consentPage({
+        request_id: pending.request_id,
+        clientName: client.name,
+        ownerName: owner?.name ?? null,
+        redirectHost: target.host,
+        email: session.email,
+        scope: pending.parameters.scope.split(' '),
+        formTargets: [target.origin],
+      }),
+    );
+  });
+
+  app.post('/consent', { config }, async (request, reply) => {
+    const form = readForm(request.body);
+    const pending = await requirePendingRequest(deps, request, form.request);
+    const session = await currentSession(deps, request);
+    reply.header('cache-control', 'no-store');
+    if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
+    if (form.decision === 'allow') {
+      await giveConsent(deps, session, pending);
+      return reply.redirect(`/oauth/authorize/continue?request=${pending.request_id}`, 303);
+    }
+    if (form.decision !== 'deny') throw invalidRequest('decision must be allow or deny.');
+    const denial = new AuthorizationError('access_denied', 'The person did not allow this.');
+    return reply.redirect((await refuse(deps, pending.parameters, denial, pending)).location, 303);
+  });
+}

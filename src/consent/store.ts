@@ -1,0 +1,17 @@
+import type { Db, Statement } from '../db/db.ts';
+
+/** The scope that a person has allowed a client, if any. */
+export async function findConsent(db: Db, user_id: string, client_id: string): Promise<string | undefined> {
+  const row = await db.get<{ scope: string }>('select scope from consents where user_id = $1 and client_id = $2', [
+    user_id,
+    client_id,
+  ]);
+  return row?.scope;
+}
+
+/** Remembers what was allowed. `scope` is the union with what was allowed before. */
+export const rememberConsent = (user_id: string, client_id: string, scope: string, now: number): Statement => ({
+  sql: `insert into consents (user_id, client_id, scope, granted_at) values ($1, $2, $3, $4)
+        on conflict (user_id, client_id) do update set scope = $3, granted_at = $4`,
+  params: [user_id, client_id, scope, now],
+});

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Db, Param } from './db.ts';
+
+/** One transaction that no other node's migration overlaps. It commits when the work resolves, else rolls back. */
+export type MigrationSession = {
+  all<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
+  /** Runs a script of several statements. */
+  exec(script: string): Promise<void>;
+};
+
+/** A `Db` as the engines make it. Only `migrate` may call `exclusively`; everybody else is handed a plain `Db`. */
+export type MigratableDb = Db & {
+  exclusively<T>(work: (session: MigrationSession) => Promise<T>): Promise<T>;
+};
+
+/** A sentence for the operator: the database and this version do not fit together. */
+export class MigrationRefused extends Error {
+  override name = 'MigrationRefused';
+}
+
+type Migration = { name: string; script: string; checksum: string };
+type Applied = { name: string; checksum: string };
+
+const ownMigrations = new URL('./migrations/', import.meta.url);
+
+/**
+ * Brings the tables up to this version, all missing migrations in one transaction. Several nodes may start at once:
+ * the first does the work, the others wait and find it done.
+ * @param now Unix seconds.
+ * @param folder holds `NNNN-name.sql`; the tests' own, otherwise ours.
+ * @returns the names just applied, in order.
+ * @throws {MigrationRefused} when a newer version, or another text of the same migration, has been here.
+ * @throws {StoreUnavailable}
+ */
+export async function migrate(db: MigratableDb, now: number, folder: URL = ownMigrations): Promise<string[]> {
+  const migrations = readMigrations(folder);
+  return db.exclusively(async (session) => {
+    await session.exec(
+      'create table if not exists schema_migrations (name text primary key, applied_at bigint not null, checksum text not null)',
+    );
+    const applied = await session.all<Applied>('select name, checksum from schema_migrations order by name');
+    const missing = missingMigrations(migrations, applied);
+    for (const { name, script, checksum } of missing) {
+      await session.exec(script);
+      await session.all('insert into schema_migrations (name, applied_at, checksum) values ($1, $2, $3)', [
+        name,
+        now,
+        checksum,
+      ]);
+    }
+    return missing.map(({ name }) => name);
+  });
+}
+
+function readMigrations(folder: URL): Migration[] {
+  return readdirSync(folder)
+    .filter((file) => /^\d{4}-.+\.sql$/.test(file))
+    .sort()
+    .map((file) => {
+      // A checkout on Windows may carry other line ends; the migration is the same one.
+      const script = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n');
+      return { name: file.slice(0, -'.sql'.length), script, checksum: sha256(script) };
+    });
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+function missingMigrations(migrations: readonly Migration[], applied: readonly Applied[]): Migration[] {
+  const known = new Map(migrations.map((migration) => [migration.name, migration]));
+  for (const { name, checksum } of applied) {
+    const migration = known.get(name);
+    if (!migration) {
+      throw new MigrationRefused(
+        `The database has the migration ${name}, which this version of Signet does not know: a newer version has run on it. Start that version again, or restore a backup from before it.`,
+      );
+    }
+    if (migration.checksum !== checksum) {
+      throw new MigrationRefused(
+        `The migration ${name} is not the text that was applied to this database. An applied migration may not be edited: restore its file, and put the change in a new one.`,
+      );
+    }
+  }
+  const done = new Set(applied.map(({ name }) => name));
+  return migrations.filter(({ name }) => !done.has(name));
+}

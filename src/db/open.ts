@@ -1,0 +1,36 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { StoreUnavailable } from './db.ts';
+import type { MigratableDb } from './migrate.ts';
+import { openPostgres } from './postgres.ts';
+import { openSqlite } from './sqlite.ts';
+
+/**
+ * The store that the configuration names: PostgreSQL when there is a URL, else SQLite in the data folder.
+ * @returns a store that has answered once. Its tables are `migrate`'s matter.
+ * @throws {StoreUnavailable} when it cannot be reached or opened.
+ */
+export async function openDb(config: Pick<Config, 'dataDir' | 'databaseUrl'>): Promise<MigratableDb> {
+  const db = config.databaseUrl ? openPostgres(config.databaseUrl) : openSqlite(privateFile(config.dataDir));
+  try {
+    await db.get('select 1 as answer');
+    return db;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** @returns the path of a file that only its owner can read. SQLite gives `-wal` and `-shm` the same mode. */
+function privateFile(dataDir: string): string {
+  const path = join(dataDir, 'signet.db');
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    closeSync(openSync(path, 'a', 0o600));
+    chmodSync(path, 0o600); // it may have come out of a backup with another mode
+    return path;
+  } catch (error) {
+    throw new StoreUnavailable(`The database file ${path} cannot be opened for writing.`, { cause: error });
+  }
+}

@@ -1,0 +1,49 @@
+import { DatabaseError } from 'pg';
+import { StoreUnavailable, UniqueViolation } from './db.ts';
+
+// SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html
+
+/** Classes that say "not now" or "this server is broken", not "wrong SQL". */
+const unanswerableClasses = new Set([
+  '08', // connection exception
+  '40', // transaction rollback, once the retries are used up
+  '53', // insufficient resources
+  '57', // operator intervention: cancelled, timed out, shutting down
+  '58', // system error
+  'XX', // internal error, corrupted data
+]);
+const unanswerable = new Set([
+  '25006', // read only: this server is no longer the primary
+  '25P03', // idle in transaction too long
+  '28000', // authorization and password refused: the operator changes them while we run
+  '28P01',
+  '3D000', // no such database
+  '55P03', // lock not available
+]);
+
+/**
+ * What the driver threw, in the words of `Db`.
+ * @returns {StoreUnavailable} or {UniqueViolation} with the driver's error as cause; another SQLSTATE, such as a syntax
+ * error, is ours to fix and comes back as it is. An error without SQLSTATE is the connection's.
+ */
+export function storeError(error: unknown): unknown {
+  if (error instanceof StoreUnavailable || error instanceof RangeError) return error;
+  const state = sqlState(error);
+  if (state === undefined) return new StoreUnavailable('The connection to PostgreSQL failed.', { cause: error });
+  if (state === '23505') return new UniqueViolation('A unique index refused the change.', { cause: error });
+  if (unanswerable.has(state) || unanswerableClasses.has(state.slice(0, 2))) {
+    return new StoreUnavailable('PostgreSQL cannot answer.', { cause: error });
+  }
+  return error;
+}
+
+/** Serialization failure and deadlock: the server took everything back and asks to be asked again. */
+export const wasRolledBackByRace = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '');
+
+/**
+ * A prepared statement that no longer fits: another node's migration changed the columns of a `returning *` ("cached
+ * plan must not change result type"), or the statement is gone. Nothing was executed.
+ */
+export const isStalePreparation = (error: unknown): boolean => ['0A000', '26000'].includes(sqlState(error) ?? '');
+
+const sqlState = (error: unknown): string | undefined => (error instanceof DatabaseError ? error.code : undefined);

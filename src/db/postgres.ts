@@ -1,0 +1,92 @@
+import pg from 'pg';
+import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
+import type { MigratableDb, MigrationSession } from './migrate.ts';
+import { isStalePreparation, storeError, wasRolledBackByRace } from './postgres-errors.ts';
+import type { Deadlines, Lane } from './postgres-lane.ts';
+import { createLanes } from './postgres-lanes.ts';
+import { columnTypes } from './postgres-types.ts';
+
+/**
+ * A pipelined connection carries any number of requests, but the server runs them one by one and each change waits for
+ * its own flush; commits share a flush only across connections. Eight keep a server's disk busy, and eight nodes with
+ * 8 + 4 stay below PostgreSQL's default of 100 connections. Batches have fewer: they are the rarer and the slower.
+ */
+const lanesForStatements = 8;
+const lanesForBatches = 4;
+
+/** Nobody waits longer for a sign-in. The reply gets two seconds more, for the way and for what is queued before. */
+const defaultDeadlines: Deadlines = { statementMs: 5_000, replyMs: 7_000 };
+
+/** A deadlock or a stale plan seldom comes twice; a third time something else is wrong. */
+const attempts = 4;
+
+/** Any number, as long as every node takes the same: it names the migration among the database's advisory locks. */
+const migrationLock = 7_446_381;
+
+/**
+ * The store on a server that many nodes share. Connects when first used, and again by itself after a loss; meanwhile
+ * every call fails at once with {@link StoreUnavailable}.
+ * @param url postgres://…; its parameters (sslmode, options, …) are `pg`'s.
+ */
+export function openPostgres(url: string, deadlines: Deadlines = defaultDeadlines): MigratableDb {
+  const statements = createLanes(url, { use: 'statements', size: lanesForStatements, deadlines });
+  const batches = createLanes(url, { use: 'batches', size: lanesForBatches, deadlines });
+  let closing: Promise<void> | undefined;
+
+  /** Asks again where the server promises that nothing happened. */
+  async function ask<Reply>(lanes: typeof statements, question: (lane: Lane) => Promise<Reply>): Promise<Reply> {
+    for (let attempt = 1; ; attempt += 1) {
+      if (closing) throw new StoreUnavailable('The store is closed.');
+      try {
+        return await question(await lanes.acquire());
+      } catch (error) {
+        const stale = isStalePreparation(error);
+        if (attempt === attempts || !(stale || wasRolledBackByRace(error))) throw storeError(error);
+        if (stale) lanes.renew();
+      }
+    }
+  }
+  const run = (sql: string, params?: readonly Param[]): Promise<BatchResult> =>
+    ask(statements, (lane) => lane.run({ sql, params }));
+
+  return {
+    engine: 'postgres',
+    all: async <Row>(sql: string, params?: readonly Param[]) => (await run(sql, params)).rows as Row[],
+    get: async <Row>(sql: string, params?: readonly Param[]) => (await run(sql, params)).rows[0] as Row | undefined,
+    run,
+    batch: async (changes: readonly Statement[]) =>
+      changes.length === 0 ? [] : ask(batches, (lane) => lane.batch(changes)),
+    close: () => {
+      closing ??= Promise.all([statements.close(), batches.close()]).then(() => undefined);
+      return closing;
+    },
+    exclusively: (work) => exclusively(url, work),
+  };
+}
+
+/**
+ * A connection of its own, without deadlines: a migration takes what it takes. The lock belongs to the transaction, so
+ * that a node that dies in the middle leaves neither tables nor lock behind.
+ */
+async function exclusively<T>(url: string, work: (session: MigrationSession) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, types: columnTypes, connectionTimeoutMillis: 10_000 });
+  client.on('error', () => undefined); // the query in flight rejects
+  const query = (sql: string, params?: Param[]) => client.query(sql, params).catch(rethrowAsStoreError);
+  try {
+    await client.connect().catch(rethrowAsStoreError);
+    await query('begin');
+    await query('select pg_advisory_xact_lock($1)', [migrationLock]);
+    const kept = await work({
+      all: async <Row>(sql: string, params: readonly Param[] = []) => (await query(sql, [...params])).rows as Row[],
+      exec: async (script) => void (await query(script)),
+    });
+    await query('commit');
+    return kept;
+  } finally {
+    await client.end(); // an open transaction ends with its connection
+  }
+}
+
+function rethrowAsStoreError(error: unknown): never {
+  throw storeError(error);
+}

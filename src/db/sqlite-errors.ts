@@ -1,0 +1,45 @@
+import { StoreUnavailable, UniqueViolation } from './db.ts';
+
+/** Primary result codes (https://sqlite.org/rescode.html) that say "not now" or "this file is broken", not "wrong SQL". */
+const unanswerable = new Set([
+  3, // PERM
+  5, // BUSY
+  6, // LOCKED
+  7, // NOMEM
+  8, // READONLY
+  9, // INTERRUPT
+  10, // IOERR
+  11, // CORRUPT
+  13, // FULL
+  14, // CANTOPEN
+  15, // PROTOCOL
+  22, // NOLFS
+  26, // NOTADB
+]);
+
+/** Extended codes of a refused duplicate: PRIMARYKEY, UNIQUE, ROWID. */
+const duplicate = new Set([1555, 2067, 2579]);
+
+/**
+ * What the engine threw, in the words of `Db`.
+ * @returns {StoreUnavailable} or {UniqueViolation} with the engine's error as cause; anything else, such as a syntax
+ * error, is ours to fix and comes back as it is.
+ */
+export function storeError(error: unknown): unknown {
+  const code = resultCode(error);
+  if (code === undefined) return error;
+  if (duplicate.has(code)) return new UniqueViolation('A unique index refused the change.', { cause: error });
+  if (unanswerable.has(code & 0xff)) return new StoreUnavailable('SQLite cannot answer.', { cause: error });
+  return error;
+}
+
+/** Another connection holds the lock. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error);
+  return code !== undefined && ((code & 0xff) === 5 || (code & 0xff) === 6);
+}
+
+/** The extended result code, which `node:sqlite` puts in `errcode`. */
+function resultCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined;
+}

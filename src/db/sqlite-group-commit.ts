@@ -1,0 +1,169 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type BatchResult, type Statement, StoreUnavailable } from './db.ts';
+import { isBusy, storeError } from './sqlite-errors.ts';
+
+/** Units in one commit. More would share the fsync no better and would keep the event loop from everybody else. */
+const unitsPerCommit = 256;
+/** A queue this long is seconds of work; who joins it would wait past every client's patience. */
+const longestQueue = 10_000;
+/** While another process writes, its lock is polled every millisecond, for five seconds in all. */
+const lockPollMs = 1;
+const lockPolls = 5_000;
+
+/** What one caller asked for: kept whole or not at all, and told so only after the commit. */
+type Unit = {
+  readonly statements: readonly Statement[];
+  readonly resolve: (results: BatchResult[]) => void;
+  readonly reject: (error: unknown) => void;
+};
+/** What to tell the caller once the commit is on disk. */
+type Outcome = { results: BatchResult[] } | { error: unknown };
+
+export type GroupCommit = {
+  /** @throws {StoreUnavailable} {UniqueViolation} by rejecting. */
+  enqueue(statements: readonly Statement[]): Promise<BatchResult[]>;
+  /** Resolves when everything enqueued so far is answered. */
+  drained(): Promise<void>;
+};
+
+/**
+ * Puts the writes of one event-loop turn under one transaction, so that they share its fsync: an fsync costs about as
+ * much as a hundred updates, and requests that arrived together wait for it together.
+ * A unit that fails fails alone. Nobody is answered before the commit: a reply may not promise what a crash can undo.
+ */
+export function createGroupCommit(
+  connection: DatabaseSync,
+  execute: (statement: Statement) => BatchResult,
+): GroupCommit {
+  const transaction = transactionControl(connection);
+  let queue: Unit[] = [];
+  let polls = 0;
+  let scheduled = false;
+  let whenDrained: (() => void)[] = [];
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(flush);
+  }
+
+  function flush(): void {
+    if (!lock()) return;
+    const group = queue.length > unitsPerCommit ? queue.splice(0, unitsPerCommit) : queue;
+    if (group === queue) queue = [];
+    settle(group, commit(group));
+    proceed();
+  }
+
+  /** @returns true when this process may write now; else a later flush is arranged or the queue is refused. */
+  function lock(): boolean {
+    try {
+      transaction.begin();
+      polls = 0;
+      return true;
+    } catch (error) {
+      polls += 1;
+      if (isBusy(error) && polls < lockPolls) {
+        setTimeout(flush, lockPollMs);
+        return false;
+      }
+      polls = 0;
+      const refused = queue;
+      queue = [];
+      const refusal = storeError(error);
+      for (const unit of refused) unit.reject(refusal);
+      proceed();
+      return false;
+    }
+  }
+
+  /** @returns an outcome for each unit; the same failure for all when the transaction was not kept. */
+  function commit(group: readonly Unit[]): Outcome[] {
+    try {
+      const outcomes = group.map(attempt);
+      transaction.commit();
+      return outcomes;
+    } catch (error) {
+      if (connection.isTransaction) transaction.rollback();
+      const lost = error instanceof StoreUnavailable ? error : new StoreUnavailable('Not kept.', { cause: error });
+      return group.map(() => ({ error: lost }));
+    }
+  }
+
+  /** @throws when the failure ended the whole transaction, which SQLite does by itself when the disk is full. */
+  function attempt(unit: Unit): Outcome {
+    const [first] = unit.statements;
+    const alone = unit.statements.length === 1;
+    try {
+      // One statement undoes itself when it fails; only several need a savepoint to go back to.
+      if (alone) return { results: [execute(first!)] };
+      transaction.savepoint();
+      const results = unit.statements.map(execute);
+      transaction.release();
+      return { results };
+    } catch (error) {
+      if (!connection.isTransaction) throw storeError(error);
+      if (!alone) transaction.undo();
+      return { error: storeError(error) };
+    }
+  }
+
+  function proceed(): void {
+    scheduled = false;
+    if (queue.length > 0) {
+      schedule();
+      return;
+    }
+    const waiting = whenDrained;
+    whenDrained = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  return {
+    enqueue: (statements) =>
+      new Promise((resolve, reject) => {
+        if (queue.length >= longestQueue) return reject(new StoreUnavailable('Too many changes are waiting.'));
+        queue.push({ statements, resolve, reject });
+        schedule();
+      }),
+    drained: () => (scheduled ? new Promise((resolve) => whenDrained.push(resolve)) : Promise.resolve()),
+  };
+}
+
+function settle(group: readonly Unit[], outcomes: readonly Outcome[]): void {
+  for (const [index, unit] of group.entries()) {
+    const outcome = outcomes[index]!;
+    if ('error' in outcome) unit.reject(outcome.error);
+    else unit.resolve(outcome.results);
+  }
+}
+
+function transactionControl(connection: DatabaseSync) {
+  const impatient = connection.prepare('pragma busy_timeout = 0');
+  const patient = connection.prepare('pragma busy_timeout = 5000');
+  const begin = connection.prepare('begin immediate');
+  const commit = connection.prepare('commit');
+  const rollback = connection.prepare('rollback');
+  const savepoint = connection.prepare('savepoint unit');
+  const release = connection.prepare('release unit');
+  const rollbackTo = connection.prepare('rollback to unit');
+  return {
+    /** Fails at once when another process writes: SQLite would wait by sleeping, and the event loop with it. */
+    begin() {
+      impatient.get();
+      try {
+        begin.run();
+      } finally {
+        patient.get();
+      }
+    },
+    commit: () => commit.run(),
+    rollback: () => rollback.run(),
+    savepoint: () => savepoint.run(),
+    release: () => release.run(),
+    undo() {
+      rollbackTo.run();
+      release.run();
+    },
+  };
+}

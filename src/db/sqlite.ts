@@ -1,0 +1,148 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
+import type { MigratableDb, MigrationSession } from './migrate.ts';
+import { storable } from './params.ts';
+import { isBusy, storeError } from './sqlite-errors.ts';
+import { createGroupCommit } from './sqlite-group-commit.ts';
+
+/** How long a read, or a start, waits for another process to let go of the file. Node's own default is 0. */
+export const busyTimeoutMs = 5_000;
+
+/** Texts are written by us and few; the bound only keeps one that is built per call from growing without end. */
+const cachedStatements = 1_000;
+
+/** Every statement runs through this: prepared once, bound by name, rows or a count whichever the text gives. */
+export type Execute = (statement: Statement) => BatchResult;
+
+/**
+ * The embedded store: one file that several processes may share.
+ * Reads run at once, on the state of the last commit; writes go through the group commit.
+ * @param path a file, made when missing; or a `file:` URI.
+ * @throws {StoreUnavailable} when the file cannot be opened.
+ */
+export function openSqlite(path: string): MigratableDb {
+  const connection = connect(path);
+  const execute = executor(connection);
+  const writes = createGroupCommit(connection, execute);
+  let closing: Promise<void> | undefined;
+
+  const read = async (sql: string, params?: readonly Param[]): Promise<BatchResult['rows']> => {
+    if (closing) throw closed();
+    try {
+      return execute({ sql, params }).rows;
+    } catch (error) {
+      throw storeError(error);
+    }
+  };
+  const write = async (statements: readonly Statement[]): Promise<BatchResult[]> => {
+    if (closing) throw closed();
+    return writes.enqueue(statements);
+  };
+
+  return {
+    engine: 'sqlite',
+    all: async <Row>(sql: string, params?: readonly Param[]) => (await read(sql, params)) as Row[],
+    get: async <Row>(sql: string, params?: readonly Param[]) => (await read(sql, params))[0] as Row | undefined,
+    run: async (sql, params) => (await write([{ sql, params }]))[0]!,
+    batch: async (statements) => (statements.length === 0 ? [] : write(statements)),
+    close: () => {
+      closing ??= writes.drained().then(() => connection.close());
+      return closing;
+    },
+    exclusively: (work) => exclusively(path, work),
+  };
+}
+
+const closed = () => new StoreUnavailable('The store is closed.');
+
+/**
+ * WAL lets readers and one writer work at once; `synchronous = full` is what makes a commit mean "on disk" under WAL
+ * (`normal` may lose the last commits when the power goes).
+ */
+function connect(path: string): DatabaseSync {
+  for (let attempt = 1; ; attempt += 1) {
+    let connection: DatabaseSync | undefined;
+    try {
+      connection = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+      connection.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;');
+      return connection;
+    } catch (error) {
+      connection?.close();
+      // Turning a new file to WAL needs it alone, and SQLite does not call its busy handler for that step.
+      if (!isBusy(error) || attempt === 200) throw storeError(error);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}
+
+type Prepared = { statement: StatementSync; givesRows: boolean };
+
+function executor(connection: DatabaseSync): Execute {
+  const cache = new Map<string, Prepared>();
+
+  const prepare = (sql: string): Prepared => {
+    const known = cache.get(sql);
+    if (known) return known;
+    const statement = connection.prepare(sql);
+    const prepared = { statement, givesRows: statement.columns().length > 0 };
+    const oldest = cache.size >= cachedStatements ? cache.keys().next().value : undefined;
+    if (oldest !== undefined) cache.delete(oldest);
+    cache.set(sql, prepared);
+    return prepared;
+  };
+
+  return ({ sql, params }) => {
+    const { statement, givesRows } = prepare(sql);
+    const named = bindings(params);
+    if (!givesRows) return { changes: Number(statement.run(named).changes), rows: [] };
+    const rows = statement.all(named);
+    return { changes: rows.length, rows };
+  };
+}
+
+/** `$1` is to SQLite not a position but a parameter whose name is 1. */
+function bindings(params: readonly Param[] = []): Record<string, SQLInputValue> {
+  const named: Record<string, SQLInputValue> = {};
+  for (let i = 0; i < params.length; i += 1) named[i + 1] = storable(params[i]!);
+  return named;
+}
+
+/** As long as a migration of another node may take: 3 000 polls of 10 ms. */
+const migrationLockPolls = 3_000;
+
+/**
+ * One transaction on a connection of its own, so that no other write of this process can slip into it while `work`
+ * awaits. The lock is polled: waiting inside SQLite would stop the event loop, and with it a holder in this process.
+ */
+async function exclusively<T>(path: string, work: (session: MigrationSession) => Promise<T>): Promise<T> {
+  const connection = connect(path);
+  try {
+    connection.exec('pragma busy_timeout = 0');
+    await beginWhenFree(connection);
+    const execute = executor(connection);
+    const kept = await work({
+      all: async <Row>(sql: string, params?: readonly Param[]) => execute({ sql, params }).rows as Row[],
+      exec: async (script) => connection.exec(script),
+    });
+    connection.exec('commit');
+    return kept;
+  } catch (error) {
+    if (connection.isTransaction) connection.exec('rollback');
+    throw storeError(error);
+  } finally {
+    connection.close();
+  }
+}
+
+async function beginWhenFree(connection: DatabaseSync): Promise<void> {
+  for (let poll = 1; ; poll += 1) {
+    try {
+      connection.exec('begin immediate');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || poll === migrationLockPolls) throw error;
+      await sleep(10);
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import type { FastifyRequest } from 'fastify';
+import { accessDenied } from '../errors.ts';
+
+/**
+ * Cookies travel with requests that other sites make a browser send, so a write that a cookie authenticates must say
+ * that it comes from our own pages (decisions §9; ASVS 3.5). A request with neither header does not come from a browser.
+ */
+export function refuseCrossSiteWrite(request: FastifyRequest, baseUrl: string): void {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  if (origin !== undefined ? origin === baseUrl : site === undefined || site === 'same-origin') return;
+  throw accessDenied('This request came from another site. Nothing was changed; start again from our own page.');
+}
+
+export const isWrite = (request: FastifyRequest) => !['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(request.method);

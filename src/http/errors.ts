@@ -1,0 +1,96 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { StoreUnavailable } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { RequestError, unavailable } from '../errors.ts';
+import { html } from './html.ts';
+import { sendPage } from './page.ts';
+
+/** The last resort of every route: whatever was thrown becomes one JSON body, or a page for somebody who looks at it. */
+export function handleErrors(app: FastifyInstance, deps: Pick<Deps, 'config'>) {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const refusal = refusalOf(error, request);
+    const log = { err: refusal.status >= 500 ? error : undefined, code: refusal.code, cause: reasonOf(refusal) };
+    if (refusal.status >= 500) request.log.error(log, 'failed');
+    else request.log.debug(log, 'refused');
+    return sendRefusal(deps, request, reply, refusal);
+  });
+}
+
+export function sendRefusal(
+  deps: Pick<Deps, 'config'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refusal: RequestError,
+): FastifyReply {
+  if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter);
+  const challenge = challengeOf(deps, request, refusal);
+  if (challenge) reply.header('www-authenticate', challenge);
+  if (request.routeOptions.config?.page && !prefersJson(request)) return sendErrorPage(reply, refusal);
+  return reply
+    .code(refusal.status)
+    .header('cache-control', 'no-store')
+    .type('application/json; charset=utf-8')
+    .send({ error: refusal.code, error_description: refusal.message, ...refusal.details });
+}
+
+const sendErrorPage = (reply: FastifyReply, refusal: RequestError) =>
+  sendPage(
+    reply,
+    {
+      title: headingOf(refusal),
+      content: html`<h1>${headingOf(refusal)}</h1>
+<p>${refusal.message}</p>
+<p class="soft">Error <code>${refusal.code}</code></p>`,
+    },
+    refusal.status,
+  );
+
+function headingOf(refusal: RequestError): string {
+  if (refusal.status >= 500) return 'Something is wrong on our side';
+  if (refusal.status === 404) return 'There is nothing here';
+  return 'This did not work';
+}
+
+const prefersJson = ({ headers: { accept = '' } }: FastifyRequest) =>
+  accept.includes('application/json') && !accept.includes('text/html');
+
+/** RFC 6749 §5.2 and RFC 6750 §3: which credentials the endpoint takes. */
+function challengeOf({ config }: Pick<Deps, 'config'>, request: FastifyRequest, refusal: RequestError) {
+  if (refusal.code === 'invalid_client') return `Basic realm="${config.baseUrl}", charset="UTF-8"`;
+  if (refusal.code === 'invalid_token' || refusal.code === 'insufficient_scope') {
+    const scope = refusal.code === 'insufficient_scope' ? ', scope="openid"' : '';
+    return `Bearer error="${refusal.code}", error_description="${refusal.message}"${scope}`;
+  }
+  return request.routeOptions.url === '/oauth/userinfo' && refusal.status === 400
+    ? 'Bearer error="invalid_request"'
+    : undefined;
+}
+
+const reasonOf = ({ cause }: RequestError) =>
+  cause instanceof Error ? cause.name : typeof cause === 'string' ? cause : undefined;
+
+/** Fastify's own refusals, in our words; everything unforeseen is a `server_error` without details. */
+function refusalOf(error: Error & { code?: string; statusCode?: number }, request: FastifyRequest): RequestError {
+  if (error instanceof RequestError) return error;
+  if (error instanceof StoreUnavailable) return unavailable(error);
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new RequestError('content_too_large', 'The body is larger than 64 KB. Nothing was changed.', {
+        cause: error,
+      });
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new RequestError('invalid_request', expectedMediaType(request), { cause: error });
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+      return new RequestError('invalid_request', 'The body is not valid JSON.', { cause: error });
+  }
+  const isClientFault = error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500;
+  return isClientFault
+    ? new RequestError('invalid_request', 'The request is malformed.', { cause: error })
+    : new RequestError('server_error', 'Something unforeseen went wrong here. It has been logged.', { cause: error });
+}
+
+const expectedMediaType = (request: FastifyRequest) =>
+  request.url.startsWith('/v1/')
+    ? 'The body must be application/json.'
+    : 'The body must be application/x-www-form-urlencoded.';

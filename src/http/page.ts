@@ -1,0 +1,66 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type Html, html } from './html.ts';
+
+const stylesheet = readFileSync(new URL('./signet.css', import.meta.url), 'utf8');
+const stylesheetPath = `/assets/signet-${hash('sha256', stylesheet, 'hex').slice(0, 12)}.css`;
+
+export type Page = {
+  title: string;
+  /** What stands in the `main` element. */
+  content: Html;
+  /** Origins besides ours that a form's answer may redirect to. Browsers hold a redirect to `form-action` too. */
+  formTargets?: readonly string[];
+};
+
+/** The whole document. It works without JavaScript, because there is none. */
+export const layout = ({ title, content }: Page): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} - Signet</title>
+<link rel="stylesheet" href="${stylesheetPath}">
+<link rel="icon" href="/assets/signet.svg" type="image/svg+xml">
+</head>
+<body>
+<header class="brand"><a href="/account"><img src="/assets/signet.svg" alt="" width="28" height="28"> Signet</a></header>
+<main>
+${content}
+</main>
+</body>
+</html>
+`;
+
+export function sendPage(reply: FastifyReply, page: Page, status = 200): FastifyReply {
+  const formAction = ["'self'", ...(page.formTargets ?? [])].join(' ');
+  return reply
+    .code(status)
+    .headers({
+      'cache-control': 'no-store',
+      'content-security-policy': `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+    })
+    .type('text/html; charset=utf-8')
+    .send(layout(page).toString());
+}
+
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#2f5d50"/><path d="M21.5 11.2c-1-1.500-2.800-2.400-5.200-2.400-3.200 0-5.500 1.600-5.500 4 0 5.400 8.600 2.500 8.600 5.700 0 1.300-1.300 2.100-3.200 2.100-2.200 0-3.700-.9-4.700-2.400" fill="none" stroke="#fff" stroke-width="2.600" stroke-linecap="round"/></svg>`;
+
+/** The stylesheet is named by its content, so it may be kept for ever. */
+export async function assetRoutes(app: FastifyInstance) {
+  app.get(stylesheetPath, async (_request, reply) =>
+    reply
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .type('text/css; charset=utf-8')
+      .send(stylesheet),
+  );
+  app.get('/assets/signet.svg', async (_request, reply) =>
+    reply.header('cache-control', 'public, max-age=86400').type('image/svg+xml').send(icon),
+  );
+}

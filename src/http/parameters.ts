@@ -1,0 +1,63 @@
+import { invalidRequest } from '../errors.ts';
+
+/** Form or query parameters: one value each, empty counts as absent (OAuth 2.1 §3.1). No prototype. */
+export type Parameters = Readonly<Record<string, string | undefined>>;
+
+const mostParameters = 100;
+
+/**
+ * Reads `application/x-www-form-urlencoded` text strictly.
+ * @returns the first value of each name, and the names that came more than once.
+ * @throws {RequestError} `invalid_request` for broken percent-encoding, NUL, or more than 100 parameters.
+ */
+export function parseParameters(text: string): { values: Parameters; repeated: ReadonlySet<string> } {
+  const values: Record<string, string | undefined> = Object.create(null);
+  const repeated = new Set<string>();
+  if (text === '') return { values, repeated };
+  const pairs = text.split('&', mostParameters + 1);
+  if (pairs.length > mostParameters) throw invalidRequest('There are more than 100 parameters.');
+  const seen = new Set<string>();
+  for (const pair of pairs) {
+    const equals = pair.indexOf('=');
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+    if (seen.has(name)) repeated.add(name);
+    else if (equals >= 0 && equals < pair.length - 1) values[name] = decode(pair.slice(equals + 1));
+    seen.add(name);
+  }
+  return { values, repeated };
+}
+
+/** @throws {RequestError} `invalid_request` also when a parameter came twice (OAuth 2.1 §3.2.2). */
+export function readForm(body: unknown): Parameters {
+  if (body === undefined || body === null) return Object.create(null);
+  if (!(body instanceof FormText)) throw invalidRequest('The body must be application/x-www-form-urlencoded.');
+  const { values, repeated } = parseParameters(body.text);
+  if (repeated.size > 0) throw invalidRequest('A parameter was sent more than once.');
+  return values;
+}
+
+/** A form body as it arrived; parsing waits for the route, which knows what a repeated parameter means there. */
+export class FormText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** The query string of a request target, without its question mark. */
+export function queryOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? '' : url.slice(mark + 1);
+}
+
+function decode(text: string): string {
+  if (!/[%+\0]/.test(text)) return text;
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw invalidRequest('A parameter is not valid percent-encoded UTF-8.');
+  }
+  if (decoded.includes('\0')) throw invalidRequest('A parameter contains a NUL character.');
+  return decoded;
+}

@@ -1,0 +1,81 @@
+import { type Actor, auditEvent } from '../audit/audit.ts';
+import { type Deps, now } from '../deps.ts';
+import { type Algorithm, algorithms, generateSigningKey } from './signing-key.ts';
+import { forgetRetiredKeys, insertSigningKey, listSigningKeys, rotateSigningKey, type SigningKeyRow } from './store.ts';
+
+type KeyDeps = Pick<Deps, 'db' | 'clock' | 'vault'>;
+
+/** How long a key signs before the next one takes over. */
+export const rotationPeriodSeconds = 30 * 86_400;
+/** Caches of the key set live five minutes (spec 4.2), so after fifteen everybody can verify what the key signs. */
+export const publishedBeforeUseSeconds = 15 * 60;
+/** Tokens live an hour (spec 2.3); five minutes more for clocks that disagree. */
+export const retiringSeconds = 65 * 60;
+
+/** At the very first start: an active key signs at once, since nobody has cached a key set that lacks it. */
+export async function ensureSigningKeys(deps: KeyDeps): Promise<void> {
+  const present = await listSigningKeys(deps.db);
+  for (const algorithm of algorithms) {
+    for (const status of ['active', 'next'] as const) {
+      if (present.some((key) => key.algorithm === algorithm && key.status === status)) continue;
+      const { sql, params } = insertSigningKey(await newKey(deps, algorithm), status, now(deps));
+      await deps.db.run(sql, params);
+    }
+  }
+}
+
+/**
+ * Rotates what is due and forgets what no living token needs. Safe to run on every node at any time.
+ * @returns the kids that stopped signing.
+ */
+export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
+  const at = now(deps);
+  const rotated: string[] = [];
+  for (const key of await listSigningKeys(deps.db)) {
+    if (isDue(key, at)) rotated.push(...(await rotate(deps, key.algorithm, at - rotationPeriodSeconds, 'system')));
+  }
+  await forgetRetiredKeys(deps.db, at - retiringSeconds);
+  return rotated;
+}
+
+/**
+ * Rotates now, at an operator's word. A next key that was published less than 15 minutes ago is not used, because
+ * relying parties with a cached key set would refuse what it signs; nothing changes then.
+ * @returns the kids that stopped signing.
+ */
+export async function rotateNow(deps: KeyDeps, actor: Actor): Promise<string[]> {
+  const rotated: string[] = [];
+  for (const algorithm of algorithms) rotated.push(...(await rotate(deps, algorithm, now(deps), actor)));
+  return rotated;
+}
+
+const isDue = (key: SigningKeyRow, at: number) =>
+  key.status === 'active' && (key.activated_at ?? 0) <= at - rotationPeriodSeconds;
+
+async function rotate(deps: KeyDeps, algorithm: Algorithm, activatedBefore: number, actor: Actor): Promise<string[]> {
+  const at = now(deps);
+  const successor = await newKey(deps, algorithm);
+  const limits = { algorithm, now: at, activatedBefore, publishedBefore: at - publishedBeforeUseSeconds };
+  const { statement } = auditEvent(
+    {
+      action: 'key.rotated',
+      actor,
+      target: successor.kid,
+      after: { algorithm, next_kid: successor.kid },
+      onlyIf: { sql: 'exists (select 1 from signing_keys where kid = $1)', params: [successor.kid] },
+    },
+    at,
+  );
+  const [retired] = await deps.db.batch([...rotateSigningKey(successor, limits), statement]);
+  return (retired?.rows ?? []).map((row) => String(row.kid));
+}
+
+async function newKey(deps: KeyDeps, algorithm: Algorithm) {
+  const { kid, publicJwk, privatePem } = await generateSigningKey(algorithm);
+  return {
+    kid,
+    algorithm,
+    public_jwk: JSON.stringify(publicJwk),
+    private_key_sealed: deps.vault.seal(`signing-key:${kid}`, privatePem),
+  };
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { addressKey } from './address-key.ts';
+
+test('an IPv4 address counts as itself, also when a dual-stack socket reports it as IPv6', () => {
+  assert.equal(addressKey('192.0.2.1'), '192.0.2.1');
+  assert.equal(addressKey('::ffff:192.0.2.1'), '192.0.2.1');
+  assert.equal(addressKey('::FFFF:c000:0201'), '192.0.2.1');
+  assert.notEqual(addressKey('192.0.2.1'), addressKey('192.0.2.2'));
+});
+
+test('all of a /64 counts as one, however it is written', () => {
+  for (const address of ['2001:db8:1:2::', '2001:DB8:1:2:ffff:0:0:1', '2001:0db8:0001:0002:1:2:192.0.2.1']) {
+    assert.equal(addressKey(address), '2001:db8:1:2::/64');
+  }
+  assert.notEqual(addressKey('2001:db8:1:3::1'), addressKey('2001:db8:1:2::1'));
+  assert.equal(addressKey('::1'), '0:0:0:0::/64');
+  assert.equal(addressKey('fe80::1%eth0'), addressKey('fe80::2'));
+});
+
+test('any IPv6 address shares its count with all others of its /64, and with none of another', () => {
+  const groups = (count: number) =>
+    fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: count, maxLength: count });
+  const join = (...parts: number[][]) =>
+    parts
+      .flat()
+      .map((group) => group.toString(16))
+      .join(':');
+  fc.assert(
+    fc.property(groups(4), groups(4), groups(4), groups(4), (network, other, host, neighbour) => {
+      fc.pre(network.some((group) => group !== 0) && other.some((group) => group !== 0));
+      assert.equal(addressKey(join(network, host)), addressKey(join(network, neighbour)));
+      assert.equal(addressKey(join(network, host)) === addressKey(join(other, host)), join(network) === join(other));
+    }),
+  );
+});
+
+test('what is no address counts as itself', () => {
+  assert.equal(addressKey('unknown'), 'unknown');
+  assert.equal(addressKey(''), '');
+});

@@ -1,0 +1,208 @@
+import type { Db, Statement } from '../db/db.ts';
+import { type Deps, now } from '../deps.ts';
+import { rateLimited } from '../errors.ts';
+import { digest } from '../lib/ids.ts';
+import { emailKey } from '../users/user.ts';
+import { addressKey } from './address-key.ts';
+import {
+  type Backoff,
+  type Counter,
+  countConsecutive,
+  countInWindow,
+  forgetCounter,
+  forgetUnlessBlocked,
+  readCounters,
+  takeFromWindow,
+  type Window,
+} from './store.ts';
+
+/** Who fails is counted, who succeeds is not: honest traffic of any volume meets no limit here (decisions §13). */
+export type LimitDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
+
+const day = 86_400;
+
+/**
+ * Guesses at one account's password. SP 800-63B-4 §3.2.2: waits "30 seconds up to an hour", and at 100 consecutive
+ * failures the password is disabled. "Consecutive" has no end there, but a table must have one: below the first block
+ * a failure is remembered for 30 days, so patience buys 4 guesses a month; after a block for a year.
+ */
+const perAccount: Backoff = {
+  firstBlockAt: 5,
+  firstBlockSeconds: 30,
+  longestBlockSeconds: 3600,
+  disabledAt: 100,
+  memorySeconds: { unblocked: 30 * day, blocked: 365 * day },
+};
+/** Guesses from one address at any account: few passwords tried on many accounts never meet the limit above. */
+const perAddress: Window = { limit: 20, windowSeconds: 600 };
+/** Wrong client secrets, by client and address, so that a stranger's failures do not stop the client itself. */
+const perClientAndAddress: Window = { limit: 20, windowSeconds: 60 };
+
+export type PasswordLimits = {
+  /**
+   * Before verifying. One read.
+   * @throws {RequestError} `rate_limited` while the account or the address is blocked.
+   */
+  check(email: string, address: string): Promise<void>;
+  /**
+   * After a wrong password: counts it for account and address in one batch.
+   * @returns consecutive failures of the account, this one included; 0 when limits are off.
+   */
+  failed(email: string, address: string): Promise<number>;
+  /**
+   * After the right password, before anything is given for it: checks again, since the block may have begun while this
+   * password was being verified, and only then forgets the account's failures. One read, one write if there is
+   * something to forget. The address keeps its count: an own account would otherwise wash it clean.
+   * @throws {RequestError} `rate_limited` as in `check`; the right password must then be treated as refused.
+   */
+  succeeded(email: string, address: string): Promise<void>;
+  /** For a password reset: opens the account again, even when 100 failures had disabled its password. */
+  reset(email: string): Statement;
+};
+
+/**
+ * Limits on guessing passwords. An account is a hash of its normalised e-mail, known to us or not: a guesser learns
+ * nothing from who gets blocked, and the table keeps no list of addresses that people mistyped.
+ */
+export function passwordLimits(deps: LimitDeps): PasswordLimits {
+  const accountCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
+  const addressCounter = (address: string) => `password-address:${addressKey(address)}`;
+
+  async function readUnlessBlocked(email: string, address: string): Promise<Counter[]> {
+    const counters = await readCounters(deps.db, [accountCounter(email), addressCounter(address)]);
+    refuseIfBlocked(counters, now(deps));
+    return counters;
+  }
+
+  async function succeeded(email: string, address: string): Promise<void> {
+    const account = accountCounter(email);
+    const counters = await readUnlessBlocked(email, address);
+    if (!counters.some(({ counter_key }) => counter_key === account)) return;
+    const { sql, params } = forgetUnlessBlocked(account, now(deps));
+    const { changes } = await deps.db.run(sql, params);
+    // Nothing forgotten: another sign-in forgot it first, or failures blocked it since the read. Look again.
+    if (changes === 0) await readUnlessBlocked(email, address);
+  }
+
+  async function failed(email: string, address: string): Promise<number> {
+    // Accounts before addresses, always: two batches then never wait for each other's row.
+    const [account] = await deps.db.batch([
+      countConsecutive(accountCounter(email), perAccount, now(deps)),
+      countInWindow(addressCounter(address), perAddress, now(deps)),
+    ]);
+    return counterOf(account?.rows).failures;
+  }
+
+  const reset = (email: string) => forgetCounter(accountCounter(email));
+  if (!deps.config.rateLimits) return { check: nothing, failed: async () => 0, succeeded: nothing, reset };
+  const check = async (email: string, address: string) => void (await readUnlessBlocked(email, address));
+  return { check, failed, succeeded, reset };
+}
+
+export type ClientSecretLimits = {
+  /**
+   * Before verifying. Looks into memory only.
+   * @throws {RequestError} `rate_limited` while this client is known to be blocked for this address.
+   */
+  check(client_id: string, address: string): void;
+  /** After a wrong secret of a registered client. An unknown one has no secret to guess and must not make rows. */
+  failed(client_id: string, address: string): Promise<void>;
+};
+
+/**
+ * Limits on guessing client secrets. The right secret never touches the store, not even to be checked: each process
+ * remembers whom it saw blocked. Another process learns it with the first failure that reaches it, so `n` processes
+ * allow `n` guesses more, which is nothing against 256 random bits; the limit is here to spare the store.
+ */
+export function clientSecretLimits(deps: LimitDeps): ClientSecretLimits {
+  if (!deps.config.rateLimits) return { check() {}, failed: nothing };
+  const blocked = blockedClients(deps.db);
+  const counterKey = (client_id: string, address: string) => `client-secret:${client_id}:${addressKey(address)}`;
+  return {
+    check(client_id, address) {
+      const counter = blocked.get(counterKey(client_id, address));
+      if (counter) refuseIfBlocked([counter], now(deps));
+    },
+    async failed(client_id, address) {
+      const key = counterKey(client_id, address);
+      const { sql, params } = countInWindow(key, perClientAndAddress, now(deps));
+      const counter = counterOf((await deps.db.run(sql, params)).rows);
+      if (counter.blocked_until > now(deps)) remember(blocked, counter);
+    },
+  };
+}
+
+export type WindowLimit = {
+  /** @throws {RequestError} `rate_limited` while the window is full. One read. */
+  check(subject: string): Promise<void>;
+  /** Counts one that has happened, also beyond the limit. */
+  failed(subject: string): Promise<void>;
+  /**
+   * Counts one that is about to happen: of any number at once exactly `limit` get through. For what is worth counting
+   * when it succeeds (registrations), and for guesses too few to be checked first and counted later (TOTP).
+   * @throws {RequestError} `rate_limited` when the window is full.
+   */
+  take(subject: string): Promise<void>;
+  /** Forgets the subject's count. */
+  forget(subject: string): Statement;
+};
+
+/**
+ * `limit` per `windowSeconds` for each subject; a window begins with the first count in it.
+ * @param limit `name` keeps its counters apart from all others. A subject is an id, or an {@link addressKey}: short.
+ */
+export function windowLimit(deps: LimitDeps, limit: Window & { name: string }): WindowLimit {
+  const counterKey = (subject: string) => `${limit.name}:${subject}`;
+  const forget = (subject: string) => forgetCounter(counterKey(subject));
+  if (!deps.config.rateLimits) return { check: nothing, failed: nothing, take: nothing, forget };
+
+  const check = async (subject: string) =>
+    refuseIfBlocked(await readCounters(deps.db, [counterKey(subject)]), now(deps));
+  const failed = async (subject: string) => {
+    const { sql, params } = countInWindow(counterKey(subject), limit, now(deps));
+    await deps.db.run(sql, params);
+  };
+  const take = async (subject: string) => {
+    const { sql, params } = takeFromWindow(counterKey(subject), limit, now(deps));
+    const { rows } = await deps.db.run(sql, params);
+    if (rows.length > 0) return;
+    await check(subject); // Says how long to wait.
+    throw rateLimited(1); // The window ended between the two statements.
+  };
+  return { check, failed, take, forget };
+}
+
+const nothing = async () => {};
+
+/** Longest `Retry-After`, in seconds. A disabled password answers this too: only its owner is told, by the reset. */
+const longestRetryAfter = 3600;
+
+function refuseIfBlocked(counters: readonly Counter[], at: number): void {
+  const seconds = Math.max(0, ...counters.map(({ blocked_until }) => blocked_until - at));
+  if (seconds > 0) throw rateLimited(Math.min(seconds, longestRetryAfter));
+}
+
+function counterOf(rows: Record<string, unknown>[] | undefined): Counter {
+  const row = rows?.[0] as Counter | undefined;
+  if (!row) throw new Error('A count returned no row.');
+  return row;
+}
+
+/** By database, because that is whose counters they are: two services in one process (as in tests) stay apart. */
+const blockedByDb = new WeakMap<Db, Map<string, Counter>>();
+
+function blockedClients(db: Db): Map<string, Counter> {
+  const known = blockedByDb.get(db) ?? new Map<string, Counter>();
+  blockedByDb.set(db, known);
+  return known;
+}
+
+/** Entries; a few megabytes at most. Beyond it the oldest is forgotten, which costs one counted failure, not safety. */
+const mostRemembered = 10_000;
+
+function remember(blocked: Map<string, Counter>, counter: Counter): void {
+  blocked.delete(counter.counter_key); // A key set again keeps its old place in a Map; the newest belongs last.
+  blocked.set(counter.counter_key, counter);
+  const [oldest] = blocked.keys();
+  if (blocked.size > mostRemembered && oldest !== undefined) blocked.delete(oldest);
+}

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { type Deps, now } from '../deps.ts';
+import { invalidToken } from '../errors.ts';
+import { findTokenSubject, type TokenSubject } from './grants.store.ts';
+
+/** An access token's id leads back to its grant, so that one read tells whether the token still counts. */
+export const newAccessTokenId = (grant_id: string): string => `${grant_id}.${randomBytes(9).toString('base64url')}`;
+
+export const grantOfAccessToken = (jti: string): string => jti.slice(0, jti.indexOf('.'));
+
+/** RFC 9068 §2.2 and decisions §5. */
+export type AccessTokenClaims = {
+  iss: string;
+  sub: string;
+  aud: string;
+  client_id: string;
+  scope: string;
+  iat: number;
+  exp: number;
+  jti: string;
+  sid: string;
+  auth_time: number;
+  acr: string;
+  amr: string[];
+};
+
+/**
+ * An access token that counts at this moment: ours, unexpired to the second, and neither it nor its grant, person or
+ * client has been stopped, on whichever node that happened.
+ * @throws {RequestError} `invalid_token`.
+ */
+export async function useAccessToken(
+  deps: Deps,
+  token: string,
+): Promise<{ claims: AccessTokenClaims; subject: TokenSubject }> {
+  const claims = (await deps.keys.verify('at+jwt', token)) as AccessTokenClaims;
+  if (claims.exp <= now(deps)) throw invalidToken('expired');
+  const subject = await findTokenSubject(deps.db, grantOfAccessToken(claims.jti), claims.jti);
+  if (!subject) throw invalidToken('revoked');
+  return { claims, subject };
+}

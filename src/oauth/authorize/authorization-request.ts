@@ -1,0 +1,150 @@
+import type { Client } from '../../clients/client.ts';
+import { isClientId } from '../../clients/client.ts';
+import { matchesRegistered } from '../../clients/redirect-uri.ts';
+import type { Deps } from '../../deps.ts';
+import { invalidRequest, RequestError } from '../../errors.ts';
+import type { parseParameters } from '../../http/parameters.ts';
+import { isCodeChallenge } from '../pkce.ts';
+import { defaultScope, parseScope } from '../scopes.ts';
+import { AuthorizationError } from './authorization-error.ts';
+
+export const prompts = ['none', 'login', 'consent', 'select_account'] as const;
+export type Prompt = (typeof prompts)[number];
+
+/** An authorization request that passed every check, as it is kept while a person signs in. */
+export type AuthorizationRequest = {
+  client_id: string;
+  redirect_uri: string;
+  state: string | undefined;
+  scope: string;
+  nonce: string | undefined;
+  code_challenge: string;
+  prompt: Prompt[];
+  /** Seconds. */
+  max_age: number | undefined;
+  login_hint: string | undefined;
+  ui_locales: string | undefined;
+  /** The subject of a genuine `id_token_hint`. */
+  hint_sub: string | undefined;
+};
+
+type Parsed = ReturnType<typeof parseParameters>;
+/** Where an answer may go. */
+export type RedirectTarget = { client: Client; redirect_uri: string; state: string | undefined };
+
+/**
+ * First phase: who asks, and where an answer may go. Until both are known, a refusal is a page and never a redirect,
+ * or we would send people wherever a link tells us (OAuth 2.1 §7.13.2). That holds for clients nobody has reviewed too.
+ * @throws {RequestError} `invalid_request` naming the parameter; `unauthorized_client`.
+ */
+export async function authorizeClient(deps: Deps, { values, repeated }: Parsed): Promise<RedirectTarget> {
+  const { client_id, redirect_uri } = values;
+  if (repeated.has('client_id')) throw invalidRequest('client_id was sent more than once.');
+  if (repeated.has('redirect_uri')) throw invalidRequest('redirect_uri was sent more than once.');
+  if (client_id === undefined) throw invalidRequest('client_id is missing.');
+  const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
+  if (!client) throw invalidRequest('client_id names no registered client.');
+  if (redirect_uri === undefined) throw invalidRequest('redirect_uri is missing.');
+  if (!matchesRegistered(client.redirect_uris, redirect_uri)) {
+    throw invalidRequest('redirect_uri is not one that this client has registered, character for character.');
+  }
+  if (client.status !== 'approved') {
+    const why = client.status === 'pending_review' ? 'is waiting for its review' : `is ${client.status}`;
+    throw new RequestError('unauthorized_client', `This client ${why}, so it cannot start a sign-in yet.`);
+  }
+  return { client, redirect_uri, state: repeated.has('state') ? undefined : values.state };
+}
+
+/**
+ * Second phase: the rest of the request.
+ * @throws {AuthorizationError} to be sent to the client's redirect_uri.
+ */
+export async function readAuthorizationRequest(
+  deps: Deps,
+  { client, redirect_uri, state }: RedirectTarget,
+  { values, repeated }: Parsed,
+): Promise<AuthorizationRequest> {
+  if (repeated.size > 0) throw new AuthorizationError('invalid_request', 'A parameter was sent more than once.');
+  refuseUnsupported(values);
+  return {
+    client_id: client.client_id,
+    redirect_uri,
+    state,
+    scope: readScope(client, values.scope),
+    nonce: values.nonce,
+    code_challenge: readCodeChallenge(values.code_challenge, values.code_challenge_method),
+    prompt: readPrompt(values.prompt),
+    max_age: readMaxAge(values.max_age),
+    login_hint: values.login_hint?.slice(0, 254),
+    ui_locales: values.ui_locales?.slice(0, 100),
+    hint_sub: values.id_token_hint === undefined ? undefined : await subjectOfHint(deps, values.id_token_hint),
+  };
+}
+
+function refuseUnsupported(values: Parsed['values']): void {
+  if (values.request !== undefined) {
+    throw new AuthorizationError('request_not_supported', 'Request objects are not supported.');
+  }
+  if (values.request_uri !== undefined) {
+    throw new AuthorizationError('request_uri_not_supported', 'request_uri is not supported.');
+  }
+  if (values.registration !== undefined) {
+    throw new AuthorizationError('registration_not_supported', 'Registration by parameter is not supported.');
+  }
+  if (values.response_type === undefined) {
+    throw new AuthorizationError('invalid_request', 'response_type is missing.');
+  }
+  if (values.response_type !== 'code') {
+    throw new AuthorizationError('unsupported_response_type', 'The only response_type is code.');
+  }
+  if (values.response_mode !== undefined && values.response_mode !== 'query') {
+    throw new AuthorizationError('invalid_request', 'The only response_mode is query.');
+  }
+}
+
+/** Left out, it means the default, cut to what the client may have; asked for in so many words, all or nothing. */
+function readScope(client: Client, scope: string | undefined): string {
+  const allowed: readonly string[] = client.allowed_scopes;
+  const wanted = scope === undefined ? defaultScope.filter((name) => allowed.includes(name)) : parseScope(scope);
+  if (wanted.length === 0 || !wanted.every((name) => allowed.includes(name))) {
+    throw new AuthorizationError('invalid_scope', 'The client is not allowed this scope.');
+  }
+  return wanted.join(' ');
+}
+
+/** PKCE for every client, by S256 alone; an absent method would mean `plain` (RFC 7636 §4.3). */
+function readCodeChallenge(challenge: string | undefined, method: string | undefined): string {
+  if (challenge === undefined) throw new AuthorizationError('invalid_request', 'code_challenge is missing.');
+  if (method !== 'S256') throw new AuthorizationError('invalid_request', 'code_challenge_method must be S256.');
+  if (!isCodeChallenge(challenge)) {
+    throw new AuthorizationError('invalid_request', 'code_challenge must be the base64url of a SHA-256.');
+  }
+  return challenge;
+}
+
+function readPrompt(text: string | undefined): Prompt[] {
+  const values = text === undefined ? [] : text.split(' ').filter((value) => value !== '');
+  const known = values.filter((value): value is Prompt => prompts.some((prompt) => prompt === value));
+  if (known.length < values.length) throw new AuthorizationError('invalid_request', 'prompt has an unknown value.');
+  if (known.includes('none') && known.length > 1) {
+    throw new AuthorizationError('invalid_request', 'prompt=none stands alone.');
+  }
+  return known;
+}
+
+function readMaxAge(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,10}$/.test(text)) throw new AuthorizationError('invalid_request', 'max_age must be a number of seconds.');
+  return Number(text);
+}
+
+/** A hint that is not an id token of ours says nothing and is ignored; an expired one still says who was meant. */
+async function subjectOfHint(deps: Deps, id_token_hint: string): Promise<string | undefined> {
+  try {
+    const { sub } = await deps.keys.verify('JWT', id_token_hint);
+    return typeof sub === 'string' ? sub : undefined;
+  } catch (error) {
+    if (error instanceof RequestError && error.code === 'invalid_token') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,76 @@
+import type { Client } from '../../clients/client.ts';
+import { findConsent } from '../../consent/store.ts';
+import { type Deps, now } from '../../deps.ts';
+import { digest, newId } from '../../lib/ids.ts';
+import type { Session } from '../../sessions/session.ts';
+import { AuthorizationError } from './authorization-error.ts';
+import type { AuthorizationRequest } from './authorization-request.ts';
+import { issueCode } from './issue-code.ts';
+import { nextStep, noProgress, type Step } from './next-step.ts';
+import { codeRedirect, errorRedirect } from './redirect.ts';
+import { deletePendingRequest, insertPendingRequest, type PendingRequest } from './store.ts';
+
+/** Where the browser goes next. */
+export type Onward = { location: string };
+
+const pageOf: Record<Exclude<Step, 'code'>, string> = {
+  sign_in: '/signin',
+  select_account: '/signin/account',
+  consent: '/consent',
+};
+
+export type Standing = {
+  client: Client;
+  session: Session | undefined;
+  /** What was kept of the request, if it waited for its person already. */
+  pending?: PendingRequest;
+  /** The secret that ties a waiting request to this browser; asked for only when one has to wait. */
+  browserToken: () => string;
+};
+
+/** Takes a valid request as far as it goes: to its code, to an error for the client, or to the page that is needed. */
+export async function proceed(deps: Deps, request: AuthorizationRequest, standing: Standing): Promise<Onward> {
+  try {
+    const step = await findStep(deps, request, standing);
+    const code = step === 'code' ? await issueFor(deps, request, standing) : undefined;
+    if (code !== undefined) return { location: codeRedirect(request, code, deps.config.baseUrl) };
+    return { location: await pageFor(deps, request, standing, step === 'code' ? 'sign_in' : step) };
+  } catch (error) {
+    if (!(error instanceof AuthorizationError)) throw error;
+    return refuse(deps, request, error, standing.pending);
+  }
+}
+
+/** Tells the client no; a request that waited is over. */
+export async function refuse(
+  deps: Deps,
+  target: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
+  error: AuthorizationError,
+  pending?: PendingRequest,
+): Promise<Onward> {
+  if (pending) await deletePendingRequest(deps.db, pending.request_id);
+  return { location: errorRedirect(target, error, deps.config.baseUrl) };
+}
+
+async function findStep(deps: Deps, request: AuthorizationRequest, { client, session, pending }: Standing) {
+  const asksForConsent = session !== undefined && client.consent === 'required';
+  return nextStep(request, {
+    client,
+    session,
+    progress: pending ?? noProgress,
+    consented: asksForConsent ? await findConsent(deps.db, session.user_id, client.client_id) : undefined,
+    now: now(deps),
+  });
+}
+
+const issueFor = (deps: Deps, request: AuthorizationRequest, { session, pending }: Standing) =>
+  session && issueCode(deps, request, session, pending?.request_id);
+
+/** Keeps the request on the server while its person is busy elsewhere; what the URL carries opens nothing. */
+async function pageFor(deps: Deps, request: AuthorizationRequest, standing: Standing, step: Exclude<Step, 'code'>) {
+  if (standing.pending) return `${pageOf[step]}?request=${standing.pending.request_id}`;
+  const request_id = newId('ar');
+  const browser_hash = digest(standing.browserToken());
+  await insertPendingRequest(deps.db, { request_id, browser_hash, parameters: request }, now(deps));
+  return `${pageOf[step]}?request=${request_id}`;
+}

@@ -1,0 +1,41 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Deps, now } from '../../deps.ts';
+import { RequestError } from '../../errors.ts';
+import { cookie, cookieNames, setCookie } from '../../http/cookies.ts';
+import { digest, newSecret } from '../../lib/ids.ts';
+import { findPendingRequest, type PendingRequest, pendingRequestSeconds } from './store.ts';
+
+/** The secret that ties waiting requests to this browser; made and set if the browser has none. */
+export function browserToken(deps: Deps, request: FastifyRequest, reply: FastifyReply): string {
+  const name = cookieNames(deps.config).browser;
+  const present = cookie(request, name);
+  const token = present !== undefined && /^bt_[\w-]{43}$/.test(present) ? present : newSecret('bt_');
+  // Set anew each time, so that it outlives the youngest request.
+  setCookie(reply, deps.config, name, token, pendingRequestSeconds);
+  return token;
+}
+
+/** The waiting request of that id, if this browser made it and its ten minutes are not over. */
+export async function pendingRequestOf(
+  deps: Deps,
+  request: FastifyRequest,
+  request_id: string | undefined,
+): Promise<PendingRequest | undefined> {
+  const token = cookie(request, cookieNames(deps.config).browser);
+  if (request_id === undefined || token === undefined || !/^ar_[\w-]{22}$/.test(request_id)) return undefined;
+  return findPendingRequest(deps.db, request_id, digest(token), now(deps));
+}
+
+/** @throws {RequestError} `invalid_request` that tells the person how to start again. */
+export async function requirePendingRequest(
+  deps: Deps,
+  request: FastifyRequest,
+  request_id: string | undefined,
+): Promise<PendingRequest> {
+  const pending = await pendingRequestOf(deps, request, request_id);
+  if (pending) return pending;
+  throw new RequestError(
+    'invalid_request',
+    'This sign-in took longer than ten minutes, is finished already, or began in another browser. Go back to the application and start again.',
+  );
+}

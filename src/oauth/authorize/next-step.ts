@@ -1,0 +1,66 @@
+import type { Client } from '../../clients/client.ts';
+import type { Session } from '../../sessions/session.ts';
+import { AuthorizationError } from './authorization-error.ts';
+import type { AuthorizationRequest } from './authorization-request.ts';
+
+export type Step = 'sign_in' | 'select_account' | 'consent' | 'code';
+
+export type Progress = {
+  /** The session that a sign-in for this very request started or renewed. */
+  authenticated_session_id: string | null;
+  account_selected_at: number | null;
+  /** Who allowed it on the page, for this very request. */
+  consented_user_id: string | null;
+};
+
+export const noProgress: Progress = {
+  authenticated_session_id: null,
+  account_selected_at: null,
+  consented_user_id: null,
+};
+
+export type Situation = {
+  client: Client;
+  session: Session | undefined;
+  progress: Progress;
+  /** What this person has allowed this client before, as a scope; undefined if nothing, or if nobody asked. */
+  consented: string | undefined;
+  now: number;
+};
+
+/**
+ * What stands between a request and its code (OIDC Core §3.1.2.1, §3.1.2.3).
+ * @throws {AuthorizationError} when `prompt=none` forbids what would be needed, or another person than the hinted one
+ * has just signed in.
+ */
+export function nextStep(request: AuthorizationRequest, situation: Situation): Step {
+  const step = stepAhead(request, situation);
+  if (!request.prompt.includes('none') || step === 'code') return step;
+  throw new AuthorizationError(
+    step === 'consent' ? 'consent_required' : 'login_required',
+    'prompt=none allows no page, and one is needed.',
+  );
+}
+
+function stepAhead(request: AuthorizationRequest, { client, session, progress, consented, now }: Situation): Step {
+  if (!session) return 'sign_in';
+  const hasJustSignedIn = progress.authenticated_session_id === session.session_id;
+  const isSomebodyElse = request.hint_sub !== undefined && request.hint_sub !== session.user_id;
+  if (hasJustSignedIn && isSomebodyElse) {
+    throw new AuthorizationError('login_required', 'Another person than the one in id_token_hint has signed in.');
+  }
+  const isTooOld = request.max_age !== undefined && now - session.auth_time > request.max_age;
+  if (!hasJustSignedIn && (isSomebodyElse || isTooOld || request.prompt.includes('login'))) return 'sign_in';
+
+  const hasChosen = hasJustSignedIn || progress.account_selected_at !== null;
+  if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
+  const hasConsented = progress.consented_user_id === session.user_id;
+  return !hasConsented && needsConsent(request, client, consented) ? 'consent' : 'code';
+}
+
+function needsConsent(request: AuthorizationRequest, client: Client, consented: string | undefined): boolean {
+  if (request.prompt.includes('consent')) return true;
+  if (client.consent === 'skip') return false;
+  const allowed = consented?.split(' ') ?? [];
+  return !request.scope.split(' ').every((name) => allowed.includes(name));
+}

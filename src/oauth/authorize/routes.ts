@@ -1,0 +1,56 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { invalidRequest } from '../../errors.ts';
+import { FormText, parseParameters, queryOf } from '../../http/parameters.ts';
+import { currentSession } from '../../sessions/session.ts';
+import { AuthorizationError } from './authorization-error.ts';
+import { authorizeClient, readAuthorizationRequest } from './authorization-request.ts';
+import { proceed, refuse } from './authorize.ts';
+import { browserToken, requirePendingRequest } from './browser.ts';
+
+/** Other sites link and post here on purpose, so the cross-site guard does not apply (OIDC Core §3.1.2.1). */
+const config = { page: true, anySite: true } as const;
+
+/** OAuth 2.1 §4.1.1, OIDC Core §3.1.2. */
+export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/oauth/authorize', { config, exposeHeadRoute: false }, async (request, reply) => {
+    const parsed = parseParameters(queryOf(request.url));
+    const target = await authorizeClient(deps, parsed);
+    try {
+      const wanted = await readAuthorizationRequest(deps, target, parsed);
+      const session = await currentSession(deps, request);
+      const standing = { client: target.client, session, browserToken: () => browserToken(deps, request, reply) };
+      return redirect(reply, await proceed(deps, wanted, standing));
+    } catch (error) {
+      if (!(error instanceof AuthorizationError)) throw error;
+      return redirect(reply, await refuse(deps, target, error));
+    }
+  });
+
+  // A form posted from another site comes without our Lax cookie. One hop to our own GET brings it along.
+  app.post('/oauth/authorize', { config }, async (request, reply) => {
+    if (!(request.body instanceof FormText))
+      throw invalidRequest('The body must be application/x-www-form-urlencoded.');
+    if (request.body.text.length > 7000) throw invalidRequest('The request is longer than 7000 bytes.');
+    await authorizeClient(deps, parseParameters(request.body.text));
+    const query = new URLSearchParams(request.body.text);
+    return reply.header('cache-control', 'no-store').redirect(`/oauth/authorize?${query}`, 303);
+  });
+
+  app.get('/oauth/authorize/continue', { config, exposeHeadRoute: false }, async (request, reply) =>
+    redirect(reply, await continueRequest(deps, request)),
+  );
+}
+
+/** After a page has been answered: the request goes on from where it waited. Nothing is taken for granted from before. */
+async function continueRequest(deps: Deps, request: FastifyRequest) {
+  const request_id = parseParameters(queryOf(request.url)).values.request;
+  const pending = await requirePendingRequest(deps, request, request_id);
+  const { client_id, redirect_uri } = pending.parameters;
+  const { client } = await authorizeClient(deps, { values: { client_id, redirect_uri }, repeated: new Set() });
+  const session = await currentSession(deps, request);
+  return proceed(deps, pending.parameters, { client, session, pending, browserToken: () => '' });
+}
+
+const redirect = (reply: FastifyReply, { location }: { location: string }) =>
+  reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }).redirect(location, 302);

@@ -1,0 +1,78 @@
+import type { Client } from '../clients/client.ts';
+import { isClientId } from '../clients/client.ts';
+import { verifyClientSecret } from '../clients/client-secret.ts';
+import { type Deps, now } from '../deps.ts';
+import { invalidClient, invalidRequest } from '../errors.ts';
+import type { Parameters } from '../http/parameters.ts';
+import { clientSecretLimits } from '../limits/failure-limits.ts';
+
+export type Presented = {
+  authorization: string | undefined;
+  form: Parameters;
+  /** Where the request came from; failures are counted by it. */
+  address: string;
+};
+
+type Credentials = { client_id: string; client_secret: string | undefined };
+
+/**
+ * Who is calling, by HTTP Basic, by the body, or, for a public client, by name alone (OAuth 2.1 §2.4).
+ * @throws {RequestError} `invalid_client` for an unknown client, one that is not approved, a wrong secret, and a
+ * confidential client without one; `invalid_request` for two methods at once; `rate_limited`.
+ */
+export async function authenticateClient(deps: Deps, presented: Presented): Promise<Client> {
+  const credentials = readCredentials(presented);
+  if (credentials === undefined) throw invalidRequest('client_id is missing.');
+  if (!isClientId(credentials.client_id)) throw invalidClient('not a client_id');
+  const limits = clientSecretLimits(deps);
+  limits.check(credentials.client_id, presented.address);
+
+  const client = await deps.clients.find(credentials.client_id);
+  if (!client) throw invalidClient('unknown client');
+  if (!proves(client, credentials.client_secret, now(deps))) {
+    if (credentials.client_secret !== undefined) await limits.failed(credentials.client_id, presented.address);
+    throw invalidClient(credentials.client_secret === undefined ? 'no secret' : 'wrong secret');
+  }
+  if (client.status !== 'approved') throw invalidClient(`client is ${client.status}`);
+  return client;
+}
+
+/** True when the request carries something to authenticate with, rather than a bare client_id. */
+export const presentsCredentials = ({ authorization, form }: Presented): boolean =>
+  authorization !== undefined || form.client_secret !== undefined;
+
+function proves(client: Client, client_secret: string | undefined, at: number): boolean {
+  if (client.client_type === 'public') return client_secret === undefined;
+  return client_secret !== undefined && verifyClientSecret(client, client_secret, at);
+}
+
+function readCredentials({ authorization, form }: Presented): Credentials | undefined {
+  if (authorization === undefined) {
+    return form.client_id === undefined ? undefined : { client_id: form.client_id, client_secret: form.client_secret };
+  }
+  if (form.client_secret !== undefined) {
+    throw invalidRequest('The client authenticates twice, by HTTP Basic and in the body. Use one of the two.');
+  }
+  const basic = readBasic(authorization);
+  if (form.client_id !== undefined && form.client_id !== basic.client_id) {
+    throw invalidRequest('client_id in the body differs from the one in HTTP Basic.');
+  }
+  return basic;
+}
+
+/** Both halves are form-encoded inside the Base64 (RFC 6749 §2.3.1). */
+export function readBasic(authorization: string): { client_id: string; client_secret: string } {
+  const [, encoded] = /^basic +([A-Za-z0-9+/_-]+={0,2})$/i.exec(authorization) ?? [];
+  if (encoded === undefined || authorization.length > 1024) throw invalidClient('not HTTP Basic');
+  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  if (colon < 0) throw invalidClient('no colon in HTTP Basic');
+  try {
+    const [client_id = '', client_secret = ''] = [decoded.slice(0, colon), decoded.slice(colon + 1)].map((half) =>
+      decodeURIComponent(half.replaceAll('+', ' ')),
+    );
+    return { client_id, client_secret };
+  } catch (cause) {
+    throw invalidClient(cause);
+  }
+}

@@ -1,0 +1,22 @@
+import { type Actor, auditEvent } from '../audit/audit.ts';
+import { type Deps, now } from '../deps.ts';
+import { grantEndedBy, type RevocationReason, revokeGrant } from './grants.store.ts';
+
+export type Ending = { grant_id: string; reason: RevocationReason; actor: Actor; address?: string };
+
+/** Ends a grant with all its tokens, and says so in the audit log if it was this call that ended it. */
+export async function endGrant(deps: Pick<Deps, 'db' | 'clock'>, ending: Ending): Promise<void> {
+  const at = now(deps);
+  const { event_id, statement } = auditEvent(
+    {
+      action: 'grant.revoked',
+      actor: ending.actor,
+      target: ending.grant_id,
+      reason: ending.reason,
+      address: ending.address,
+      onlyIf: (id) => grantEndedBy(ending.grant_id, id),
+    },
+    at,
+  );
+  await deps.db.batch([revokeGrant(ending.grant_id, ending.reason, event_id, at), statement]);
+}

@@ -1,0 +1,178 @@
+import type { Condition } from '../audit/store.ts';
+import type { Db, Statement } from '../db/db.ts';
+
+/** One authorization, from its code to its last refresh token. Times are Unix seconds. */
+export type Grant = {
+  grant_id: string;
+  client_id: string;
+  user_id: string;
+  session_id: string;
+  scope: string;
+  redirect_uri: string;
+  nonce: string | null;
+  code_challenge: string;
+  code_expires_at: number;
+  redeemed_at: number | null;
+  /** The sequence number of the refresh token that counts; 0 before the code is redeemed. */
+  refresh_seq: number;
+  refreshed_at: number | null;
+  idle_expires_at: number;
+  expires_at: number;
+  auth_time: number;
+  amr: string;
+  acr: string;
+  created_at: number;
+  revoked_at: number | null;
+  revoked_reason: string | null;
+};
+
+/** Why a grant ended. It stays on the row. */
+export type RevocationReason =
+  | 'replay'
+  | 'code_replay'
+  | 'sign_out'
+  | 'user'
+  | 'client'
+  | 'administrator'
+  | 'client_suspended'
+  | 'password_change'
+  | 'user_disabled';
+
+/**
+ * The one gate: whatever may stop an issuance besides the grant itself, in the statement that issues. Every path to a
+ * token goes through it, and no check can go stale between a read and a write.
+ */
+const mayBeServed = `exists (select 1 from users u where u.user_id = grants.user_id and u.disabled_at is null)
+   and exists (select 1 from clients c where c.client_id = grants.client_id and c.status = 'approved')`;
+
+export type NewGrant = Omit<
+  Grant,
+  'redeemed_at' | 'refresh_seq' | 'refreshed_at' | 'revoked_at' | 'revoked_reason' | 'user_id'
+> & { code_hash: string };
+
+/** Born as an authorization code, for the person of a session that lives at this very moment and an approved client. */
+export const insertGrant = (grant: NewGrant): Statement => ({
+  sql: `insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, nonce, code_hash,
+                            code_challenge, code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr,
+                            acr, created_at)
+        select $1, c.client_id, u.user_id, s.session_id, $4, $5, $6, $7, $8, cast($9 as bigint), 0,
+               cast($10 as bigint), cast($11 as bigint), cast($12 as bigint), $13, $14, cast($15 as bigint)
+          from sessions s join users u on u.user_id = s.user_id, clients c
+         where s.session_id = $3 and s.ended_at is null and s.expires_at > $15 and u.disabled_at is null
+           and c.client_id = $2 and c.status = 'approved'`,
+  params: [
+    grant.grant_id,
+    grant.client_id,
+    grant.session_id,
+    grant.scope,
+    grant.redirect_uri,
+    grant.nonce,
+    grant.code_hash,
+    grant.code_challenge,
+    grant.code_expires_at,
+    grant.idle_expires_at,
+    grant.expires_at,
+    grant.auth_time,
+    grant.amr,
+    grant.acr,
+    grant.created_at,
+  ],
+});
+
+export type CodeRedemption = { code_hash: string; client_id: string; redirect_uri: string; code_challenge: string };
+
+/** Redeeming *is* its checks: of any number of requests one gets the row. */
+export async function redeemCode(db: Db, code: CodeRedemption, now: number): Promise<Grant | undefined> {
+  const { rows } = await db.run(
+    `update grants set redeemed_at = $5, refreshed_at = $5, refresh_seq = 1
+      where code_hash = $1 and client_id = $2 and redirect_uri = $3 and code_challenge = $4
+        and redeemed_at is null and revoked_at is null and code_expires_at > $5
+        and ${mayBeServed}
+  returning *`,
+    [code.code_hash, code.client_id, code.redirect_uri, code.code_challenge, now],
+  );
+  return rows[0] as Grant | undefined;
+}
+
+export const findGrantByCode = (db: Db, code_hash: string) =>
+  db.get<Grant>('select * from grants where code_hash = $1', [code_hash]);
+
+export type Rotation = { grant_id: string; client_id: string; refresh_seq: number; idle_expires_at: number };
+
+/** Compare and swap on the sequence. The idle end moves, the absolute end never does. */
+export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number): Promise<Grant | undefined> {
+  const { rows } = await db.run(
+    `update grants set refresh_seq = refresh_seq + 1, refreshed_at = $5,
+            idle_expires_at = case when expires_at < $4 then expires_at else $4 end
+      where grant_id = $1 and client_id = $2 and refresh_seq = $3 and redeemed_at is not null
+        and revoked_at is null and idle_expires_at > $5 and expires_at > $5
+        and ${mayBeServed}
+  returning *`,
+    [rotation.grant_id, rotation.client_id, rotation.refresh_seq, rotation.idle_expires_at, now],
+  );
+  return rows[0] as Grant | undefined;
+}
+
+/** A grant whose person and client may still be served: what the refresh retry window re-answers from. */
+export const findServedGrant = (db: Db, grant_id: string) =>
+  db.get<Grant>(`select * from grants where grant_id = $1 and redeemed_at is not null and ${mayBeServed}`, [grant_id]);
+
+export const findGrant = (db: Db, grant_id: string) =>
+  db.get<Grant>('select * from grants where grant_id = $1', [grant_id]);
+
+/** The person behind an access token that counts. */
+export type TokenSubject = {
+  user_id: string;
+  client_id: string;
+  email: string;
+  email_verified_at: number | null;
+  name: string | null;
+  picture: string | null;
+  role: string;
+};
+
+/** One read answers whether an access token counts right now: its grant, its person, its client, and itself. */
+export const findTokenSubject = (db: Db, grant_id: string, jti: string) =>
+  db.get<TokenSubject>(
+    `select u.user_id, grants.client_id, u.email, u.email_verified_at, u.name, u.picture, u.role
+       from grants join users u on u.user_id = grants.user_id
+      where grants.grant_id = $1 and grants.redeemed_at is not null and grants.revoked_at is null
+        and not exists (select 1 from revoked_access_tokens r where r.jti = $2)
+        and ${mayBeServed}`,
+    [grant_id, jti],
+  );
+
+/** Ends one grant. The row carries the audit event's id if this call ended it. */
+export const revokeGrant = (grant_id: string, reason: RevocationReason, event_id: string, now: number): Statement => ({
+  sql: `update grants set revoked_at = $4, revoked_reason = $2, revoked_event_id = $3
+         where grant_id = $1 and revoked_at is null`,
+  params: [grant_id, reason, event_id, now],
+});
+
+/** True once {@link revokeGrant} with this event has ended a grant. */
+export const grantEndedBy = (grant_id: string, event_id: string): Condition => ({
+  sql: 'exists (select 1 from grants where grant_id = $1 and revoked_event_id = $2)',
+  params: [grant_id, event_id],
+});
+
+export const revokeGrantsOfClient = (client_id: string, reason: RevocationReason, now: number): Statement => ({
+  sql: 'update grants set revoked_at = $3, revoked_reason = $2 where client_id = $1 and revoked_at is null',
+  params: [client_id, reason, now],
+});
+
+export const revokeGrantsOfUser = (user_id: string, reason: RevocationReason, now: number): Statement => ({
+  sql: 'update grants set revoked_at = $3, revoked_reason = $2 where user_id = $1 and revoked_at is null',
+  params: [user_id, reason, now],
+});
+
+export const revokeGrantsOfSession = (session_id: string, reason: RevocationReason, now: number): Statement => ({
+  sql: 'update grants set revoked_at = $3, revoked_reason = $2 where session_id = $1 and revoked_at is null',
+  params: [session_id, reason, now],
+});
+
+/** Codes that nobody redeemed, and grants of which no token can be alive. */
+export const purgeGrants = (db: Db, unredeemedBefore: number, expiredBefore: number) =>
+  db.run('delete from grants where (redeemed_at is null and code_expires_at < $1) or expires_at < $2', [
+    unredeemedBefore,
+    expiredBefore,
+  ]);

@@ -1,0 +1,58 @@
+import type { Client } from '../../clients/client.ts';
+import { type Deps, now } from '../../deps.ts';
+import { RequestError } from '../../errors.ts';
+import { type AccessTokenClaims, useAccessToken } from '../access-token.ts';
+import { findServedGrant } from '../grants.store.ts';
+import { readRefreshToken } from '../refresh-token.ts';
+
+const inactive = { active: false } as const;
+
+/**
+ * What a token is worth right now to the client that asks (RFC 7662 §2.2). Unknown, expired, revoked, malformed and
+ * somebody else's all give the same `{"active":false}`.
+ */
+export async function introspectToken(deps: Deps, caller: Client, token: string) {
+  return token.startsWith('rt_')
+    ? introspectRefreshToken(deps, caller, token)
+    : introspectAccessToken(deps, caller, token);
+}
+
+async function introspectAccessToken(deps: Deps, caller: Client, token: string) {
+  let claims: AccessTokenClaims;
+  try {
+    ({ claims } = await useAccessToken(deps, token));
+  } catch (error) {
+    if (error instanceof RequestError && error.code === 'invalid_token') return inactive;
+    throw error;
+  }
+  return claims.client_id === caller.client_id ? { active: true, ...claims, token_type: 'Bearer' } : inactive;
+}
+
+async function introspectRefreshToken(deps: Deps, caller: Client, text: string) {
+  const token = readRefreshToken(deps.vault, text);
+  const grant = token && (await findServedGrant(deps.db, token.grant_id));
+  const at = now(deps);
+  const counts =
+    grant !== undefined &&
+    grant.client_id === caller.client_id &&
+    grant.refresh_seq === token?.refresh_seq &&
+    grant.revoked_at === null &&
+    grant.idle_expires_at > at &&
+    grant.expires_at > at;
+  if (!counts) return inactive;
+  return {
+    active: true,
+    scope: grant.scope,
+    client_id: grant.client_id,
+    token_type: 'refresh_token',
+    exp: Math.min(grant.idle_expires_at, grant.expires_at),
+    iat: grant.refreshed_at,
+    sub: grant.user_id,
+    aud: grant.client_id,
+    iss: deps.config.baseUrl,
+    sid: grant.session_id,
+    auth_time: grant.auth_time,
+    acr: grant.acr,
+    amr: grant.amr.split(' '),
+  };
+}

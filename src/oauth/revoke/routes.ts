@@ -1,0 +1,23 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { invalidRequest } from '../../errors.ts';
+import { readForm } from '../../http/parameters.ts';
+import { authenticateClient, presentsCredentials } from '../client-authentication.ts';
+import { revokeToken } from './revoke-token.ts';
+
+/** RFC 7009: an empty 200 whether there was something to revoke or not. */
+export async function revocationRoutes(app: FastifyInstance, deps: Deps) {
+  app.post('/oauth/revoke', { config: { anySite: true } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const form = readForm(request.body);
+    const presented = { authorization: request.headers.authorization, form, address: request.ip };
+    const caller = presentsCredentials(presented) ? await authenticateClient(deps, presented) : undefined;
+    if (!form.token) throw invalidRequest('token is missing.');
+    await revokeToken(deps, form.token, {
+      client: caller,
+      client_id: caller?.client_id ?? form.client_id,
+      address: request.ip,
+    });
+    return reply.send();
+  });
+}

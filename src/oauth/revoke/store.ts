@@ -1,0 +1,11 @@
+import type { Db } from '../../db/db.ts';
+
+/** Remembered until the token would have expired anyway. */
+export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>
+  db.run('insert into revoked_access_tokens (jti, expires_at) values ($1, $2) on conflict do nothing', [
+    jti,
+    expires_at,
+  ]);
+
+export const purgeRevokedAccessTokens = (db: Db, expiredBefore: number) =>
+  db.run('delete from revoked_access_tokens where expires_at < $1', [expiredBefore]);

@@ -1,0 +1,50 @@
+import type { Client } from '../../clients/client.ts';
+import { type Deps, now } from '../../deps.ts';
+import { invalidGrant, invalidRequest } from '../../errors.ts';
+import type { Parameters } from '../../http/parameters.ts';
+import { digest } from '../../lib/ids.ts';
+import { endGrant } from '../end-grant.ts';
+import { type CodeRedemption, findGrantByCode, redeemCode } from '../grants.store.ts';
+import { codeChallengeOf, isCodeVerifier } from '../pkce.ts';
+import { issueTokens, type TokenResponse } from './issue-tokens.ts';
+
+/**
+ * Redeems an authorization code (OAuth 2.1 §4.1.3): one conditional statement, whose WHERE is the list of checks.
+ * @throws {RequestError} `invalid_request` for what is missing or malformed, `invalid_grant` for everything else.
+ */
+export async function authorizationCodeGrant(deps: Deps, client: Client, form: Parameters): Promise<TokenResponse> {
+  const { code, redirect_uri, code_verifier } = form;
+  if (!code) throw invalidRequest('code is missing.');
+  if (!redirect_uri) throw invalidRequest('redirect_uri is missing.');
+  if (!code_verifier) throw invalidRequest('code_verifier is missing.');
+  if (!isCodeVerifier(code_verifier)) throw invalidRequest('code_verifier is not 43 to 128 unreserved characters.');
+
+  const redemption = {
+    code_hash: digest(code),
+    client_id: client.client_id,
+    redirect_uri,
+    code_challenge: codeChallengeOf(code_verifier),
+  };
+  const grant = await redeemCode(deps.db, redemption, now(deps));
+  if (!grant) throw await refusal(deps, redemption);
+  return issueTokens(deps, client, grant, { scope: grant.scope, nonce: grant.nonce });
+}
+
+/**
+ * Only now is it worth a read to learn why. A second use that is right in every other respect means that the code
+ * leaked, so the grant ends (OAuth 2.1 §7.5.2). A wrong verifier or client ends nothing: whoever holds just a stolen
+ * code could otherwise sign people out.
+ */
+async function refusal(deps: Deps, redemption: CodeRedemption) {
+  const grant = await findGrantByCode(deps.db, redemption.code_hash);
+  const isReplay =
+    grant !== undefined &&
+    grant.redeemed_at !== null &&
+    grant.client_id === redemption.client_id &&
+    grant.redirect_uri === redemption.redirect_uri &&
+    grant.code_challenge === redemption.code_challenge;
+  if (isReplay) {
+    await endGrant(deps, { grant_id: grant.grant_id, reason: 'code_replay', actor: `client:${grant.client_id}` });
+  }
+  return invalidGrant('The code is unknown, expired, used, or not for this client, redirect_uri and code_verifier.');
+}

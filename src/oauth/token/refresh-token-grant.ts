@@ -1,0 +1,64 @@
+import type { Client } from '../../clients/client.ts';
+import { type Deps, now } from '../../deps.ts';
+import { invalidGrant, invalidRequest, invalidScope } from '../../errors.ts';
+import type { Parameters } from '../../http/parameters.ts';
+import { endGrant } from '../end-grant.ts';
+import { findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants.store.ts';
+import { type RefreshToken, readRefreshToken } from '../refresh-token.ts';
+import { parseScope } from '../scopes.ts';
+import { issueTokens, type TokenResponse } from './issue-tokens.ts';
+
+/** Decisions §3. The absolute end of 90 days is set when the grant is born. */
+export const refreshIdleSeconds = 30 * 86_400;
+
+/**
+ * Rotates a refresh token (OAuth 2.1 §4.3): one compare-and-swap, so of any number of parallel uses one wins.
+ * @throws {RequestError} `invalid_request`, `invalid_scope`, or `invalid_grant`; an older genuine token ends the grant.
+ */
+export async function refreshTokenGrant(deps: Deps, client: Client, form: Parameters): Promise<TokenResponse> {
+  if (!form.refresh_token) throw invalidRequest('refresh_token is missing.');
+  const token = readRefreshToken(deps.vault, form.refresh_token);
+  if (!token) throw refused();
+  const requested = form.scope === undefined ? undefined : await requestedScope(deps, client, token, form.scope);
+
+  const at = now(deps);
+  const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds };
+  const grant = (await rotateRefreshToken(deps.db, rotation, at)) ?? (await retriedGrant(deps, client, token, at));
+  return issueTokens(deps, client, grant, { scope: requested ?? grant.scope });
+}
+
+/**
+ * A narrower scope is for this access token alone; the refresh token keeps the whole (RFC 6749 §6). It is checked
+ * before the rotation, because a refusal must leave the refresh token usable.
+ */
+async function requestedScope(deps: Deps, client: Client, token: RefreshToken, scope: string): Promise<string> {
+  const grant = await findGrant(deps.db, token.grant_id);
+  if (!grant || grant.client_id !== client.client_id) throw refused();
+  const granted = grant.scope.split(' ');
+  const wanted = parseScope(scope);
+  if (!wanted.every((name) => granted.includes(name))) throw invalidScope('The grant does not include this scope.');
+  return wanted.join(' ');
+}
+
+/**
+ * The compare-and-swap found no row. Either the token is the direct parent and its successor is unused, and this
+ * client may ask again within its window, because the first answer may have been lost: it gets the same successor.
+ * Or the token is older than that: nobody can tell the thief from the owner, so the grant ends for both.
+ */
+async function retriedGrant(deps: Deps, client: Client, token: RefreshToken, at: number): Promise<Grant> {
+  const grant = await findGrant(deps.db, token.grant_id);
+  if (!grant || grant.client_id !== client.client_id || token.refresh_seq >= grant.refresh_seq) throw refused();
+  const isParent = token.refresh_seq === grant.refresh_seq - 1;
+  const isInWindow = at - (grant.refreshed_at ?? 0) <= client.refresh_retry_window && client.refresh_retry_window > 0;
+  if (isParent && isInWindow && grant.revoked_at === null) {
+    const served = await findServedGrant(deps.db, token.grant_id);
+    if (served?.refresh_seq === grant.refresh_seq && served.revoked_at === null && served.expires_at > at)
+      return served;
+    throw refused();
+  }
+  await endGrant(deps, { grant_id: grant.grant_id, reason: 'replay', actor: `client:${client.client_id}` });
+  throw refused();
+}
+
+const refused = () =>
+  invalidGrant('The refresh token is unknown, expired, revoked, used before, or not for this client.');

@@ -1,0 +1,27 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { invalidRequest, RequestError } from '../../errors.ts';
+import { readForm } from '../../http/parameters.ts';
+import { authenticateClient } from '../client-authentication.ts';
+import { authorizationCodeGrant } from './authorization-code-grant.ts';
+import { refreshTokenGrant } from './refresh-token-grant.ts';
+
+/** RFC 6749 §3.2, OAuth 2.1 §3.2. */
+export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
+  app.post('/oauth/token', { config: { anySite: true } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store').header('pragma', 'no-cache'); // RFC 6749 §5.1
+    if (request.url.includes('?')) throw invalidRequest('Parameters belong in the body, not in the URL.');
+    const form = readForm(request.body);
+    const presented = { authorization: request.headers.authorization, form, address: request.ip };
+    if (form.grant_type === undefined) throw invalidRequest('grant_type is missing.');
+    const client = await authenticateClient(deps, presented);
+    switch (form.grant_type) {
+      case 'authorization_code':
+        return authorizationCodeGrant(deps, client, form);
+      case 'refresh_token':
+        return refreshTokenGrant(deps, client, form);
+      default:
+        throw new RequestError('unsupported_grant_type', 'Only authorization_code and refresh_token are supported.');
+    }
+  });
+}

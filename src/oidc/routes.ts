@@ -1,0 +1,45 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../deps.ts';
+import { invalidRequest, invalidToken } from '../errors.ts';
+import { readForm } from '../http/parameters.ts';
+import { sendPublicDocument } from '../http/public-document.ts';
+import { publishedDiscovery } from './discovery.ts';
+import { userinfo } from './userinfo.ts';
+
+export async function oidcRoutes(app: FastifyInstance, deps: Deps) {
+  const discovery = publishedDiscovery(deps.config);
+  for (const path of ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']) {
+    app.get(path, async (request, reply) => sendPublicDocument(request, reply, discovery));
+  }
+
+  // OIDC Core §5.3.1 wants both methods.
+  app.get('/oauth/userinfo', (request, reply) => answer(request, reply, deps, undefined));
+  app.post('/oauth/userinfo', { config: { anySite: true } }, (request, reply) =>
+    answer(
+      request,
+      reply,
+      deps,
+      request.body === undefined || request.body === null ? undefined : readForm(request.body).access_token,
+    ),
+  );
+}
+
+async function answer(request: FastifyRequest, reply: FastifyReply, deps: Deps, formToken: string | undefined) {
+  reply.header('cache-control', 'no-store');
+  const token = bearerToken(request.headers.authorization, formToken);
+  if (token !== undefined) return userinfo(deps, token);
+  // A request without credentials learns how to bring some, not what was wrong with them (RFC 6750 §3.1).
+  return reply
+    .code(401)
+    .header('www-authenticate', 'Bearer')
+    .send({ error: 'invalid_token', error_description: 'An access token is needed.' });
+}
+
+/** From the header or the form body, never both and never the URL (OAuth 2.1 §5.1). */
+function bearerToken(authorization: string | undefined, formToken: string | undefined): string | undefined {
+  if (authorization === undefined) return formToken;
+  if (formToken !== undefined) throw invalidRequest('The access token was sent twice. Send it in one way.');
+  const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(authorization) ?? [];
+  if (token === undefined) throw invalidToken('not a Bearer token');
+  return token;
+}

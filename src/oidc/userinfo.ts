@@ -1,0 +1,36 @@
+import type { Deps } from '../deps.ts';
+import { RequestError } from '../errors.ts';
+import { useAccessToken } from '../oauth/access-token.ts';
+
+/** Spec 2.4 and decisions §5: `sub` always, the rest by scope. */
+export type Userinfo = {
+  sub: string;
+  email?: string;
+  email_verified?: boolean;
+  name?: string;
+  picture?: string;
+  role?: string;
+};
+
+/**
+ * What the access token's scope lets its client know about the person, as it is now.
+ * @throws {RequestError} `invalid_token`; `insufficient_scope` without `openid`.
+ */
+export async function userinfo(deps: Deps, accessToken: string): Promise<Userinfo> {
+  const { claims, subject } = await useAccessToken(deps, accessToken);
+  const granted = claims.scope.split(' ');
+  if (!granted.includes('openid')) {
+    throw new RequestError('insufficient_scope', 'The access token was not issued for the scope openid.');
+  }
+  const answer: Userinfo = { sub: subject.user_id };
+  if (granted.includes('email')) {
+    answer.email = subject.email;
+    answer.email_verified = subject.email_verified_at !== null;
+  }
+  if (granted.includes('profile')) {
+    if (subject.name !== null) answer.name = subject.name;
+    if (subject.picture !== null) answer.picture = subject.picture;
+    answer.role = subject.role;
+  }
+  return answer;
+}

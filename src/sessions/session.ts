@@ -1,0 +1,39 @@
+import type { FastifyRequest } from 'fastify';
+import { type Deps, now } from '../deps.ts';
+import { accessDenied, loginRequired } from '../errors.ts';
+import { cookie, cookieNames } from '../http/cookies.ts';
+import { digest } from '../lib/ids.ts';
+import { findLiveSession, type SessionRow, touchSession } from './store.ts';
+
+/** Three days without use, fourteen in all (decisions §3). */
+export const sessionIdleSeconds = 3 * 86_400;
+export const sessionSeconds = 14 * 86_400;
+/** The idle end moves at most this often, so reading a page does not mean writing a row. */
+const touchSeconds = 300;
+
+export type Session = Omit<SessionRow, 'amr'> & { amr: string[] };
+
+/** The live session that the request's cookie names, if any. One read; a write when it was last seen a while ago. */
+export async function currentSession(deps: Deps, request: FastifyRequest): Promise<Session | undefined> {
+  const token = cookie(request, cookieNames(deps.config).session);
+  if (token === undefined || token.length > 200) return undefined;
+  const at = now(deps);
+  const row = await findLiveSession(deps.db, digest(token), at);
+  if (!row) return undefined;
+  if (at - row.last_seen_at >= touchSeconds) await touchSession(deps.db, row.session_id, at, at + sessionIdleSeconds);
+  return { ...row, amr: row.amr.split(' ') };
+}
+
+/** @throws {RequestError} `login_required`, never a redirect: the caller is a program. */
+export async function requireSession(deps: Deps, request: FastifyRequest): Promise<Session> {
+  const session = await currentSession(deps, request);
+  if (!session) throw loginRequired();
+  return session;
+}
+
+/** @throws {RequestError} `login_required`, or `access_denied` without the role. */
+export async function requireAdministrator(deps: Deps, request: FastifyRequest): Promise<Session> {
+  const session = await requireSession(deps, request);
+  if (session.role !== 'admin') throw accessDenied('This takes an administrator.');
+  return session;
+}

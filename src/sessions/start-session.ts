@@ -1,0 +1,80 @@
+import { auditEvent } from '../audit/audit.ts';
+import type { Statement } from '../db/db.ts';
+import { type Deps, now } from '../deps.ts';
+import { digest, newId, newSecret } from '../lib/ids.ts';
+import { revokeGrantsOfSession } from '../oauth/grants.store.ts';
+import { acrOf, type Method } from './authentication.ts';
+import { type Session, sessionIdleSeconds, sessionSeconds } from './session.ts';
+import { endSession, insertSession, renewSession } from './store.ts';
+
+export type Arrival = {
+  user_id: string;
+  /** What the person has proved, all of it: a session exists only after every factor. */
+  methods: readonly Method[];
+  /** The session that the browser came with, if it lives. */
+  previous: Session | undefined;
+  address: string;
+  userAgent: string | undefined;
+};
+
+/**
+ * Starts a session after all factors. The cookie value is new each time: what an attacker planted or kept from before
+ * is worth nothing (ASVS 7.2.4). The same person's session goes on under its id, so that their apps stay signed in;
+ * another person's ends with all its grants, as a sign-out would.
+ * @param also statements to commit with it, given the session's id and secret.
+ * @returns the secret for the cookie, or undefined if the person was disabled this very moment.
+ */
+export async function startSession(
+  deps: Deps,
+  arrival: Arrival,
+  also: (session: { session_id: string; token: string }) => readonly Statement[] = () => [],
+): Promise<{ session_id: string; token: string } | undefined> {
+  const at = now(deps);
+  const continues = arrival.previous?.user_id === arrival.user_id ? arrival.previous : undefined;
+  const replaced = continues ? undefined : arrival.previous;
+  const token = newSecret('st_');
+  const session = {
+    session_id: continues?.session_id ?? newId('ses'),
+    token_hash: digest(token),
+    user_id: arrival.user_id,
+    amr: arrival.methods.join(' '),
+    acr: acrOf(arrival.methods),
+    idle_expires_at: at + sessionIdleSeconds,
+    expires_at: at + sessionSeconds,
+    address: arrival.address,
+    user_agent: arrival.userAgent?.slice(0, 300) ?? null,
+  };
+  const { statement: audit } = auditEvent(
+    {
+      action: 'session.started',
+      actor: `user:${arrival.user_id}`,
+      target: session.session_id,
+      after: { amr: session.amr },
+      address: arrival.address,
+    },
+    at,
+  );
+  const [started] = await deps.db.batch([
+    continues ? renewSession(session, at) : insertSession(session, at),
+    ...(replaced ? signOutStatements(replaced.session_id, at) : []),
+    ...also({ session_id: session.session_id, token }),
+    audit,
+  ]);
+  return started?.changes === 1 ? { session_id: session.session_id, token } : undefined;
+}
+
+/** Ends the session and every grant that came from it, at once and everywhere. */
+export async function signOut(deps: Deps, session: Session): Promise<void> {
+  const at = now(deps);
+  const actor = `user:${session.user_id}` as const;
+  const { statement } = auditEvent(
+    { action: 'session.ended', actor, target: session.session_id, reason: 'sign_out' },
+    at,
+  );
+  await deps.db.batch([...signOutStatements(session.session_id, at), statement]);
+}
+
+const signOutStatements = (session_id: string, at: number): Statement[] => [
+  endSession(session_id, 'sign_out', at),
+  revokeGrantsOfSession(session_id, 'sign_out', at),
+];

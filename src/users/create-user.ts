@@ -1,0 +1,58 @@
+import { type Actor, auditEvent } from '../audit/audit.ts';
+import type { Statement } from '../db/db.ts';
+import { UniqueViolation } from '../db/db.ts';
+import { type Deps, now } from '../deps.ts';
+import { invalidFields, RequestError } from '../errors.ts';
+import { newId } from '../lib/ids.ts';
+import { hashPassword } from '../passwords/password-hash.ts';
+import { passwordProblems } from '../passwords/password-policy.ts';
+import { setPassword } from '../passwords/store.ts';
+import { insertUser } from './store.ts';
+import { emailProblem, nameProblem, type Role } from './user.ts';
+
+export type NewAccount = { email: string; name: string; password: string; role: Role; emailVerified: boolean };
+
+/**
+ * Makes an account with a password, all or nothing.
+ * @param also statements that must commit with it: the one-time link that allowed it, say. If one of them is refused by
+ * a unique index, nothing is kept.
+ * @returns its `user_id`.
+ * @throws {RequestError} `invalid_request` with one entry a field; also when the address is taken.
+ */
+export async function createUser(
+  deps: Deps,
+  account: NewAccount,
+  actor: Actor,
+  also: readonly Statement[] = [],
+): Promise<string> {
+  const fields = [
+    ...problem('email', emailProblem(account.email)),
+    ...problem('name', nameProblem(account.name)),
+    ...passwordProblems(account.password, { email: account.email, name: account.name }).map((message) => ({
+      path: 'password',
+      message,
+    })),
+  ];
+  if (fields.length > 0) throw invalidFields(fields);
+
+  const at = now(deps);
+  const user_id = newId('usr');
+  const password_hash = await hashPassword(account.password);
+  const { statement } = auditEvent(
+    { action: 'user.created', actor, target: user_id, after: { role: account.role } },
+    at,
+  );
+  const user = { ...account, user_id, name: account.name.trim(), email_verified_at: account.emailVerified ? at : null };
+  try {
+    await deps.db.batch([...also, insertUser(user, at), setPassword(user_id, password_hash, at), statement]);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new RequestError('invalid_request', 'There is an account with this e-mail address already.', {
+      cause: error,
+      details: { fields: [{ path: 'email', message: 'There is an account with this e-mail address already.' }] },
+    });
+  }
+  return user_id;
+}
+
+const problem = (path: string, message: string | undefined) => (message ? [{ path, message }] : []);

@@ -1,0 +1,39 @@
+import { type Actor, auditEvent } from '../audit/audit.ts';
+import { type Deps, now } from '../deps.ts';
+import { invalidState, notFound } from '../errors.ts';
+import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
+import { endSessionsOfUser } from '../sessions/store.ts';
+import { findUser, setDisabled } from './store.ts';
+
+/**
+ * Bars a person at once: no sign-in, every session ended, every grant revoked, on every node.
+ * @throws {RequestError} `not_found`; `invalid_state` when disabled already.
+ */
+export async function disableUser(deps: Deps, user_id: string, actor: Actor, reason?: string): Promise<void> {
+  const at = now(deps);
+  const { statement } = auditEvent({ action: 'user.disabled', actor, target: user_id, reason }, at);
+  await requireUser(deps, user_id, false);
+  await deps.db.batch([
+    setDisabled(user_id, true, at),
+    endSessionsOfUser(user_id, 'user_disabled', at),
+    revokeGrantsOfUser(user_id, 'user_disabled', at),
+    statement,
+  ]);
+}
+
+/**
+ * Lets a person sign in again. What was ended stays ended.
+ * @throws {RequestError} `not_found`; `invalid_state` when not disabled.
+ */
+export async function enableUser(deps: Deps, user_id: string, actor: Actor): Promise<void> {
+  const at = now(deps);
+  const { statement } = auditEvent({ action: 'user.enabled', actor, target: user_id }, at);
+  await requireUser(deps, user_id, true);
+  await deps.db.batch([setDisabled(user_id, false, at), statement]);
+}
+
+async function requireUser(deps: Deps, user_id: string, disabled: boolean): Promise<void> {
+  const user = await findUser(deps.db, user_id);
+  if (!user) throw notFound();
+  if ((user.disabled_at !== null) !== disabled) throw invalidState(user.disabled_at === null ? 'enabled' : 'disabled');
+}

