@@ -61,6 +61,8 @@ export async function run(address: Address, load: Load): Promise<number> {
   try {
     const startedAt = performance.now();
     for (const connection of open) send(connection);
+    const rest = Number(process.env.REST ?? 0);
+    if (rest > 0) { const cell = new Int32Array(new SharedArrayBuffer(4)); const pause = () => { if (answered === load.count || failed > 0) return; Atomics.wait(cell, 0, 0, rest); setImmediate(pause); }; setImmediate(pause); }
     await finished;
     const seconds = (performance.now() - startedAt) / 1000;
     if (failed > 0) {

@@ -4,17 +4,23 @@ import type { TLocalizedValidationError } from 'typebox/error';
 export type Problem = { path: string; message: string };
 export type ShapeError = TLocalizedValidationError;
 
-/** What TypeBox found, in our words where its own would repeat what was sent, or help nobody. Eight at most. */
-export const shapeProblems = (errors: readonly ShapeError[]): Problem[] => errors.flatMap(problemsOf);
+/**
+ * What TypeBox found, in our words where its own would repeat what was sent, or help nobody. It stops at eight, which
+ * keeps the answer to a hostile body short; there is always at least one.
+ */
+export function shapeProblems(errors: readonly ShapeError[]): Problem[] {
+  const problems = errors.flatMap(problemsOf);
+  const isFirst = ({ path, message }: Problem, place: number) =>
+    problems.findIndex((other) => other.path === path && other.message === message) === place;
+  return problems.filter(isFirst);
+}
 
 function problemsOf(error: ShapeError): Problem[] {
   const path = error.instancePath.slice(1);
   switch (error.keyword) {
-    case 'boolean': // said once more for each unknown member, with the name that was sent in its path
-    case 'anyOf': // its branches have spoken
-      return [];
-    case 'additionalProperties':
-      return [{ path, message: 'Holds a member that is not known here. Nothing else can be set.' }];
+    case 'boolean': // said for each unknown member, with the name that was sent in its path
+    case 'additionalProperties': // said once, after them
+      return [{ path: '', message: 'Holds a member that is not known here. Nothing else can be set.' }];
     case 'required':
       return error.params.requiredProperties.map((name) => ({ path: name, message: 'Is required.' }));
     case 'enum':

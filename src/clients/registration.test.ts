@@ -69,6 +69,11 @@ test('what the service chooses cannot be sent (CL-01)', () => {
   ]);
 });
 
+test('a body of unknown members alone is refused with a reason', () => {
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`member${index}`, 1]));
+  assert.deepEqual(Object.keys(problemsOf({ ...valid, ...many })), ['']);
+});
+
 test('a body that is no object is refused', () => {
   for (const body of [undefined, null, [], 'x', 1, true]) problemsOf(body);
 });

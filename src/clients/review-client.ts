@@ -24,7 +24,7 @@ export type Approval = {
  * A client that waits for review may start logins; a change that waits becomes what serves.
  * @throws staleRevision if the owner edited it since; invalidState if nothing waits.
  */
-export function approveClient(deps: ClientDeps, target: ReviewTarget, approval: Approval): Promise<Client> {
+export async function approveClient(deps: ClientDeps, target: ReviewTarget, approval: Approval): Promise<Client> {
   const retryWindow = approval.refresh_retry_window;
   if (retryWindow !== undefined && !(Number.isInteger(retryWindow) && retryWindow >= 0 && retryWindow <= 60)) {
     throw invalidFields([{ path: 'refresh_retry_window', message: 'Must be a whole number of seconds from 0 to 60.' }]);
@@ -50,7 +50,7 @@ export function approveClient(deps: ClientDeps, target: ReviewTarget, approval: 
  * A client that waits for review becomes `rejected`, until its owner edits it. Of an approved client only the change
  * that waits is turned down: what was reviewed goes on serving.
  */
-export function rejectClient(deps: ClientDeps, target: ReviewTarget, reason: string): Promise<Client> {
+export async function rejectClient(deps: ClientDeps, target: ReviewTarget, reason: string): Promise<Client> {
   const status_reason = readReason(reason);
   return changeClient(deps, target, (client) => {
     if (!waitsForReview(client)) throw invalidState(client.status);
@@ -66,7 +66,7 @@ export function rejectClient(deps: ClientDeps, target: ReviewTarget, reason: str
  * The grants are revoked by the batch itself and not by whether it won: every way out of `approved` is a suspension or
  * the end of the client, so a suspension that lost its race either comes again or had nothing left to revoke.
  */
-export function suspendClient(deps: ClientDeps, target: ReviewTarget, reason: string): Promise<Client> {
+export async function suspendClient(deps: ClientDeps, target: ReviewTarget, reason: string): Promise<Client> {
   const status_reason = readReason(reason);
   return changeClient(deps, target, (client) => {
     if (client.status !== 'approved') throw invalidState(client.status);

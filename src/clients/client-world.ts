@@ -1,0 +1,70 @@
+/** For the tests of this folder: a database with two people, and shorthands for what they do. */
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { type Engine, freshDatabase } from '../../test/support/databases.ts';
+import type { Caller } from '../audit/audit.ts';
+import { type AuditRow, auditRowsOf } from '../audit/store.ts';
+import { readConfig } from '../config.ts';
+import type { Db } from '../db/db.ts';
+import { RequestError } from '../errors.ts';
+import { insertUser } from '../users/store.ts';
+import type { Client } from './client.ts';
+import { clientDirectory } from './client-directory.ts';
+import { editClient } from './edit-client.ts';
+import { registerClient } from './register-client.ts';
+import { readRegistration } from './registration.ts';
+import { approveClient } from './review-client.ts';
+
+export const ada: Caller = { actor: 'user:usr_ada', address: '192.0.2.1' };
+export const administrator: Caller = { actor: 'user:usr_root', address: '192.0.2.2' };
+
+/** A service with two people, and a clock in seconds that the test moves. */
+export async function world(
+  t: TestContext,
+  engine: Engine,
+  environment: Record<string, string> = { SIGNET_RATE_LIMITS: 'off' },
+) {
+  const { db } = await freshDatabase(t, engine);
+  let seconds = 1_800_000_000;
+  const clock = () => seconds * 1000;
+  const deps = { db, clock, clients: clientDirectory({ db, clock }), config: readConfig(environment) };
+  const person = { email_verified_at: seconds, role: 'user', name: null } as const;
+  await db.batch([
+    insertUser({ ...person, user_id: 'usr_ada', email: 'ada@example.com' }, seconds),
+    insertUser({ ...person, user_id: 'usr_eve', email: 'eve@example.com' }, seconds),
+  ]);
+  const register = (body: Record<string, unknown> = {}, owner_user_id: string | null = 'usr_ada') =>
+    registerClient(
+      deps,
+      { owner_user_id, caller: ada },
+      readRegistration({ name: 'App', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'], ...body }),
+    );
+  return {
+    db,
+    deps,
+    register,
+    pass(more: number) {
+      seconds += more;
+    },
+    at: () => seconds,
+    edit: (client: Client, fields: Parameters<typeof editClient>[2]['fields'], revision?: number) =>
+      editClient(deps, { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada }, { fields, revision }),
+    async approved() {
+      const { client } = await register();
+      return approveClient(deps, { client_id: client.client_id, caller: administrator }, { revision: 1 });
+    },
+  };
+}
+
+export const review = ({ client_id }: Client) => ({ client_id, caller: administrator });
+export const refusedWith =
+  (code: string, details: Record<string, unknown> = {}) =>
+  (error: unknown) => {
+    assert.ok(error instanceof RequestError, String(error));
+    assert.deepEqual([error.code, error.details], [code, details]);
+    return true;
+  };
+
+/** Oldest first. Events of one second have no order of their own, so tests that look at it move the clock. */
+export const eventsOf = async (db: Db, { client_id }: { client_id: string }): Promise<AuditRow[]> =>
+  (await auditRowsOf(db, client_id, 100)).reverse();

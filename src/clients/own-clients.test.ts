@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { onBothEngines } from '../../test/support/databases.ts';
+import type { Caller } from '../audit/audit.ts';
+import { clientRecord } from './client.ts';
+import { verifyClientSecret } from './client-secret.ts';
+import { refusedWith, review, world } from './client-world.ts';
+import { deleteClient } from './delete-client.ts';
+import { editClient } from './edit-client.ts';
+import { findAnyClient, findOwnClient, listClients, listOwnClients } from './list-clients.ts';
+import { rejectClient } from './review-client.ts';
+
+const hour = 3600;
+
+onBothEngines('a new client waits for review, belongs to its owner, and shows its secret once', async (t, engine) => {
+  const { db, deps, register, at } = await world(t, engine);
+  const { client, client_secret } = await register({ logo_url: 'https://rp.test/l.png' });
+  assert.match(client.client_id, /^cl_[\w-]{22}$/);
+  assert.match(client_secret ?? '', /^cs_[\w-]{43}$/);
+  assert.equal(client.status, 'pending_review');
+  assert.equal(client.owner_user_id, 'usr_ada');
+  const stored = await findOwnClient(deps, client.client_id, 'usr_ada');
+  assert.deepEqual(stored, client);
+  assert.deepEqual(await listOwnClients(deps, 'usr_ada'), [{ ...client, secrets: [] }]);
+
+  assert.equal(verifyClientSecret(stored, client_secret ?? '', at()), true);
+  for (const wrong of ['', 'cs_', `${client_secret}x`, stored.secrets[0]?.secret_hash ?? '', 'é'.repeat(9)]) {
+    assert.equal(verifyClientSecret(stored, wrong, at()), false);
+  }
+  const everything = [await db.all('select * from clients'), await db.all('select * from audit_log')];
+  const digest = stored.secrets[0]?.secret_hash ?? 'none';
+  for (const told of [everything, clientRecord(stored)]) {
+    assert.ok(!JSON.stringify(told).includes(client_secret ?? 'none'));
+    assert.ok(!JSON.stringify(told).includes(digest));
+  }
+});
+
+onBothEngines('a public client has no secret, and none is right', async (t, engine) => {
+  const { register, at } = await world(t, engine);
+  const { client, client_secret } = await register({ client_type: 'public' });
+  assert.equal(client_secret, null);
+  assert.equal(verifyClientSecret(client, '', at()), false);
+});
+
+onBothEngines('a secret that has expired is wrong; while it lasts two are right', async (t, engine) => {
+  const { db, deps, register, at, pass } = await world(t, engine);
+  const { client, client_secret } = await register();
+  const other = await register();
+  await db.run('update client_secrets set expires_at = $1 where client_id = $2', [at() + 10, client.client_id]);
+  await db.run('update client_secrets set client_id = $1', [client.client_id]);
+  const stored = await findAnyClient(deps, client.client_id);
+  for (const secret of [client_secret, other.client_secret]) {
+    assert.equal(verifyClientSecret(stored, secret ?? '', at()), true);
+  }
+  pass(10);
+  assert.equal(verifyClientSecret(stored, client_secret ?? '', at()), false);
+  assert.equal(verifyClientSecret(stored, other.client_secret ?? '', at()), true);
+});
+
+onBothEngines('somebody else finds nothing, with the refusal of an unknown id (ID-01)', async (t, engine) => {
+  const { deps, register } = await world(t, engine);
+  const { client } = await register();
+  const eve: Caller = { actor: 'user:usr_eve' };
+  assert.deepEqual(await listOwnClients(deps, 'usr_eve'), []);
+  const unknown = ['cl_AAAAAAAAAAAAAAAAAAAAAA', '', 'x'.repeat(5000), '../x', 'a\0b', "' or 1=1 --"];
+  for (const client_id of [client.client_id, ...unknown]) {
+    const target = { client_id, owner_user_id: 'usr_eve', caller: eve };
+    await assert.rejects(findOwnClient(deps, client_id, 'usr_eve'), refusedWith('not_found'));
+    await assert.rejects(editClient(deps, target, { fields: {}, revision: 9 }), refusedWith('not_found'));
+    await assert.rejects(deleteClient(deps, target), refusedWith('not_found'));
+  }
+  assert.deepEqual(await findAnyClient(deps, client.client_id), client);
+});
+
+onBothEngines('a person registers five clients an hour; of forty at once five get through', async (t, engine) => {
+  const { deps, register, pass } = await world(t, engine, {});
+  const outcomes = await Promise.allSettled(Array.from({ length: 40 }, () => register()));
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 5);
+  assert.equal((await listOwnClients(deps, 'usr_ada')).length, 5);
+  await assert.rejects(register(), refusedWith('rate_limited'));
+  await register({}, 'usr_eve');
+  pass(hour);
+  await register();
+});
+
+onBothEngines(
+  'the 21st that waits is refused, until one of them is reviewed; the house has no limit',
+  async (t, engine) => {
+    const { db, deps, register } = await world(t, engine);
+    for (let count = 0; count < 20; count++) await register();
+    await assert.rejects(register(), refusedWith('rate_limited'));
+    const rowsOf = async (table: string) => (await db.all(`select * from ${table}`)).length;
+    assert.deepEqual(
+      [await rowsOf('clients'), await rowsOf('client_secrets'), await rowsOf('audit_log')],
+      [20, 20, 20],
+    );
+    const [first] = await listClients(deps, 'pending_review');
+    await rejectClient(deps, review(first!), 'Not ours.');
+    await register();
+    await register({}, 'usr_eve');
+    for (let count = 0; count < 21; count++) await register({}, null);
+  },
+);
