@@ -13,8 +13,8 @@ import { startSignet } from './signet.ts';
 
 const help = `Usage: npm run bench -- [options]
 
-  --quick         short windows, five rounds, under 50 seconds in all
-  --rounds N      measured rounds (default 7; 5 with --quick)
+  --quick         short windows, seven rounds, under 50 seconds in all
+  --rounds N      measured rounds (default 15; 7 with --quick)
   --only NAMES    scenarios, separated by commas: ${scenarioNames.join(',')}
   --json          the result as JSON on stdout, alone
   --check         exit with 1 when a ratio misses its target
@@ -73,7 +73,7 @@ function readOptions() {
     console.log(help);
     process.exit(0);
   }
-  const rounds = Number(values.rounds ?? (values.quick ? 5 : 7));
+  const rounds = Number(values.rounds ?? (values.quick ? 7 : 15));
   if (!Number.isInteger(rounds) || rounds < 1) return refuse('--rounds takes a whole number from 1.');
   const only = values.only?.split(',') ?? [...scenarioNames];
   const unknown = only.find((name) => !scenarioNames.some((known) => known === name));
@@ -83,7 +83,7 @@ function readOptions() {
     rounds,
     scenarios: scenarioNames.filter((name) => only.includes(name)),
     profile: values.profile && resolve(values.profile),
-    windowSeconds: values.quick ? 0.5 : 2,
+    windowSeconds: values.quick ? 0.3 : 1,
   };
 }
 
@@ -167,7 +167,7 @@ async function warmUp(entrants: Entrant[]): Promise<Map<string, number>> {
       const scenario = scenarios[name];
       if (!scenario) continue;
       let rate = 1000;
-      for (const seconds of [0.3, options.windowSeconds, options.windowSeconds]) {
+      for (const seconds of [0.3, 0.5, options.windowSeconds]) {
         rate = await run(contender.address, await scenario(Math.ceil(rate * seconds)));
       }
       pace.set(`${contender.name} ${name}`, Math.ceil(rate * options.windowSeconds));

@@ -12,6 +12,7 @@ import { handleErrors } from './http/errors.ts';
 import { guard } from './http/guard.ts';
 import { refuseOtherMethods } from './http/methods.ts';
 import { assetRoutes } from './http/page.ts';
+import { answerUnreadable, answerUnroutable } from './http/unreadable.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { authorizeRoutes } from './oauth/authorize/routes.ts';
 import { introspectionRoutes } from './oauth/introspect/routes.ts';
@@ -37,6 +38,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     requestTimeout: 30_000,
     trustProxy: trustProxy(deps.config),
     routerOptions: { maxParamLength: 200 },
+    clientErrorHandler: answerUnreadable,
+    frameworkErrors: answerUnroutable(deps),
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
     http: { headersTimeout: headerTimeoutMs, connectionsCheckingInterval: 2_000 },

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { editDistance } from './lib/edit-distance.ts';
 
 /** All that an operator may set. Read once, frozen, handed in; nothing else reads the environment. */
 export type Config = {
@@ -60,12 +61,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfig(environment: Environment = process.env): Config {
   for (const name of Object.keys(environment)) {
     if (name.startsWith('SIGNET_') && !settings.includes(name as Setting)) {
-      throw new ConfigError(`${name} is not a setting of Signet${suggestion(name)}.`);
+      throw new ConfigError(`${name} is not a setting of Signet${suggestion(name)}`);
     }
   }
   const read = (name: Setting) => environment[name] || undefined;
 
-  const port = readInteger('SIGNET_PORT', read('SIGNET_PORT') ?? '3000', 0, 65_535);
+  const port = readInteger('SIGNET_PORT', read('SIGNET_PORT') ?? '3000', 1, 65_535);
   const base = readBaseUrl(read('SIGNET_BASE_URL') ?? `http://localhost:${port}`);
   const secure = base.protocol === 'https:';
   const dataDir = resolve(read('SIGNET_DATA_DIR') ?? defaultDataDir);
@@ -86,15 +87,12 @@ export function readConfig(environment: Environment = process.env): Config {
   });
 }
 
+/** The setting that takes the fewest edits to type instead, if it takes few. */
 function suggestion(name: string): string {
-  const words = new Set(name.split('_').slice(1));
-  const near = settings.find((known) =>
-    known
-      .split('_')
-      .slice(1)
-      .some((word) => words.has(word)),
-  );
-  return near ? `; did you mean ${near}` : `. It knows ${settings.join(', ')}`;
+  const [nearest] = settings
+    .map((setting) => ({ setting, edits: editDistance(name, setting) }))
+    .sort((one, other) => one.edits - other.edits);
+  return nearest && nearest.edits <= 4 ? `; did you mean ${nearest.setting}?` : `. It knows ${settings.join(', ')}.`;
 }
 
 function readBaseUrl(value: string): URL {
@@ -151,7 +149,8 @@ function readMasterKeySource(
 export function parseMasterKey(name: string, text: string): Buffer {
   const trimmed = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
-  if (key.length !== 32 || !/^[\w+/=-]+$/.test(trimmed)) {
+  // Strictly: Node's decoder stops at the first "=", and would take the first of two keys in a file for the key.
+  if (key.length !== 32 || !/^([0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(trimmed)) {
     throw new ConfigError(`${name} must be 32 random bytes in base64 or hex. Make one with: openssl rand -base64 32`);
   }
   return key;

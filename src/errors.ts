@@ -14,11 +14,13 @@ const statusOf = {
   reauthentication_required: 403,
   not_found: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   invalid_state: 409,
   stale_revision: 409,
   content_too_large: 413,
   uri_too_long: 414,
   rate_limited: 429,
+  headers_too_large: 431,
   server_error: 500,
   temporarily_unavailable: 503,
 } as const;

@@ -12,28 +12,39 @@ import { purgeSessions } from './sessions/store.ts';
 const keptSeconds = 7 * 86_400;
 
 /** One line a job. Each is safe on every node at any time, and alone: one that fails does not stop the others. */
-const jobs: Record<string, (deps: Deps) => Promise<unknown>> = {
-  'refresh keys': (deps) => deps.keys.refresh(),
+const jobs = {
   'rotate keys': (deps) => rotateDueKeys(deps),
+  'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is out at once
   'purge grants': (deps) => purgeGrants(deps.db, now(deps) - 600, now(deps) - accessTokenSeconds - keptSeconds),
   'purge sessions': (deps) => purgeSessions(deps.db, now(deps) - keptSeconds),
   'purge requests': (deps) => purgePendingRequests(deps.db, now(deps)),
   'purge revoked tokens': (deps) => purgeRevokedAccessTokens(deps.db, now(deps)),
   'purge links': (deps) => deps.db.batch(purgeLinks(now(deps))),
   'purge counters': (deps) => deps.db.batch([purgeFailureCounters(now(deps))]),
-};
+} satisfies Record<string, (deps: Deps) => Promise<unknown>>;
+const jobNames = Object.keys(jobs) as (keyof typeof jobs)[];
 
 export async function runJobs(deps: Deps): Promise<void> {
-  for (const [name, job] of Object.entries(jobs)) {
-    await job(deps).catch((error: unknown) => deps.log.error({ err: error, job: name }, 'job failed'));
-  }
+  for (const name of jobNames) await runJob(deps, name);
+}
+
+async function runJob(deps: Deps, name: keyof typeof jobs): Promise<void> {
+  await jobs[name](deps).catch((error: unknown) => deps.log.error({ err: error, job: name }, 'job failed'));
 }
 
 const periodMs = 60_000;
 
 /** @returns a function that stops them. */
-export function startJobs(deps: Deps): () => void {
-  const timer = setInterval(() => void runJobs(deps), periodMs);
+export const startJobs = (deps: Deps): (() => void) => every(periodMs, () => runJobs(deps));
+
+/**
+ * For a process that leaves the jobs to another one. The key set that it serves comes from its own memory, so without
+ * this a worker that sees no tokens for a while would publish keys of before the rotation.
+ */
+export const keepKeysFresh = (deps: Deps): (() => void) => every(periodMs, () => runJob(deps, 'refresh keys'));
+
+function every(ms: number, work: () => Promise<void>): () => void {
+  const timer = setInterval(() => void work(), ms);
   timer.unref();
   return () => clearInterval(timer);
 }

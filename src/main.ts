@@ -1,9 +1,8 @@
-import cluster from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import { inviteAdministrator } from './admin/invite-administrator.ts';
-import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
-import { startJobs } from './jobs.ts';
+import { keepKeysFresh, startJobs } from './jobs.ts';
 import { openDeps, openLog } from './open-deps.ts';
 import { hasAdministrator } from './users/store.ts';
 
@@ -16,60 +15,84 @@ const drainMs = 10_000;
  */
 export async function serve(config: Config): Promise<void> {
   if (cluster.isWorker) return serveRequests(config);
-  const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel) });
+  const deps = await open(config);
   const stopJobs = startJobs(deps);
   await (config.workers > 1 ? superviseWorkers(deps, stopJobs) : listen(deps, stopJobs));
   await greet(deps);
 }
 
+/** At a first start the keys are made on the thread pool while the service is loaded. */
+async function open(config: Config): Promise<Deps> {
+  const opening = openDeps(config, { clock: Date.now, log: openLog(config.logLevel) });
+  await Promise.all([opening, import('./app.ts')]);
+  return opening;
+}
+
 async function serveRequests(config: Config): Promise<void> {
-  const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel) });
-  await listen(deps, () => {});
+  const deps = await open(config);
+  await listen(deps, keepKeysFresh(deps));
   process.send?.('ready');
 }
 
 async function listen(deps: Deps, stopJobs: () => void): Promise<void> {
+  const { buildApp } = await import('./app.ts');
   const app = await buildApp(deps);
   await app.listen({ host: deps.config.host, port: deps.config.port });
   onStop(async () => {
     deps.log.info('stopping: requests under way are finished first');
     stopJobs();
+    // A kept-alive connection is busy when the drain begins and idle after its answer; only a sweep sees it then.
+    const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
     await app.close();
+    clearInterval(sweep);
     await deps.db.close();
   });
 }
 
 /** Resolves when every worker listens. One that dies is replaced; the store has kept whatever it acknowledged. */
 async function superviseWorkers(deps: Deps, stopJobs: () => void): Promise<void> {
-  let stopping = false;
+  let stage: 'starting' | 'serving' | 'stopping' = 'starting';
   const start = () =>
     new Promise<void>((resolve) => {
       cluster.fork().on('message', (message) => message === 'ready' && resolve());
     });
   cluster.on('exit', (worker, code, signal) => {
-    if (stopping) return;
+    // It has said why on standard error; another one would only say it again. The others go with this process.
+    if (stage === 'starting') process.exit(1);
+    if (stage === 'stopping') return;
     deps.log.error({ pid: worker.process.pid, code, signal }, 'a worker died; starting another');
-    setTimeout(() => stopping || void start(), 500);
+    setTimeout(() => stage === 'serving' && void start(), 500);
   });
   await Promise.all(Array.from({ length: deps.config.workers }, start));
+  stage = 'serving';
   onStop(async () => {
-    stopping = true;
+    stage = 'stopping';
     stopJobs();
-    await new Promise<void>((resolve) => cluster.disconnect(resolve));
+    await Promise.all(Object.values(cluster.workers ?? {}).map((worker) => worker && drain(worker)));
     await deps.db.close();
   });
 }
 
+/** By signal: `cluster.disconnect` would let go of workers that still answer somebody. */
+const drain = (worker: Worker) =>
+  new Promise<void>((resolve) => {
+    worker.once('exit', () => resolve());
+    worker.process.kill('SIGTERM');
+  });
+
 function onStop(stop: () => Promise<void>): void {
+  let stopping = false;
   const handle = () => {
+    if (stopping) return; // Ctrl-C reaches a worker twice, from the terminal and from its supervisor
+    stopping = true;
     setTimeout(() => process.exit(1), drainMs).unref();
     stop().then(
       () => process.exit(0),
       () => process.exit(1),
     );
   };
-  process.once('SIGTERM', handle);
-  process.once('SIGINT', handle);
+  process.on('SIGTERM', handle);
+  process.on('SIGINT', handle);
 }
 
 /** Tells whoever started it where to go. The link is a secret, so it goes to the terminal and never to the log. */

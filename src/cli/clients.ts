@@ -1,4 +1,6 @@
 import { type Client, clientRecord, clientStatuses, consentPolicies } from '../clients/client.ts';
+import { registerClient } from '../clients/register-client.ts';
+import { readRegistration } from '../clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../clients/review-client.ts';
 import { readClient, readClientsByStatus } from '../clients/store.ts';
 import type { Deps } from '../deps.ts';
@@ -44,6 +46,34 @@ const reason = {
 const operands = ['client_id'];
 
 export const clientCommands: Record<string, Command> = {
+  'clients create': {
+    usage: 'clients create --name <name> --redirect-uri "<uri> ..." [--scope "<scope> ..."] [--public] [--approve]',
+    summary: 'Registers a client of the house, which no account owns. A secret is printed this once.',
+    options: {
+      name: { type: 'string', help: 'what people read on the sign-in page', required: true },
+      'redirect-uri': { type: 'string', help: 'where answers may go; several between spaces', required: true },
+      scope: { type: 'string', help: 'what it may ask for; without it: openid profile email' },
+      public: { type: 'boolean', help: 'it cannot keep a secret: a single-page or native application' },
+      approve: { type: 'boolean', help: 'you have reviewed it: it may start sign-ins at once' },
+    },
+    async run(deps, values) {
+      const registration = readRegistration({
+        name: values.name,
+        client_type: values.public ? 'public' : 'confidential',
+        redirect_uris: words(values['redirect-uri']),
+        allowed_scopes: values.scope === undefined ? undefined : words(values.scope),
+      });
+      const { client, client_secret } = await registerClient(
+        deps,
+        { owner_user_id: null, caller: { actor: 'cli' } },
+        registration,
+      );
+      const { client_id, revision } = client;
+      const created = values.approve ? await approveClient(deps, target(client_id), { revision }) : client;
+      const secretLine = client_secret === null ? '' : `\n\nThe secret, shown this once:\n  ${client_secret}`;
+      return { json: { ...record(created), client_secret }, text: describe(created) + secretLine };
+    },
+  },
   'clients list': {
     usage: 'clients list [--status <status>]',
     summary: 'Lists registered clients; those that wait for review first.',
@@ -110,6 +140,8 @@ export const clientCommands: Record<string, Command> = {
     run: async (deps, _values, [client_id = '']) => report(await reinstateClient(deps, target(client_id))),
   },
 };
+
+const words = (value: string | boolean | undefined): string[] => String(value).split(/\s+/).filter(Boolean);
 
 function readNumber(name: string, value: string | boolean | undefined): number | undefined {
   if (value === undefined) return undefined;

@@ -69,7 +69,7 @@ onBothEngines('a reason is given, and is readable', async (t, engine) => {
     await assert.rejects(rejectClient(deps, review(client), reason), refusedWithReasonField);
   }
   assert.equal(
-    (await suspendClient(deps, review(client), ' Phishing,\nreported. ')).status_reason,
+    (await suspendClient(deps, review(client), ' Phishing,\r\nreported. ')).status_reason,
     'Phishing,\nreported.',
   );
 });

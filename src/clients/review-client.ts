@@ -98,7 +98,7 @@ const waitsForReview = (client: Client) =>
 
 /** Its owner reads it, so a refusal says why, in a few words that show as they were written. */
 function readReason(text: string): string {
-  const reason = text.trim();
+  const reason = text.trim().replaceAll('\r\n', '\n'); // as a form sends its line breaks
   if (reason === '' || reason.length > 500 || /[^\P{C}\n]/u.test(reason)) {
     throw invalidFields([
       { path: 'reason', message: 'Must say why, in 1 to 500 characters without control characters.' },

@@ -17,7 +17,7 @@ export const consentPage = (question: ConsentQuestion): Page => ({
   title: `Allow ${question.clientName}?`,
   formTargets: question.formTargets,
   content: html`<h1>Allow <bdi>${question.clientName}</bdi>?</h1>
-<p class="soft">You are signed in as ${question.email}. The application is at <code>${question.redirectHost}</code>${
+<p class="soft">You are signed in as <strong>${question.email}</strong>. The application is at <code>${question.redirectHost}</code>${
     question.ownerName && html`, registered by <bdi>${question.ownerName}</bdi>`
   }, and has been reviewed.</p>
 <h2>It will be able to</h2>

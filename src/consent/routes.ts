@@ -4,6 +4,7 @@ import { invalidRequest } from '../errors.ts';
 import { sendPage } from '../http/page.ts';
 import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
 import { AuthorizationError } from '../oauth/authorize/authorization-error.ts';
+import { authorizeClientAgain } from '../oauth/authorize/authorization-request.ts';
 import { refuse } from '../oauth/authorize/authorize.ts';
 import { requirePendingRequest } from '../oauth/authorize/browser.ts';
 import { currentSession } from '../sessions/session.ts';
@@ -47,6 +48,7 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
       return reply.redirect(`/oauth/authorize/continue?request=${pending.request_id}`, 303);
     }
     if (form.decision !== 'deny') throw invalidRequest('decision must be allow or deny.');
+    await authorizeClientAgain(deps, pending.parameters);
     const denial = new AuthorizationError('access_denied', 'The person did not allow this.');
     return reply.redirect((await refuse(deps, pending.parameters, denial, pending)).location, 303);
   });

@@ -9,8 +9,11 @@ const deepestLane = 1_000;
 export type Lanes = {
   /** @throws {StoreUnavailable} at once while the server is not there, or when every lane is full. */
   acquire(): Promise<Lane>;
-  /** Replaces every lane by a new connection; what is in flight is still answered by the old ones. */
-  renew(): void;
+  /**
+   * Replaces every lane by a new connection, since what `lane` has found out is true of all; once for all statements
+   * that find it out together. What is in flight is still answered by the old connections.
+   */
+  renew(lane: Lane): void;
   /** Resolves when the last reply is in. */
   close(): Promise<void>;
 };
@@ -76,8 +79,8 @@ export function createLanes(
       if (away !== undefined) throw new StoreUnavailable('PostgreSQL cannot be reached.', { cause: away });
       return mayGrow ? connect() : Promise.any(connecting);
     },
-    renew() {
-      for (const lane of open) retire(lane);
+    renew(found) {
+      if (open.has(found)) for (const lane of open) retire(lane);
     },
     async close() {
       closed = true;

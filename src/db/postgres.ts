@@ -3,7 +3,7 @@ import { type BatchResult, type Param, type Statement, StoreUnavailable } from '
 import type { MigratableDb, MigrationSession } from './migrate.ts';
 import { isStalePreparation, storeError, wasRolledBackByRace } from './postgres-errors.ts';
 import type { Deadlines, Lane } from './postgres-lane.ts';
-import { createLanes } from './postgres-lanes.ts';
+import { createLanes, type Lanes } from './postgres-lanes.ts';
 import { columnTypes } from './postgres-types.ts';
 
 /**
@@ -31,21 +31,26 @@ const migrationLock = 7_446_381;
 export function openPostgres(url: string, deadlines: Deadlines = defaultDeadlines): MigratableDb {
   const statements = createLanes(url, { use: 'statements', size: lanesForStatements, deadlines });
   const batches = createLanes(url, { use: 'batches', size: lanesForBatches, deadlines });
+  let asking = 0;
+  let whenAnswered: () => void = () => undefined;
   let closing: Promise<void> | undefined;
 
-  /** Asks again where the server promises that nothing happened. */
-  async function ask<Reply>(lanes: typeof statements, question: (lane: Lane) => Promise<Reply>): Promise<Reply> {
-    for (let attempt = 1; ; attempt += 1) {
-      if (closing) throw new StoreUnavailable('The store is closed.');
-      try {
-        return await question(await lanes.acquire());
-      } catch (error) {
-        const stale = isStalePreparation(error);
-        if (attempt === attempts || !(stale || wasRolledBackByRace(error))) throw storeError(error);
-        if (stale) lanes.renew();
-      }
+  async function ask<Reply>(lanes: Lanes, question: (lane: Lane) => Promise<Reply>): Promise<Reply> {
+    if (closing) throw new StoreUnavailable('The store is closed.');
+    asking += 1;
+    try {
+      return await insist(lanes, question);
+    } finally {
+      asking -= 1;
+      if (asking === 0) whenAnswered();
     }
   }
+
+  async function close(): Promise<void> {
+    if (asking > 0) await new Promise<void>((resolve) => (whenAnswered = resolve));
+    await Promise.all([statements.close(), batches.close()]);
+  }
+
   const run = (sql: string, params?: readonly Param[]): Promise<BatchResult> =>
     ask(statements, (lane) => lane.run({ sql, params }));
 
@@ -57,11 +62,25 @@ export function openPostgres(url: string, deadlines: Deadlines = defaultDeadline
     batch: async (changes: readonly Statement[]) =>
       changes.length === 0 ? [] : ask(batches, (lane) => lane.batch(changes)),
     close: () => {
-      closing ??= Promise.all([statements.close(), batches.close()]).then(() => undefined);
+      closing ??= close();
       return closing;
     },
     exclusively: (work) => exclusively(url, work),
   };
+}
+
+/** Asks again where the server promises that nothing happened. */
+async function insist<Reply>(lanes: Lanes, question: (lane: Lane) => Promise<Reply>): Promise<Reply> {
+  for (let attempt = 1; ; attempt += 1) {
+    const lane = await lanes.acquire().catch(rethrowAsStoreError);
+    try {
+      return await question(lane);
+    } catch (error) {
+      const stale = isStalePreparation(error);
+      if (attempt === attempts || !(stale || wasRolledBackByRace(error))) throw storeError(error);
+      if (stale) lanes.renew(lane);
+    }
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { invalidRequest, RequestError } from '../errors.ts';
 import { isWrite, refuseCrossSiteWrite } from './cross-site.ts';
@@ -19,10 +19,27 @@ export function guard(app: FastifyInstance, deps: Pick<Deps, 'config'>): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-content-type-options', 'nosniff');
     if (deps.config.secure) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
+    const malformed = malformation(request, deps.config.baseUrl);
+    if (malformed !== undefined) {
+      reply.header('connection', 'close');
+      throw invalidRequest(malformed);
+    }
     if (request.url.length > longestUrl) {
       throw new RequestError('uri_too_long', 'The URL is longer than 8192 bytes.');
     }
     if (request.url.includes('%00')) throw invalidRequest('The URL contains a NUL character.');
     if (isWrite(request) && !request.routeOptions.config?.anySite) refuseCrossSiteWrite(request, deps.config.baseUrl);
   });
+}
+
+/**
+ * What Node lets pass and another server on the way could read as a request for somebody else (RFC 9112 §3.2). We are
+ * nobody's proxy, so an absolute URL must be one of ours.
+ */
+function malformation({ raw, url }: FastifyRequest, baseUrl: string): string | undefined {
+  if (raw.httpVersionMajor < 1) return 'The request line names no version of HTTP.';
+  if (!url.startsWith('/') && !url.startsWith(`${baseUrl}/`))
+    return 'The request target is not a path of this service.';
+  const hosts = raw.rawHeaders.filter((name, place) => place % 2 === 0 && /^host$/i.test(name));
+  return hosts.length > 1 ? 'The header Host was sent more than once.' : undefined;
 }

@@ -1,15 +1,18 @@
-import type { FastifyInstance, HTTPMethods } from 'fastify';
+import { METHODS } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { notFound, RequestError } from '../errors.ts';
 import { sendRefusal } from './errors.ts';
 
-const methods: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
+/** Every method that Node reads. CONNECT never becomes a request: Node closes the connection. */
+const methods = METHODS.filter((method) => method !== 'CONNECT');
 
 /**
  * A known path with another method is 405 with `Allow`, an unknown path is 404 (RFC 9110 §15.5.6). Call it before the
  * routes are added, and what it returns after the last one.
  */
 export function refuseOtherMethods(app: FastifyInstance, deps: Pick<Deps, 'config'>): () => void {
+  for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const declared = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
     const known = declared.get(url) ?? new Set();
@@ -25,10 +28,12 @@ export function refuseOtherMethods(app: FastifyInstance, deps: Pick<Deps, 'confi
         url,
         method: methods.filter((method) => !known.has(method)),
         config: { anySite: true },
-        handler: async (_request, reply) => {
+        // Before a body is read: what is wrong with it does not matter any more.
+        onRequest: async (_request, reply) => {
           reply.header('allow', allow);
           throw new RequestError('method_not_allowed', `This address takes ${allow}.`);
         },
+        handler: async () => {},
       });
     }
   };

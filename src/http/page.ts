@@ -35,7 +35,7 @@ ${content}
 `;
 
 export function sendPage(reply: FastifyReply, page: Page, status = 200): FastifyReply {
-  const formAction = ["'self'", ...(page.formTargets ?? [])].join(' ');
+  const formAction = ["'self'", ...(page.formTargets ?? []).map(sourceOf)].join(' ');
   return reply
     .code(status)
     .headers({
@@ -50,7 +50,10 @@ export function sendPage(reply: FastifyReply, page: Page, status = 200): Fastify
     .send(layout(page).toString());
 }
 
-const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#2f5d50"/><path d="M21.5 11.2c-1-1.500-2.800-2.400-5.200-2.400-3.200 0-5.500 1.600-5.500 4 0 5.400 8.600 2.500 8.600 5.700 0 1.300-1.300 2.100-3.200 2.100-2.200 0-3.700-.9-4.700-2.400" fill="none" stroke="#fff" stroke-width="2.600" stroke-linecap="round"/></svg>`;
+/** A policy has no word for an IPv6 address (CSP3 §2.3.1): a client on [::1] is let through by its scheme. */
+const sourceOf = (origin: string): string => (origin.startsWith('http://[') ? 'http:' : origin);
+
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#2f5d50"/><path d="M21.2 11.6C20.3 9.7 18.4 8.7 16 8.7c-3 0-5.2 1.4-5.2 3.7 0 2.2 1.9 3 5.2 3.6s5.2 1.4 5.2 3.7c0 2.2-2.2 3.6-5.2 3.6-2.4 0-4.3-1-5.2-2.9" fill="none" stroke="#fff" stroke-width="2.8" stroke-linecap="round"/></svg>`;
 
 /** The stylesheet is named by its content, so it may be kept for ever. */
 export async function assetRoutes(app: FastifyInstance) {

@@ -60,7 +60,7 @@ export async function openKeyRing(deps: RingDeps): Promise<KeyRing> {
   };
   /** At most a second old, so that a key which was withdrawn stops counting on every node within that second. */
   const current = async () => {
-    if (Math.abs(deps.clock() - snapshot.at) > maxAgeMs) await refresh();
+    if (Math.abs(deps.clock() - snapshot.at) >= maxAgeMs) await refresh();
     return snapshot;
   };
 

@@ -15,13 +15,18 @@ export const retiringSeconds = 65 * 60;
 /** At the very first start: an active key signs at once, since nobody has cached a key set that lacks it. */
 export async function ensureSigningKeys(deps: KeyDeps): Promise<void> {
   const present = await listSigningKeys(deps.db);
-  for (const algorithm of algorithms) {
-    for (const status of ['active', 'next'] as const) {
-      if (present.some((key) => key.algorithm === algorithm && key.status === status)) continue;
-      const { sql, params } = insertSigningKey(await newKey(deps, algorithm), status, now(deps));
-      await deps.db.run(sql, params);
-    }
-  }
+  const missing = algorithms.flatMap((algorithm) =>
+    (['active', 'next'] as const)
+      .filter((status) => !present.some((key) => key.algorithm === algorithm && key.status === status))
+      .map((status) => ({ algorithm, status })),
+  );
+  await deps.db.batch(
+    await Promise.all(
+      missing.map(async ({ algorithm, status }) =>
+        insertSigningKey(await newKey(deps, algorithm), status, now(deps)),
+      ),
+    ),
+  );
 }
 
 /**

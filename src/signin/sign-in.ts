@@ -29,7 +29,8 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
   const limits = passwordLimits(deps);
   await limits.check(attempt.username, attempt.address);
   const user = await findUserByEmail(deps.db, attempt.username);
-  const stored = user && (await passwordOf(deps.db, user.user_id));
+  // Asked for nobody, too, or the missing read would tell who has an account.
+  const stored = await passwordOf(deps.db, user?.user_id ?? 'nobody');
   const isRight = await verifyPassword(attempt.password, stored?.password_hash);
   if (!isRight || !user || user.disabled_at !== null) {
     await limits.failed(attempt.username, attempt.address);

@@ -13,15 +13,15 @@ import { openVault, type Vault } from './vault.ts';
  */
 export function loadMasterKey(source: MasterKeySource): Buffer {
   if (source.from === 'value') return source.key;
-  if (source.mayCreate) createMasterKeyFile(source.path);
   try {
+    if (source.mayCreate) createMasterKeyFile(source.path);
     if ((statSync(source.path).mode & 0o077) !== 0) {
       throw new ConfigError(`${source.path} can be read by other users of this machine. Run: chmod 600 ${source.path}`);
     }
     return parseMasterKey(source.path, readFileSync(source.path, 'utf8'));
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    throw new ConfigError(`The master key file ${source.path} cannot be read: ${(error as Error).message}`);
+    throw new ConfigError(`The master key file ${source.path} cannot be read or made: ${(error as Error).message}`);
   }
 }
 

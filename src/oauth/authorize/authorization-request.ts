@@ -56,6 +56,13 @@ export async function authorizeClient(deps: Deps, { values, repeated }: Parsed):
 }
 
 /**
+ * The first phase once more, for a request that waited for its person: its client may have been stopped meanwhile, and
+ * its redirect_uri withdrawn.
+ */
+export const authorizeClientAgain = (deps: Deps, { client_id, redirect_uri }: AuthorizationRequest) =>
+  authorizeClient(deps, { values: { client_id, redirect_uri }, repeated: new Set() });
+
+/**
  * Second phase: the rest of the request.
  * @throws {AuthorizationError} to be sent to the client's redirect_uri.
  */

@@ -50,7 +50,9 @@ function stepAhead(request: AuthorizationRequest, { client, session, progress, c
     throw new AuthorizationError('login_required', 'Another person than the one in id_token_hint has signed in.');
   }
   const isTooOld = request.max_age !== undefined && now - session.auth_time > request.max_age;
-  if (!hasJustSignedIn && (isSomebodyElse || isTooOld || request.prompt.includes('login'))) return 'sign_in';
+  // max_age=0 means the same, also within the second of the last sign-in.
+  const asksAnew = request.prompt.includes('login') || request.max_age === 0;
+  if (!hasJustSignedIn && (isSomebodyElse || isTooOld || asksAnew)) return 'sign_in';
 
   const hasChosen = hasJustSignedIn || progress.account_selected_at !== null;
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';

@@ -4,7 +4,7 @@ import { invalidRequest } from '../../errors.ts';
 import { FormText, parseParameters, queryOf } from '../../http/parameters.ts';
 import { currentSession } from '../../sessions/session.ts';
 import { AuthorizationError } from './authorization-error.ts';
-import { authorizeClient, readAuthorizationRequest } from './authorization-request.ts';
+import { authorizeClient, authorizeClientAgain, readAuthorizationRequest } from './authorization-request.ts';
 import { proceed, refuse } from './authorize.ts';
 import { browserToken, requirePendingRequest } from './browser.ts';
 
@@ -46,8 +46,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
 async function continueRequest(deps: Deps, request: FastifyRequest) {
   const request_id = parseParameters(queryOf(request.url)).values.request;
   const pending = await requirePendingRequest(deps, request, request_id);
-  const { client_id, redirect_uri } = pending.parameters;
-  const { client } = await authorizeClient(deps, { values: { client_id, redirect_uri }, repeated: new Set() });
+  const { client } = await authorizeClientAgain(deps, pending.parameters);
   const session = await currentSession(deps, request);
   return proceed(deps, pending.parameters, { client, session, pending, browserToken: () => '' });
 }

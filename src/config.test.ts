@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { type Config, ConfigError, parseMasterKey, readConfig } from './config.ts';
+
+const key = Buffer.alloc(32, 9);
+const onPostgres = { SIGNET_DATABASE_URL: 'postgres://u:p@db.test/signet', SIGNET_MASTER_KEY: key.toString('hex') };
+
+type Environment = Record<string, string>;
+
+/** @returns the sentence. */
+function refused(environment: Environment): string {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.match(error.message, /^SIGNET_\w+ .+\S$/s, 'names the setting first');
+    assert.ok(!error.message.includes('\n'), 'one line');
+    return error.message;
+  }
+  assert.fail(`accepted: ${JSON.stringify(environment)}`);
+}
+
+test('without any setting it serves localhost from SQLite beside the code', () => {
+  const dataDir = resolve(import.meta.dirname, '../data');
+  assert.deepEqual(readConfig({ PATH: '/bin' }), {
+    baseUrl: 'http://localhost:3000',
+    secure: false,
+    host: 'localhost',
+    port: 3000,
+    dataDir,
+    databaseUrl: undefined,
+    masterKey: { from: 'file', path: `${dataDir}/master.key`, mayCreate: true },
+    cookiePrefix: 'signet',
+    workers: 1,
+    trustProxy: false,
+    rateLimits: true,
+    logLevel: 'info',
+  } satisfies Config);
+});
+
+test('a configuration does not change once it is read', () => {
+  assert.ok(Object.isFrozen(readConfig({})));
+});
+
+test('an empty setting counts as left out', () => {
+  const names = ['BASE_URL', 'HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'MASTER_KEY', 'MASTER_KEY_FILE'];
+  const more = ['COOKIE_PREFIX', 'WORKERS', 'TRUST_PROXY', 'RATE_LIMITS', 'LOG_LEVEL'];
+  assert.deepEqual(
+    readConfig(Object.fromEntries([...names, ...more].map((name) => [`SIGNET_${name}`, '']))),
+    readConfig({}),
+  );
+});
+
+const good: [Environment, Partial<Config>][] = [
+  [{ SIGNET_PORT: '8080' }, { port: 8080, baseUrl: 'http://localhost:8080' }],
+  [{ SIGNET_PORT: '65535' }, { port: 65_535 }],
+  [{ SIGNET_BASE_URL: 'https://id.example.com' }, { baseUrl: 'https://id.example.com', secure: true, host: '0.0.0.0' }],
+  [{ SIGNET_BASE_URL: 'https://ID.Example.com:443/' }, { baseUrl: 'https://id.example.com' }],
+  [{ SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-signet' }],
+  [{ SIGNET_BASE_URL: 'https://id.example.com', SIGNET_HOST: '127.0.0.1' }, { host: '127.0.0.1' }],
+  [{ SIGNET_BASE_URL: 'https://localhost' }, { secure: true, host: 'localhost' }],
+  [{ SIGNET_BASE_URL: 'http://127.0.0.1:4000' }, { baseUrl: 'http://127.0.0.1:4000', secure: false }],
+  [{ SIGNET_BASE_URL: 'http://127.1.2.3' }, { secure: false }],
+  [{ SIGNET_BASE_URL: 'http://[::1]:3000' }, { baseUrl: 'http://[::1]:3000', host: 'localhost' }],
+  [{ SIGNET_DATA_DIR: '/var/lib/signet' }, { dataDir: '/var/lib/signet' }],
+  [{ SIGNET_DATA_DIR: 'here' }, { dataDir: resolve('here') }],
+  [onPostgres, { databaseUrl: onPostgres.SIGNET_DATABASE_URL, masterKey: { from: 'value', key } }],
+  [{ ...onPostgres, SIGNET_DATABASE_URL: 'postgresql://db' }, { databaseUrl: 'postgresql://db' }],
+  [{ SIGNET_MASTER_KEY: key.toString('base64') }, { masterKey: { from: 'value', key } }],
+  [{ SIGNET_MASTER_KEY_FILE: '/run/key' }, { masterKey: { from: 'file', path: '/run/key', mayCreate: false } }],
+  [{ SIGNET_COOKIE_PREFIX: 'acme' }, { cookiePrefix: 'acme' }],
+  [
+    { SIGNET_COOKIE_PREFIX: '__Secure-acme', SIGNET_BASE_URL: 'https://id.example.com' },
+    { cookiePrefix: '__Secure-acme' },
+  ],
+  [{ SIGNET_WORKERS: '64' }, { workers: 64 }],
+  [{ SIGNET_TRUST_PROXY: 'off' }, { trustProxy: false }],
+  [{ SIGNET_TRUST_PROXY: '2' }, { trustProxy: 2 }],
+  [
+    { SIGNET_TRUST_PROXY: '10.0.0.0/8, 192.168.1.7,fd00::/8' },
+    { trustProxy: ['10.0.0.0/8', '192.168.1.7', 'fd00::/8'] },
+  ],
+  [{ SIGNET_RATE_LIMITS: 'off' }, { rateLimits: false }],
+  [{ SIGNET_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+];
+
+for (const [environment, expected] of good) {
+  test(`takes ${JSON.stringify(environment)}`, () => {
+    const config = readConfig(environment);
+    assert.deepEqual({ ...config, ...expected }, config);
+  });
+}
+
+const malformed: [string, string[], RegExp][] = [
+  ['SIGNET_PORT', ['0', '65536', '-1', '3000.5', '1e3', 'abc', ' 80', '0x50', '9'.repeat(400)], /from 1 to 65535/],
+  ['SIGNET_BASE_URL', ['id.example.com', 'ftp://id.example.com', 'https://', '//x', 'javascript:1'], /absolute http/],
+  [
+    'SIGNET_BASE_URL',
+    ['https://h/path', 'https://h?q=1', 'https://h/#f', 'https://user:hunter2@h', 'https://h//'],
+    /an origin alone/,
+  ],
+  [
+    'SIGNET_BASE_URL',
+    [
+      'http://id.example.com',
+      'http://10.0.0.1',
+      'http://127.evil.test',
+      'http://localhost.evil.test',
+      'http://0.0.0.0',
+    ],
+    /in the clear/,
+  ],
+  ['SIGNET_DATABASE_URL', ['mysql://u:hunter2@h/db', 'postgres://', 'hunter2', '/tmp/db'], /begin with postgres/],
+  [
+    'SIGNET_MASTER_KEY',
+    ['hunter2', key.toString('hex').slice(2), `${key.toString('base64')}AAAA`, '?'.repeat(44)],
+    /32/,
+  ],
+  ['SIGNET_COOKIE_PREFIX', ['a b', 'a;b', 'a=b', 'ä', 'x'.repeat(65), 'a\r\nb'], /letters, digits/],
+  ['SIGNET_COOKIE_PREFIX', ['__Host-signet', '__host-x', '__Secure-x'], /https only/],
+  ['SIGNET_WORKERS', ['0', '65', '-1', '1.5', 'two', 'auto'], /from 1 to 64/],
+  [
+    'SIGNET_TRUST_PROXY',
+    ['on', 'true', '-1', '10.0.0.0/33', '10.0.0.0/8/8', '::/129', '10.0.0.0/', '10.0.0.1,,', 'proxy.test', '1.5'],
+    /"off", a number/,
+  ],
+  ['SIGNET_RATE_LIMITS', ['true', '0', 'OFF', 'no'], /one of: on, off/],
+  ['SIGNET_LOG_LEVEL', ['verbose', 'INFO', 'constructor'], /one of: fatal, error/],
+];
+
+for (const [name, values, sentence] of malformed) {
+  test(`${name} refuses ${JSON.stringify(values).slice(0, 100)} and says what it takes`, () => {
+    for (const value of values) {
+      const said = refused({ [name]: value });
+      assert.match(said, sentence, value);
+      assert.ok(said.startsWith(name) && said.length < 400);
+      assert.ok(!said.includes('hunter2'), 'a value may be a secret, so none is quoted');
+      if (name === 'SIGNET_MASTER_KEY' || name === 'SIGNET_DATABASE_URL')
+        assert.ok(!said.includes(value.slice(0, 24)) || value === 'postgres://');
+    }
+  });
+}
+
+test('PostgreSQL needs a master key that its operator supplies', () => {
+  const said = refused({ SIGNET_DATABASE_URL: 'postgres://u:hunter2@db.test/signet' });
+  assert.match(said, /SIGNET_MASTER_KEY or SIGNET_MASTER_KEY_FILE.*openssl rand -base64 32/);
+  assert.doesNotMatch(said, /hunter2/);
+});
+
+test('two master keys are one too many', () => {
+  const said = refused({ SIGNET_MASTER_KEY: key.toString('base64'), SIGNET_MASTER_KEY_FILE: '/run/key' });
+  assert.match(said, /both set/);
+  assert.ok(!said.includes(key.toString('base64')));
+});
+
+test('an unknown setting is refused with the nearest known one', () => {
+  const typos = {
+    SIGNET_PROT: 'SIGNET_PORT',
+    SIGNET_DATABSE_URL: 'SIGNET_DATABASE_URL',
+    SIGNET_BASEURL: 'SIGNET_BASE_URL',
+    SIGNET_WORKER: 'SIGNET_WORKERS',
+    SIGNET_MASTERKEY: 'SIGNET_MASTER_KEY',
+    SIGNET_LOGLEVEL: 'SIGNET_LOG_LEVEL',
+    SIGNET_RATE_LIMIT: 'SIGNET_RATE_LIMITS',
+  };
+  for (const [typo, meant] of Object.entries(typos)) {
+    const said = refused({ [typo]: 'hunter2' });
+    assert.equal(said, `${typo} is not a setting of Signet; did you mean ${meant}?`);
+  }
+});
+
+test('an unknown setting that resembles none is answered with all of them', () => {
+  const said = refused({ SIGNET_FROBNICATION_STRATEGY: 'hunter2' });
+  assert.match(said, /^SIGNET_FROBNICATION_STRATEGY is not a setting of Signet\. It knows SIGNET_BASE_URL, .+\.$/);
+  assert.doesNotMatch(said, /hunter2/);
+});
+
+test("other programs' variables are none of its business", () => {
+  assert.deepEqual(
+    readConfig({ PORT: 'x', NODE_ENV: 'production', signet_port: '1', DATABASE_URL: 'y' }),
+    readConfig({}),
+  );
+});
+
+test('a master key is 32 bytes of base64, base64url or hex, with a line end or without', () => {
+  const random = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index * 7));
+  for (const text of [random.toString('base64'), random.toString('base64url'), random.toString('hex').toUpperCase()]) {
+    assert.deepEqual(parseMasterKey('x', text), random);
+    assert.deepEqual(parseMasterKey('x', `${text}\n`), random);
+  }
+});

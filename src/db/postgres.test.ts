@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import pg from 'pg';
+import { freshDatabase } from '../../test/support/databases.ts';
+import { asAdmin } from '../../test/support/postgres-admin.ts';
+import { tcpProxy } from '../../test/support/tcp-proxy.ts';
+import { type Db, StoreUnavailable } from './db.ts';
+import { openPostgres } from './postgres.ts';
+
+async function freshTable(t: TestContext) {
+  const { db, url } = await freshDatabase(t, 'postgres', { empty: true });
+  assert.ok(url);
+  await db.run('create table things (k text primary key, n bigint not null)');
+  return { db, url };
+}
+
+/** Another store on the same database, closed after the test. */
+function opened(t: TestContext, ...[url, deadlines]: Parameters<typeof openPostgres>): Db {
+  const db = openPostgres(url, deadlines);
+  t.after(() => db.close());
+  return db;
+}
+
+function withOptions(url: string, options: string): string {
+  const changed = new URL(url);
+  changed.searchParams.set('options', options);
+  return changed.href;
+}
+
+const insert = (k: string) => ({ sql: 'insert into things (k, n) values ($1, 0)', params: [k] });
+const keys = async (db: Db) => (await db.all<{ k: string }>('select k from things order by k')).map(({ k }) => k);
+
+/** Runs `signal` on the server's processes of this database that match; again until there are `count` of them. */
+async function signal(url: string, count: number, call: 'pg_cancel_backend' | 'pg_terminate_backend', where: string) {
+  await asAdmin(url, async (client) => {
+    const matching = `select pid from pg_stat_activity where datname = current_database() and ${where}`;
+    while ((await client.query(matching)).rows.length < count) await turn();
+    await client.query(`select ${call}(pid) from (${matching}) as matching`);
+  });
+}
+
+/** Asks until there is an answer; all refusals on the way must be StoreUnavailable. */
+async function recovers(db: Db): Promise<void> {
+  for (;;) {
+    try {
+      await db.get('select 1 as answer');
+      return;
+    } catch (error) {
+      assert.ok(error instanceof StoreUnavailable, String(error));
+      await turn();
+    }
+  }
+}
+
+test('connections that the server ends fail what they carry, and are replaced', async (t) => {
+  const { db, url } = await freshTable(t);
+  const sleepers = Array.from({ length: 3 }, () => db.all('select pg_sleep(60)'));
+  const refused = Promise.all(sleepers.map((sleeper) => assert.rejects(sleeper, StoreUnavailable)));
+  await signal(url, 3, 'pg_terminate_backend', "query like '%pg_sleep%' and pid <> pg_backend_pid()");
+  await refused;
+  await recovers(db);
+  await db.batch([insert('after')]);
+  assert.deepEqual(await keys(db), ['after']);
+});
+
+test('while the server is away every call is refused at once, and served again when it is back', async (t) => {
+  const { url } = await freshTable(t);
+  const network = await tcpProxy(t, url);
+  const db = opened(t, network.url);
+  await Promise.all([db.run(insert('before').sql, ['before']), db.batch([insert('batched')])]);
+  await network.cut();
+  for (let i = 0; i < 20; i += 1) {
+    await assert.rejects(db.get('select 1 as answer'), StoreUnavailable);
+    await assert.rejects(db.run(insert('lost').sql, ['lost']), StoreUnavailable);
+    await assert.rejects(db.batch([insert('lost')]), StoreUnavailable);
+  }
+  await network.mend();
+  await recovers(db);
+  assert.deepEqual(await keys(db), ['batched', 'before']);
+});
+
+test('a server that never was there is StoreUnavailable', async (t) => {
+  const { url } = await freshTable(t);
+  const network = await tcpProxy(t, url);
+  await network.cut();
+  const db = opened(t, network.url);
+  const asked = Array.from({ length: 30 }, () => db.get('select 1 as answer'));
+  for (const question of asked) await assert.rejects(question, StoreUnavailable);
+  await network.mend();
+  await recovers(db);
+});
+
+test('a statement past its deadline is StoreUnavailable, and its change is not kept', async (t) => {
+  const { db, url } = await freshTable(t);
+  const hasty = opened(t, url, { statementMs: 200, replyMs: 60_000 });
+  await assert.rejects(hasty.run("insert into things select 'slow', 0 from pg_sleep(60)"), StoreUnavailable);
+  await assert.rejects(hasty.batch([insert('slow'), { sql: 'select pg_sleep(60)' }]), StoreUnavailable);
+  assert.deepEqual(await keys(db), []);
+});
+
+test('a reply that never comes is StoreUnavailable', async (t) => {
+  const { url } = await freshTable(t);
+  const network = await tcpProxy(t, url);
+  const db = opened(t, network.url, { statementMs: 60_000, replyMs: 300 });
+  await Promise.all([keys(db), db.batch([insert('a')])]);
+  network.silence();
+  const asked = [keys(db), db.run(insert('b').sql, ['b']), db.batch([insert('c')])];
+  for (const question of asked) await assert.rejects(question, StoreUnavailable);
+});
+
+test('a commit whose synchronous standby is gone is not acknowledged', async (t) => {
+  const { db, url } = await freshTable(t);
+  const waiting = opened(t, withOptions(url, '-c synchronous_commit=on'));
+  const changes = [waiting.run(insert('single').sql, ['single']), waiting.batch([insert('batch')])];
+  const refused = Promise.all(changes.map((change) => assert.rejects(change, StoreUnavailable)));
+  await signal(url, 2, 'pg_cancel_backend', "wait_event = 'SyncRep'");
+  await refused;
+  // The server did keep them, here. It only cannot say that they would survive it.
+  assert.deepEqual(await keys(db), ['batch', 'single']);
+  assert.deepEqual(await keys(waiting), ['batch', 'single']);
+});
+
+test('when the wait for the standby passes the deadline, the change is not acknowledged', async (t) => {
+  const { url } = await freshTable(t);
+  const waiting = opened(t, withOptions(url, '-c synchronous_commit=on'), { statementMs: 200, replyMs: 400 });
+  await assert.rejects(waiting.run(insert('single').sql, ['single']), StoreUnavailable);
+  await assert.rejects(waiting.batch([insert('batch')]), StoreUnavailable);
+  await signal(url, 2, 'pg_terminate_backend', "wait_event = 'SyncRep'");
+});
+
+test('statements of a batch that lost its transaction change nothing', async (t) => {
+  const { db } = await freshTable(t);
+  // A `begin` that fails cannot be arranged; leaving the transaction early puts the next statement in the same place.
+  await assert.rejects(db.batch([insert('a'), { sql: 'rollback' }, insert('b')]), StoreUnavailable);
+  assert.deepEqual(await keys(db), []);
+  await db.batch([insert('c')]);
+  assert.deepEqual(await keys(db), ['c']);
+});
+
+test('batches that deadlock are asked again', async (t) => {
+  const { db, url } = await freshTable(t);
+  await db.batch([insert('a'), insert('b')]);
+  const raise = (k: string) => ({ sql: 'update things set n = n + 1 where k = $1', params: [k] });
+  const pause = { sql: 'select pg_sleep(0.02)' }; // long enough to hold one lock each
+  const sides = [1, 2].map(() => opened(t, withOptions(url, '-c deadlock_timeout=10ms')));
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all([
+      sides[0]!.batch([raise('a'), pause, raise('b')]),
+      sides[1]!.batch([raise('b'), pause, raise('a')]),
+    ]);
+  }
+  assert.deepEqual(
+    (await db.all<{ n: number }>('select n from things')).map(({ n }) => n),
+    [10, 10],
+  );
+});
+
+test('a statement that failed to prepare does not spoil the name for others', async (t) => {
+  const { db } = await freshTable(t);
+  const early = () => db.get('select * from later');
+  for (let i = 0; i < 3; i += 1) {
+    const outcomes = await Promise.allSettled(Array.from({ length: 30 }, early));
+    for (const outcome of outcomes) {
+      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof pg.DatabaseError, 'the true error');
+      assert.equal(outcome.reason.code, '42P01');
+    }
+  }
+  await db.run('create table later (k text)');
+  await Promise.all(Array.from({ length: 30 }, early));
+});

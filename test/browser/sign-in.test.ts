@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { createUser } from '../../src/users/create-user.ts';
+import { newBrowser } from '../support/browser.ts';
+import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { authorizePath } from '../support/relying-party.ts';
+import { bareSettings, startServer, succeed } from '../support/server-process.ts';
+import { newPerson, type Person, registerClient, type Signet, startSignet } from '../support/signet.ts';
+import { exampleSettings, startExample, startRegisteredExample } from './example-process.ts';
+
+const password = 'ordinary words in a row';
+
+onBothEngines('from a first start to a verified id token, refresh and sign-out', async (t, engine) => {
+  // The pages are the same on either engine, so one is enough to look at them closely.
+  const look = async (page: Page, name?: string) => {
+    if (engine !== 'sqlite') return;
+    await expectAccessible(page);
+    if (name) await screenshot(page, name);
+  };
+  const settings = await bareSettings(t, engine);
+  const signet = await startServer(t, settings);
+  const example = await startExample(t, { ...settings, ...(await exampleSettings(t, signet.url)) });
+  const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, example.url] });
+
+  await page.goto(/http\S+\/invite\/\S+/.exec(signet.said.stdout)?.[0] ?? '');
+  await look(page, 'invite');
+  await page.getByLabel('E-mail address').fill('ada@example.com');
+  await page.getByLabel('Name').fill('Ada Lovelace');
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Create the account' }).click();
+  await page.waitForURL(`${signet.url}/account`);
+  assert.match(await textOf(page), /Ada Lovelace/);
+  assert.match(await textOf(page), /Administrator/);
+  await look(page, 'account');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.waitForURL(`${signet.url}/signin`);
+
+  await page.goto(example.url);
+  await look(page);
+  await page.getByRole('link', { name: 'Sign in with Signet' }).click();
+  assert.match(await textOf(page), /to continue to Example relying party/);
+  await look(page);
+  await signInWith(page, 'ada@example.com', password);
+
+  await page.waitForURL(`${example.url}/`);
+  await page.getByRole('heading', { name: 'Hello, Ada Lovelace' }).waitFor();
+  const { user_id } = await succeed(['users', 'show', 'ada@example.com'], settings);
+  const before = { claims: await tableOf(page, 'ID token'), tokens: await tableOf(page, 'Tokens') };
+  assert.equal(before.claims.sub, user_id);
+  assert.equal(before.claims.iss, signet.url);
+  assert.ok(before.claims.nonce);
+  assert.deepEqual(await tableOf(page, 'Userinfo'), {
+    sub: user_id,
+    email: 'ada@example.com',
+    email_verified: 'false',
+    name: 'Ada Lovelace',
+    role: 'admin',
+  });
+  await look(page, 'example-signed-in');
+
+  await page.getByRole('button', { name: 'Refresh the tokens' }).click();
+  await page.getByRole('heading', { name: 'What the refresh changed' }).waitFor();
+  const after = { claims: await tableOf(page, 'ID token'), tokens: await tableOf(page, 'Tokens') };
+  assert.notEqual(after.tokens['access token'], before.tokens['access token']);
+  assert.notEqual(after.tokens['refresh token'], before.tokens['refresh token']);
+  assert.deepEqual([after.claims.sub, after.claims.auth_time], [user_id, before.claims.auth_time]);
+  await look(page);
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  assert.match(await textOf(page), /Signet has revoked the tokens/);
+  await look(page);
+  expectQuiet();
+});
+
+test('it all works without JavaScript', async (t) => {
+  const { signet, person, example, page, expectQuiet } = await begin(t, { consent: 'required', javaScript: false });
+  await page.goto(example.url);
+  await page.locator('#sign-in').click();
+  await signInWith(page, person.email, 'not the password at all');
+  assert.match(await textOf(page), /do not match/);
+  await signInWith(page, person.email, person.password);
+  await page.locator('#consent-allow').click();
+  assert.equal(await page.locator('#subject').textContent(), person.user_id);
+  await page.locator('#refresh').click();
+  assert.match(await textOf(page), /What the refresh changed/);
+  await page.locator('#sign-out').click();
+  assert.match(await textOf(page), /You are signed out here/);
+  const grants = await signet.deps.db.all<{ refresh_seq: number; revoked_at: number | null }>(
+    'select refresh_seq, revoked_at from grants',
+  );
+  assert.equal(grants.length, 1);
+  assert.equal(grants[0]?.refresh_seq, 2);
+  assert.ok(grants[0]?.revoked_at);
+  expectQuiet();
+});
+
+test('a wrong password says so and keeps the address', async (t) => {
+  const { person, example, page, expectQuiet } = await begin(t);
+  await page.goto(`${example.url}/sign-in`);
+  await screenshot(page, 'sign-in');
+  await screenshot(page, 'sign-in-dark', { colorScheme: 'dark' });
+  await screenshot(page, 'sign-in-phone', { width: 375 });
+  await screenshot(page, 'sign-in-phone-dark', { width: 375, colorScheme: 'dark' });
+  await signInWith(page, person.email, 'not the password at all');
+  await page.getByRole('alert').filter({ hasText: 'do not match an account' }).waitFor();
+  assert.equal(await page.getByLabel('E-mail address').inputValue(), person.email);
+  assert.equal(await page.getByLabel('Password').inputValue(), '');
+  assert.equal(await focused(page), 'password');
+  await expectAccessible(page);
+  await screenshot(page, 'sign-in-error');
+  await signInWith(page, person.email, person.password);
+  await page.waitForURL(`${example.url}/`);
+  expectQuiet();
+});
+
+test('consent: Cancel tells the application, Allow is remembered', async (t) => {
+  const { person, example, page, expectQuiet } = await begin(t, { consent: 'required' });
+  await page.goto(`${example.url}/sign-in`);
+  await signInWith(page, person.email, person.password);
+  await page.getByRole('heading', { name: 'Allow Field Notes?' }).waitFor();
+  await expectAccessible(page);
+  await screenshot(page, 'consent');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal(await page.locator('#error').textContent(), 'access_denied');
+  await expectAccessible(page);
+
+  await page.goto(`${example.url}/sign-in`);
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.waitForURL(`${example.url}/`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('link', { name: 'Sign in with Signet' }).click();
+  await page.waitForURL(`${example.url}/`); // no question this time
+  assert.equal(await page.locator('#subject').textContent(), person.user_id);
+  expectQuiet();
+});
+
+test('prompt=select_account lets a person with a session go on or be somebody else', async (t) => {
+  const { signet, person, example, page, expectQuiet } = await begin(t);
+  const other = await named(signet, 'Mary Jackson');
+  await page.goto(`${example.url}/sign-in`);
+  await signInWith(page, person.email, person.password);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('link', { name: 'Choose an account' }).click();
+  await expectAccessible(page);
+  await screenshot(page, 'account-choice');
+  await page.getByRole('button', { name: `Continue as ${person.email}` }).click();
+  assert.equal(await page.locator('#subject').textContent(), person.user_id);
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('link', { name: 'Choose an account' }).click();
+  await page.getByRole('link', { name: 'Use another account' }).click();
+  await signInWith(page, other.email, other.password);
+  assert.equal(await page.locator('#subject').textContent(), other.user_id);
+  expectQuiet();
+});
+
+test('prompt=login asks a person with a session again', async (t) => {
+  const { signet, person, example, page, expectQuiet } = await begin(t);
+  await page.goto(`${example.url}/sign-in`);
+  await signInWith(page, person.email, person.password);
+  const first = await tableOf(page, 'ID token');
+  signet.clock.advance(60);
+  await page.goto(`${example.url}/sign-in?prompt=login`);
+  await signInWith(page, person.email, person.password);
+  const second = await tableOf(page, 'ID token');
+  assert.equal(second.sub, first.sub);
+  assert.notEqual(second.auth_time, first.auth_time);
+  expectQuiet();
+});
+
+test('a client on a loopback address is let through the page, whatever the family', async (t) => {
+  const signet = await startSignet(t);
+  for (const host of ['127.0.0.1', '[::1]']) {
+    const redirect_uri = `http://${host}:9/callback`; // nobody listens there: that Chromium asks is enough
+    const client = await registerClient(signet, { redirect_uris: [redirect_uri] });
+    const person = await newPerson(signet);
+    const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, new URL(redirect_uri).origin] });
+    await page.goto(signet.url + authorizePath(client));
+    const arrival = page.waitForRequest((request) => request.url().startsWith(`${redirect_uri}?code=`));
+    await signInWith(page, person.email, person.password);
+    await arrival;
+    expectQuiet();
+  }
+});
+
+test('an unknown client is told of on a page that names the parameter', async (t) => {
+  const signet = await startSignet(t);
+  const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url] });
+  const client = await registerClient(signet);
+  const answer = await page.goto(signet.url + authorizePath(client, { client_id: 'nobody' }));
+  assert.equal(answer?.status(), 400);
+  assert.match(await textOf(page), /client_id names no registered client/);
+  await expectAccessible(page);
+  await screenshot(page, 'error');
+  expectQuiet();
+});
+
+/** A Signet with a person, and the example as its client. */
+async function begin(
+  t: TestContext,
+  { consent = 'skip', javaScript = true }: { consent?: 'skip' | 'required'; javaScript?: boolean } = {},
+) {
+  const signet = await startSignet(t);
+  atPresent(signet);
+  const example = await startRegisteredExample(t, signet, await named(signet, 'Ada Lovelace'), consent);
+  const person = await named(signet, 'Grace Hopper');
+  return { signet, example, person, ...(await openBrowser(t, { origins: [signet.url, example.url], javaScript })) };
+}
+
+/** A person as a screenshot should show one. */
+async function named(signet: Signet, name: string): Promise<Person> {
+  const email = `${name.split(' ')[0]?.toLowerCase()}@example.com`;
+  const user_id = await createUser(signet.deps, { email, name, password, role: 'user', emailVerified: true }, 'cli');
+  return { user_id, email, password, browser: newBrowser(signet.url) };
+}
+
+/** The example has the clock of the machine, so both must mean the same by "expired". */
+const atPresent = ({ clock }: Signet) => clock.advance(Math.floor((Date.now() - clock()) / 1000));
+
+async function signInWith(page: Page, email: string, secret: string) {
+  await page.locator('#username').fill(email);
+  await page.locator('#password').fill(secret);
+  await page.locator('#signin-submit').click();
+}
+
+const textOf = async (page: Page) => (await page.locator('main').textContent()) ?? '';
+
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.id);
+
+/** The rows of one of the example's tables, by the beginning of its heading. */
+async function tableOf(page: Page, heading: string): Promise<Record<string, string>> {
+  const rows = page.locator('section', { has: page.locator('h2', { hasText: heading }) }).locator('tr');
+  const cells = await Promise.all((await rows.all()).map((row) => row.locator('th, td').allInnerTexts()));
+  return Object.fromEntries(cells);
+}
+
+/** For the README, and only when asked: SCREENSHOTS=1. */
+async function screenshot(
+  page: Page,
+  name: string,
+  { colorScheme = 'light', width = 1280 }: { colorScheme?: 'light' | 'dark'; width?: number } = {},
+) {
+  if (process.env.SCREENSHOTS !== '1') return;
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  await page.setViewportSize({ width, height: width < 500 ? 720 : 800 });
+  await page.screenshot({ path: fileURLToPath(new URL(`../../docs/screenshots/${name}.png`, import.meta.url)) });
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newBrowser } from '../support/browser.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { authorizePath } from '../support/relying-party.ts';
+import {
+  bareSettings,
+  codeFor,
+  isActiveAt,
+  redeemAt,
+  refreshAt,
+  registerByHttp,
+  runCommand,
+  type Settings,
+  startServer,
+  succeed,
+} from '../support/server-process.ts';
+
+const password = 'ordinary words in a row';
+const create = (email: string, ...more: string[]) => [
+  ...['users', 'create', '--email', email, '--name', 'Åsa Öberg', '--password-stdin'],
+  ...more,
+];
+
+async function startedServer(t: TestContext, engine: Engine = 'sqlite') {
+  return startServer(t, { ...(await bareSettings(t, engine)), SIGNET_RATE_LIMITS: 'off' });
+}
+
+/** A refusal: exit 1, one sentence on standard error; the same as JSON on standard output when asked. */
+async function refused(args: string[], env: Settings, error: string, input = '') {
+  const [plain, json] = await Promise.all([
+    runCommand(args, { env, input }),
+    runCommand([...args, '--json'], { env, input }),
+  ]);
+  assert.deepEqual([plain.code, plain.stdout, json.code], [1, '', 1], plain.stderr + json.stdout);
+  assert.match(plain.stderr, /^signet: \S/);
+  assert.doesNotMatch(plain.stderr, /\n {4}at /, 'no stack');
+  assert.equal(JSON.parse(json.stdout).error, error);
+  return plain.stderr;
+}
+
+async function misunderstood(args: string[], sentence: RegExp, env: Settings = {}) {
+  const { code, stdout, stderr } = await runCommand(args, { env });
+  assert.deepEqual([code, stdout], [2, ''], stderr);
+  assert.match(stderr, sentence);
+  assert.match(stderr, /^signet: .+\n(.+\n)*Try: signet --help\n$/);
+  assert.doesNotMatch(stderr, /\n {4}at /, 'no stack');
+}
+
+onBothEngines('accounts are made, shown, disabled and enabled while the server runs', async (t, engine) => {
+  const server = await startedServer(t, engine);
+  const { env } = server;
+  const made = await succeed(create('asa@example.com', '--admin', '--verified'), env, `${password}\n`);
+  assert.equal(made.role, 'admin');
+  assert.equal(made.email_verified, true);
+  assert.equal(made.name, 'Åsa Öberg');
+  assert.deepEqual(await succeed(['users', 'show', String(made.user_id)], env), made);
+  assert.deepEqual(await succeed(['users', 'show', 'ASA@example.com'], env), made);
+  assert.deepEqual(await succeed(['users', 'list'], env), { users: [made] });
+
+  const browser = newBrowser(server.url);
+  const signIn = () => browser.post('/signin', { username: 'asa@example.com', password });
+  assert.equal((await signIn()).status, 303, 'the line end is not part of the password');
+  assert.equal((await browser.get('/v1/oauth/clients')).status, 200);
+
+  const disabled = await succeed(['users', 'disable', 'asa@example.com', '--reason', 'left'], env);
+  assert.equal(disabled.status, 'disabled');
+  assert.equal((await browser.get('/v1/oauth/clients')).status, 401, 'the session ended at once');
+  assert.equal((await signIn()).status, 401);
+  assert.match(await refused(['users', 'disable', 'asa@example.com'], env, 'invalid_state'), /It is disabled/);
+  assert.equal((await succeed(['users', 'enable', String(made.user_id)], env)).status, 'enabled');
+  assert.equal((await signIn()).status, 303);
+});
+
+test('an account that cannot be made says what is wrong with each field, and never the password', async (t) => {
+  const env = await bareSettings(t);
+  const sentence = await refused(
+    ['users', 'create', '--email', '', '--name', '', '--password-stdin'],
+    env,
+    'invalid_request',
+    'hunter2',
+  );
+  assert.match(sentence, /email: .+\n {2}name: .+\n {2}password: /);
+  assert.doesNotMatch(sentence, /hunter2/);
+  await succeed(create('asa@example.com'), env, password);
+  assert.match(await refused(create('Asa@Example.com'), env, 'invalid_request', password), /already/);
+  await refused(create('other@example.com'), env, 'invalid_request', '');
+  await misunderstood(['users', 'create', '--email', 'a@b.test', '--name', 'A'], /--password-stdin is missing/, env);
+  await misunderstood([...create('a@b.test'), '--password', password], /--password/, env);
+});
+
+onBothEngines(
+  'a client is approved, suspended and reinstated under a running server, which sees it within a second',
+  async (t, engine) => {
+    const server = await startedServer(t, engine);
+    const { env, url } = server;
+    await succeed(create('asa@example.com', '--verified'), env, password);
+    const browser = newBrowser(url);
+    await browser.post('/signin', { username: 'asa@example.com', password });
+    const client = await registerByHttp(browser);
+    const authorizeStatus = async () => (await browser.get(authorizePath(client))).status;
+    const command = (name: string, ...more: string[]) => ['clients', name, client.client_id, ...more];
+
+    assert.equal(await authorizeStatus(), 400, 'nobody has reviewed it');
+    const { clients } = await succeed(['clients', 'list', '--status', 'pending_review'], env);
+    assert.deepEqual(clients, [await succeed(command('show'), env)]);
+    assert.match(await refused(command('approve', '--revision', '7'), env, 'stale_revision'), /changed meanwhile/);
+    assert.match(await refused(command('suspend', '--reason', 'x'), env, 'invalid_state'), /It is pending_review/);
+    const approved = await succeed(
+      command('approve', '--revision', '1', '--retry-window', '0', '--consent', 'skip'),
+      env,
+    );
+    assert.equal(approved.status, 'approved');
+    await sleep(1000); // the running server's cache of clients
+    const tokens = await redeemAt(url, client, await codeFor(browser, client));
+    const second = await refreshAt(url, client, tokens.refresh_token);
+    assert.equal(second.status, 200);
+
+    const suspended = await succeed(command('suspend', '--reason', 'Missbrauch — 乱用'), env);
+    assert.equal(suspended.status_reason, 'Missbrauch — 乱用');
+    const userinfo = await browser.get('/oauth/userinfo', { authorization: `Bearer ${second.access_token}` });
+    assert.equal(userinfo.status, 401, 'its tokens are dead at once');
+    await sleep(1000);
+    assert.equal(await authorizeStatus(), 400);
+    assert.equal((await refreshAt(url, client, second.refresh_token)).status, 401);
+
+    assert.equal((await succeed(command('reinstate'), env)).status, 'approved');
+    await sleep(1000);
+    assert.equal(await isActiveAt(url, client, second.access_token), false, 'tokens from before stay dead');
+    assert.equal((await redeemAt(url, client, await codeFor(browser, client))).status, 200);
+  },
+);
+
+test('a client is rejected for a reason, which its owner reads', async (t) => {
+  const server = await startedServer(t);
+  const { env, url } = server;
+  await succeed(create('asa@example.com'), env, password);
+  const browser = newBrowser(url);
+  await browser.post('/signin', { username: 'asa@example.com', password });
+  const { client_id, client_secret } = await registerByHttp(browser);
+  await misunderstood(['clients', 'reject', client_id], /--reason is missing/, env);
+  await refused(['clients', 'reject', client_id, '--reason', ''], env, 'invalid_request');
+  await refused(['clients', 'reject', client_id, '--reason', '\u001b[31mred'], env, 'invalid_request');
+  await succeed(['clients', 'reject', client_id, '--reason', 'no homepage'], env);
+  const listed = (await browser.get('/v1/oauth/clients')).json?.clients as Record<string, unknown>[];
+  assert.deepEqual([listed[0]?.status, listed[0]?.status_reason], ['rejected', 'no homepage']);
+  const everything = await Promise.all(
+    [
+      ['clients', 'list'],
+      ['clients', 'show', client_id],
+    ].map((args) => runCommand([...args, '--json'], { env })),
+  );
+  for (const { stdout } of everything) assert.ok(!stdout.includes(String(client_secret)) && !/secret/.test(stdout));
+});
+
+test('an invitation, the keys and the tables are looked after from the command line', async (t) => {
+  const server = await startedServer(t);
+  const { env } = server;
+  const { url, expires_at } = await succeed(['admin', 'invite'], env);
+  assert.equal((await newBrowser(server.url).get(new URL(String(url)).pathname)).status, 200);
+  assert.ok(Number(expires_at) > 0);
+  const { keys } = await succeed(['keys', 'list'], env);
+  assert.ok(Array.isArray(keys));
+  assert.deepEqual(keys.map(({ algorithm, status }) => `${algorithm} ${status}`).sort(), [
+    'EdDSA active',
+    'EdDSA next',
+    'RS256 active',
+    'RS256 next',
+  ]);
+  assert.doesNotMatch(JSON.stringify(keys), /private|sealed/);
+  const rotated = await succeed(['keys', 'rotate'], env);
+  assert.deepEqual(rotated, { rotated: [], keys }, 'the next keys are younger than a quarter of an hour');
+  assert.match((await runCommand(['keys', 'rotate'], { env })).stdout, /^Nothing rotated: .+\n\n {2}KID/);
+  assert.deepEqual(await succeed(['migrate'], env), { migrated: true });
+  assert.equal((await newBrowser(server.url).get('/.well-known/jwks.json')).status, 200);
+});
+
+test('every command explains itself without touching a store', async () => {
+  const { code, stdout } = await runCommand(['--help'], { env: { SIGNET_DATA_DIR: '/dev/null/nowhere' } });
+  assert.equal(code, 0);
+  const listed = [...stdout.matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2,}\S/gm)].map(([, name = '']) => name);
+  assert.ok(listed.length >= 15, stdout);
+  const helps = await Promise.all(
+    listed.map((name) => runCommand([...name.split(' '), '--help'], { env: { SIGNET_DATA_DIR: '/dev/null/nowhere' } })),
+  );
+  for (const [index, help] of helps.entries()) {
+    assert.equal(help.code, 0, help.stderr);
+    assert.ok(help.stdout.startsWith(`Usage: signet ${listed[index]}`), help.stdout);
+  }
+  assert.match((await runCommand(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test('what is not understood exits with 2 and does nothing', async (t) => {
+  const env = await bareSettings(t);
+  const bare = await runCommand([], { env });
+  assert.deepEqual([bare.code, bare.stderr], [2, '']);
+  await Promise.all([
+    misunderstood(['frobnicate'], /There is no command "frobnicate"/, env),
+    misunderstood(['users'], /There is no command "users"/, env),
+    misunderstood(['users', 'destroy'], /There is no command "users destroy"/, env),
+    misunderstood(['constructor'], /There is no command/, env),
+    misunderstood(['users', 'show'], /It takes: <user_id or e-mail>/, env),
+    misunderstood(['users', 'show', 'a', 'b'], /It takes: <user_id or e-mail>/, env),
+    misunderstood(['users', 'list', '--everything'], /--everything/, env),
+    misunderstood(['clients', 'list', '--status', 'lost'], /--status takes one of: pending_review/, env),
+    misunderstood(['serve', 'now'], /serve takes no arguments/, env),
+  ]);
+  await assert.rejects(readFile(`${env.SIGNET_DATA_DIR}/signet.db`, 'utf8').then((text) => assert.ok(text === '')));
+});
+
+test('hostile arguments are answered with a sentence', async (t) => {
+  const env = await bareSettings(t);
+  await succeed(['migrate'], env);
+  const hostile = ['', ' ', '@', '‮evil\u0007', "' or 1=1 --", '%s%n', 'ﷺ'.repeat(1000), 'a'.repeat(100_000), '💥@💥'];
+  await Promise.all(hostile.slice(0, 5).map((who) => refused(['users', 'show', who], env, 'not_found')));
+  await Promise.all(hostile.slice(5).map((who) => refused(['clients', 'show', who], env, 'not_found')));
+  const long = await refused(
+    ['users', 'create', '--email', 'a'.repeat(100_000), '--name', 'ﷺ'.repeat(1000), '--password-stdin'],
+    env,
+    'invalid_request',
+    password,
+  );
+  assert.ok(long.length < 1000, 'what was typed is not echoed');
+  await misunderstood(['x'.repeat(100_000)], /There is no command/, env);
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Browser } from '../support/browser.ts';
+import {
+  bareSettings,
+  codeFor,
+  isActiveAt,
+  redeemAt,
+  refreshAt,
+  type ServerProcess,
+  signedInClient,
+  startServer,
+  type TokenAnswer,
+} from '../support/server-process.ts';
+import type { RegisteredClient } from '../support/signet.ts';
+
+const rounds = 20;
+const chainCount = 16;
+
+/** One grant's refresh tokens as a client sees them. Every token here was in an answer that arrived whole. */
+type Chain = { acknowledged: TokenAnswer; previous: TokenAnswer | undefined; inFlight: boolean; refreshes: number };
+
+test('kill -9 during a stream of refreshes, then restart, twenty times: no acknowledged token is lost, none is alive twice', async (t) => {
+  const seed = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
+  t.diagnostic(`TEST_SEED=${seed}`);
+  const random = seededRandom(seed);
+  const settings = { ...(await bareSettings(t)), SIGNET_RATE_LIMITS: 'off' };
+  let server = await startServer(t, settings);
+  const { browser, client } = await signedInClient(server);
+  let chains = await Promise.all(Array.from({ length: chainCount }, () => newChain(server, browser, client)));
+  const total = { refreshes: 0, idle: 0, lostAnswers: 0, keptWithoutAnswer: 0 };
+
+  for (let round = 1; round <= rounds; round += 1) {
+    const stream = new AbortController();
+    const streams = chains.map((chain) => keepRefreshing(server, client, chain, { random, signal: stream.signal }));
+    await sleep(20 + random() * 150);
+    const killed = server.stop('SIGKILL');
+    stream.abort();
+    await Promise.all([killed, ...streams]);
+
+    server = await startServer(t, settings);
+    const verdicts = await Promise.all(chains.map((chain) => examine(server, client, chain, `round ${round}`)));
+    total.refreshes += chains.reduce((sum, { refreshes }) => sum + refreshes, 0);
+    total.idle += chains.filter(({ inFlight }) => !inFlight).length;
+    total.lostAnswers += chains.filter(({ inFlight }) => inFlight).length;
+    total.keptWithoutAnswer += verdicts.filter((wasAlive) => !wasAlive).length;
+    chains = await Promise.all(chains.map(() => newChain(server, browser, client)));
+  }
+  t.diagnostic(JSON.stringify(total));
+  assert.ok(total.refreshes > rounds * chainCount, 'there was a stream');
+  assert.ok(total.idle > 0 && total.lostAnswers > 0, 'the kill found chains at rest and chains at work');
+});
+
+async function newChain({ url }: ServerProcess, browser: Browser, client: RegisteredClient): Promise<Chain> {
+  const acknowledged = await redeemAt(url, client, await codeFor(browser, client));
+  assert.equal(acknowledged.status, 200);
+  return { acknowledged, previous: undefined, inFlight: false, refreshes: 0 };
+}
+
+/** Until the server is killed. Half of the time it rests, so that the kill meets both. */
+async function keepRefreshing(
+  { url }: ServerProcess,
+  client: RegisteredClient,
+  chain: Chain,
+  { random, signal }: { random: () => number; signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    chain.inFlight = true;
+    let answer: TokenAnswer;
+    try {
+      answer = await refreshAt(url, client, chain.acknowledged.refresh_token);
+    } catch {
+      return; // the connection broke: nobody knows whether this one was kept
+    }
+    assert.equal(answer.status, 200);
+    chain.previous = chain.acknowledged;
+    chain.acknowledged = answer;
+    chain.inFlight = false;
+    chain.refreshes += 1;
+    await sleep(random() * 20);
+  }
+}
+
+/** @returns whether the last acknowledged refresh token was still the living one. */
+async function examine({ url }: ServerProcess, client: RegisteredClient, chain: Chain, round: string) {
+  const { acknowledged, previous, inFlight } = chain;
+  if (previous) assert.equal(await isActiveAt(url, client, previous.refresh_token), false, `${round}: two alive`);
+  assert.equal(await isActiveAt(url, client, acknowledged.access_token), true, `${round}: access token lost`);
+  const isAlive = await isActiveAt(url, client, acknowledged.refresh_token);
+  if (!inFlight) assert.equal(isAlive, true, `${round}: an acknowledged refresh token was lost`);
+
+  const uses = await Promise.all([1, 2, 3].map(() => refreshAt(url, client, acknowledged.refresh_token)));
+  const statuses = uses.map(({ status }) => status).sort();
+  assert.deepEqual(statuses, isAlive ? [200, 400, 400] : [400, 400, 400], round);
+  return isAlive;
+}
+
+/** mulberry32: small, and the same on every machine. */
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

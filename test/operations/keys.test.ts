@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { calculateJwkThumbprint, createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import { readConfig } from '../../src/config.ts';
+import { rotateDueKeys, rotateNow } from '../../src/keys/rotate-keys.ts';
+import { listSigningKeys } from '../../src/keys/store.ts';
+import { openDeps } from '../../src/open-deps.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { obtainTokens } from '../support/relying-party.ts';
+import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+
+const day = 86_400;
+const statuses = async ({ deps }: Signet) =>
+  (await listSigningKeys(deps.db)).map(({ algorithm, status }) => `${algorithm} ${status}`).sort();
+const settled = ['EdDSA active', 'EdDSA next', 'RS256 active', 'RS256 next'];
+
+async function keySet({ url }: Signet): Promise<JSONWebKeySet> {
+  return (await fetch(`${url}/.well-known/jwks.json`)).json() as Promise<JSONWebKeySet>;
+}
+
+async function publishedKids(signet: Signet): Promise<string[]> {
+  return (await keySet(signet)).keys.map(({ kid = '' }) => kid).sort();
+}
+
+async function storedKids({ deps }: Signet, ...wanted: string[]): Promise<string[]> {
+  const keys = await listSigningKeys(deps.db);
+  return keys
+    .filter(({ status }) => wanted.includes(status))
+    .map(({ kid }) => kid)
+    .sort();
+}
+
+/** A relying party in EdDSA and one in RS256, and a person who signs in to both. */
+async function relyingParties(t: TestContext, engine: Engine) {
+  const signet = await startSignet(t, { engine });
+  const clients = [
+    await registerClient(signet),
+    await registerClient(signet, { id_token_signed_response_alg: 'RS256' }),
+  ] as const;
+  return { signet, clients, person: await signedInPerson(signet) };
+}
+
+onBothEngines('each algorithm publishes its active and its next key, and nothing private', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  assert.deepEqual(await statuses(signet), settled);
+  const { keys } = await keySet(signet);
+  assert.deepEqual(await publishedKids(signet), await storedKids(signet, 'active', 'next'));
+  for (const key of keys) {
+    assert.equal(key.kid, await calculateJwkThumbprint(key), 'kid is the RFC 7638 thumbprint');
+    const members = key.kty === 'OKP' ? ['crv', 'kty', 'x'] : ['e', 'kty', 'n'];
+    assert.deepEqual(Object.keys(key).sort(), [...members, 'alg', 'kid', 'use'].sort());
+    assert.equal(key.use, 'sig');
+  }
+  assert.deepEqual(keys.map(({ alg }) => alg).sort(), ['EdDSA', 'EdDSA', 'RS256', 'RS256']);
+});
+
+onBothEngines('keys rotate after 30 days, once, though several nodes do it at the same instant', async (t, engine) => {
+  const first = await startSignet(t, { engine });
+  const nodes = [first, ...(await Promise.all([1, 2, 3].map(() => startSignet(t, { engine, beside: first }))))];
+  const before = { active: await storedKids(first, 'active'), next: await storedKids(first, 'next') };
+
+  first.clock.advance(30 * day - 1);
+  await Promise.all(nodes.map((node) => node.runJobs()));
+  assert.deepEqual(await storedKids(first, 'active'), before.active, 'not a second early');
+
+  first.clock.advance(1);
+  await Promise.all(nodes.flatMap((node) => [node.runJobs(), node.runJobs()]));
+  assert.deepEqual(await storedKids(first, 'retiring'), before.active);
+  assert.deepEqual(await storedKids(first, 'active'), before.next);
+  assert.equal((await listSigningKeys(first.deps.db)).length, 6);
+  const events = await first.deps.db.all(`select event_id from audit_log where action = 'key.rotated'`);
+  assert.equal(events.length, 2, 'one for each algorithm');
+  await Promise.all(nodes.map((node) => node.runJobs()));
+  assert.deepEqual(await storedKids(first, 'active'), before.next);
+  for (const node of nodes) {
+    assert.deepEqual(await publishedKids(node), await storedKids(node, 'active', 'next', 'retiring'));
+  }
+});
+
+onBothEngines('the node that rotates publishes the new next key at once', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  signet.clock.advance(30 * day);
+  await signet.runJobs();
+  assert.deepEqual(await publishedKids(signet), await storedKids(signet, 'active', 'next', 'retiring'));
+});
+
+onBothEngines('a next key signs only 15 minutes after it was published', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const [active, next] = [await storedKids(signet, 'active'), await storedKids(signet, 'next')];
+  signet.clock.advance(15 * 60 - 1);
+  assert.deepEqual(await rotateNow(signet.deps, 'cli'), []);
+  assert.deepEqual(await storedKids(signet, 'active', 'next', 'retiring'), [...active, ...next].sort());
+  signet.clock.advance(1);
+  assert.deepEqual((await rotateNow(signet.deps, 'cli')).sort(), active);
+  assert.deepEqual(await storedKids(signet, 'active'), next);
+  const rotations = await Promise.all([1, 2, 3, 4].map(() => rotateNow(signet.deps, 'cli')));
+  assert.deepEqual(rotations.flat(), [], 'the new next keys are too young');
+});
+
+onBothEngines('a retiring key loses its private half at once and is published for 65 minutes', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  signet.clock.advance(30 * day);
+  const retired = (await rotateDueKeys(signet.deps)).sort();
+  assert.equal(retired.length, 2);
+  for (const { kid, private_key_sealed } of await listSigningKeys(signet.deps.db)) {
+    assert.equal(private_key_sealed === null, retired.includes(kid));
+  }
+  signet.clock.advance(65 * 60 - 1);
+  await signet.runJobs();
+  for (const kid of retired) assert.ok((await publishedKids(signet)).includes(kid));
+  signet.clock.advance(1);
+  await signet.runJobs();
+  assert.deepEqual(await statuses(signet), settled);
+  assert.deepEqual(await publishedKids(signet), await storedKids(signet, 'active', 'next'));
+});
+
+onBothEngines(
+  'tokens from before, amid and after a rotation verify against the key set as long as they live',
+  async (t, engine) => {
+    const { signet, clients, person } = await relyingParties(t, engine);
+    const obtain = async () =>
+      (await Promise.all(clients.map((client) => obtainTokens(signet, person, client)))).flatMap((tokens) => [
+        tokens.access_token,
+        tokens.id_token,
+      ]);
+    const verifyAll = async (tokens: string[]) => {
+      const jwks = createLocalJWKSet(await keySet(signet));
+      const currentDate = new Date(signet.clock());
+      for (const token of tokens) await jwtVerify(token, jwks, { issuer: signet.url, currentDate });
+      return tokens.map((token) => decodeProtectedHeader(token).kid);
+    };
+
+    signet.clock.advance(30 * day - 10);
+    const fresh = await signedInPerson(signet); // sessions do not last a month
+    person.browser.cookies.clear();
+    for (const [name, value] of fresh.browser.cookies) person.browser.cookies.set(name, value);
+    const before = await obtain();
+    const oldKids = await verifyAll(before);
+    const cached = createLocalJWKSet(await keySet(signet)); // what a relying party keeps for five minutes
+    signet.clock.advance(10);
+    await signet.runJobs();
+    signet.clock.advance(2);
+    const after = await obtain();
+    const newKids = await verifyAll([...before, ...after]);
+    assert.deepEqual(newKids.slice(0, oldKids.length), oldKids);
+    assert.ok(
+      newKids.slice(oldKids.length).every((kid) => !oldKids.includes(kid)),
+      'the next key signs now',
+    );
+    for (const token of after) await jwtVerify(token, cached, { currentDate: new Date(signet.clock()) });
+
+    signet.clock.advance(3587); // one second before the first tokens expire
+    await signet.runJobs();
+    await verifyAll([...before, ...after]);
+    signet.clock.advance(400);
+    await signet.runJobs();
+    await assert.rejects(verifyAll(before));
+    assert.deepEqual(await statuses(signet), settled);
+  },
+);
+
+onBothEngines('another master key opens nothing and changes nothing', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const { config, clock, log } = signet.deps;
+  const environment = {
+    SIGNET_DATA_DIR: config.dataDir,
+    SIGNET_DATABASE_URL: config.databaseUrl,
+    SIGNET_MASTER_KEY: Buffer.alloc(32, 8).toString('base64'),
+  };
+  const rows = await listSigningKeys(signet.deps.db);
+  await assert.rejects(openDeps(readConfig(environment), { clock, log }), {
+    name: 'ConfigError',
+    message: /^The master key does not open the keys in this database\./,
+  });
+  assert.deepEqual(await listSigningKeys(signet.deps.db), rows);
+  for (const { private_key_sealed } of rows) assert.doesNotMatch(String(private_key_sealed), /PRIVATE|"d"/);
+});

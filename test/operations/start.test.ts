@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { newBrowser } from '../support/browser.ts';
+import { bareSettings, runCommand, signetCommand, startServer } from '../support/server-process.ts';
+import { freePort } from '../support/signet.ts';
+
+const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+const account = { email: 'first@example.com', name: 'First', password: 'ordinary words in a row' };
+
+async function refusedStart(t: TestContext, changes: Record<string, string>, prepare?: (dataDir: string) => unknown) {
+  const settings = { ...(await bareSettings(t)), ...changes };
+  await prepare?.(settings.SIGNET_DATA_DIR ?? '');
+  const refusal = await runCommand(['serve'], { env: settings });
+  assert.equal(refusal.code, 1);
+  assert.equal(refusal.stdout, '');
+  assert.match(refusal.stderr, /^signet: [^\n]+\n$/, 'one sentence, no stack');
+  return refusal.stderr;
+}
+
+test('a first start makes a private store and says where to go', async (t) => {
+  const settings = await bareSettings(t);
+  const server = await startServer(t, settings);
+  const dataDir = settings.SIGNET_DATA_DIR ?? '';
+  assert.equal(await modeOf(dataDir), '700');
+  for (const file of ['master.key', 'signet.db', 'signet.db-wal', 'signet.db-shm']) {
+    assert.equal(await modeOf(join(dataDir, file)), '600', file);
+  }
+  assert.equal(Buffer.from(await readFile(join(dataDir, 'master.key'), 'utf8'), 'base64').length, 32);
+  assert.match(server.said.stdout, new RegExp(`ready at ${server.url}\n`));
+  assert.match(server.said.stdout, /SQLite in /);
+  const discovery = await newBrowser(server.url).get('/.well-known/openid-configuration');
+  assert.equal(discovery.json?.issuer, server.url);
+});
+
+test('the link that a first start prints makes one administrator, once, and is in no log', async (t) => {
+  const settings = { ...(await bareSettings(t)), SIGNET_LOG_LEVEL: 'trace' };
+  const server = await startServer(t, settings);
+  const [link = ''] = /http\S+\/invite\/\S+/.exec(server.said.stdout) ?? [];
+  const path = new URL(link).pathname;
+  const browser = newBrowser(server.url);
+  assert.equal((await browser.get(path)).status, 200);
+  const accepted = await browser.post(path, account);
+  assert.equal(accepted.status, 303, accepted.text);
+  assert.equal(accepted.headers.get('location'), '/account');
+  assert.equal((await browser.get('/account')).status, 200);
+
+  const late = newBrowser(server.url);
+  assert.equal((await late.get(path)).status, 400);
+  assert.equal((await late.post(path, { ...account, email: 'second@example.com' })).status, 400);
+  const { users } = JSON.parse((await runCommand(['users', 'list', '--json'], { env: settings })).stdout);
+  assert.deepEqual(
+    users.map(({ email, role }: Record<string, string>) => [email, role]),
+    [['first@example.com', 'admin']],
+  );
+
+  const { code, stderr } = await server.stop();
+  assert.equal(code, 0);
+  assert.doesNotMatch(stderr, /inv_/);
+  assert.doesNotMatch(stderr, new RegExp(account.password));
+  assert.doesNotMatch((await startServer(t, settings)).said.stdout, /invite|administrator/);
+});
+
+test('a start without an administrator prints a link each time', async (t) => {
+  const settings = await bareSettings(t);
+  const first = await startServer(t, settings);
+  await first.stop();
+  const second = await startServer(t, settings);
+  assert.match(second.said.stdout, /\/invite\/inv_/);
+  assert.notEqual(first.said.stdout, second.said.stdout);
+});
+
+test('another master key than the first does not start, and changes nothing', async (t) => {
+  const settings = await bareSettings(t);
+  await (await startServer(t, settings)).stop();
+  const other = Buffer.alloc(32, 1).toString('base64');
+  const refusal = await runCommand(['serve'], { env: { ...settings, SIGNET_MASTER_KEY: other } });
+  assert.equal(refusal.code, 1);
+  assert.match(refusal.stderr, /^signet: The master key does not open the keys in this database\.[^\n]+\n$/);
+  assert.ok(!refusal.stderr.includes(other));
+  await startServer(t, settings);
+});
+
+test('a key file that others can read does not start', async (t) => {
+  const sentence = await refusedStart(t, {}, async (dataDir) => {
+    await mkdir(dataDir, { mode: 0o700 });
+    await writeFile(join(dataDir, 'master.key'), Buffer.alloc(32, 1).toString('base64'));
+    await chmod(join(dataDir, 'master.key'), 0o640);
+  });
+  assert.match(sentence, /can be read by other users.*chmod 600/);
+});
+
+test('a malformed key file does not start and is not quoted', async (t) => {
+  const sentence = await refusedStart(t, {}, async (dataDir) => {
+    await mkdir(dataDir, { mode: 0o700 });
+    await writeFile(join(dataDir, 'master.key'), 'notakey', { mode: 0o600 });
+  });
+  assert.match(sentence, /master\.key must be 32 random bytes/);
+  assert.doesNotMatch(sentence, /notakey/);
+});
+
+test('a key file of the operator that is not there is not made', async (t) => {
+  const SIGNET_MASTER_KEY_FILE = join((await bareSettings(t)).SIGNET_DATA_DIR ?? '', 'nowhere.key');
+  assert.match(await refusedStart(t, { SIGNET_MASTER_KEY_FILE }), /nowhere\.key cannot be read/);
+});
+
+test('a setting that Signet does not know stops the start', async (t) => {
+  assert.match(await refusedStart(t, { SIGNET_DATABSE_URL: 'postgres://x' }), /did you mean SIGNET_DATABASE_URL/);
+});
+
+test('a data folder that cannot be made is named', async (t) => {
+  assert.match(await refusedStart(t, { SIGNET_DATA_DIR: '/dev/null/signet' }), /\/dev\/null\/signet/);
+});
+
+test('a PostgreSQL that is not there is a sentence without the password in its address', async (t) => {
+  const url = `postgres://signet:verysecret@127.0.0.1:${await freePort()}/signet`;
+  const key = Buffer.alloc(32, 1).toString('base64');
+  const sentence = await refusedStart(t, { SIGNET_DATABASE_URL: url, SIGNET_MASTER_KEY: key });
+  assert.match(sentence, /PostgreSQL/);
+  assert.doesNotMatch(sentence, /verysecret/);
+});
+
+for (const workers of ['1', '2']) {
+  test(`a port in use is said, with ${workers} worker(s)`, async (t) => {
+    const first = await startServer(t, await bareSettings(t));
+    const second = { ...(await bareSettings(t)), SIGNET_PORT: first.env.SIGNET_PORT ?? '', SIGNET_WORKERS: workers };
+    const refusal = await runCommand(['serve'], { env: second });
+    assert.equal(refusal.code, 1);
+    assert.match(refusal.stderr, /That address is in use: another server runs there\. Stop it, or set SIGNET_PORT\./);
+    assert.doesNotMatch(refusal.stdout, /ready/);
+  });
+
+  test(`SIGTERM lets a request under way finish, with ${workers} worker(s)`, async (t) => {
+    const server = await startServer(t, { ...(await bareSettings(t)), SIGNET_WORKERS: workers });
+    const body = new URLSearchParams({ username: 'nobody@example.com', password: account.password }).toString();
+    const socket = connect({ host: 'localhost', port: Number(server.env.SIGNET_PORT) });
+    const answer = text(socket);
+    const head = [
+      'POST /signin HTTP/1.1',
+      `Host: localhost:${server.env.SIGNET_PORT}`,
+      'Content-Type: application/x-www-form-urlencoded',
+      `Content-Length: ${body.length}`,
+      'Expect: 100-continue', // answered once the request is under way
+    ];
+    const underWay = new Promise((resolve) => socket.once('data', resolve));
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    await underWay;
+    const stopped = server.stop('SIGTERM');
+    await refusesConnections(server.url);
+    socket.write(body);
+    assert.match(await answer, /HTTP\/1\.1 401 /);
+    const { code, signal } = await stopped;
+    assert.deepEqual([code, signal], [0, null]);
+  });
+}
+
+/** Resolves when nobody listens any more. */
+async function refusesConnections(url: string): Promise<void> {
+  for (;;) {
+    try {
+      await fetch(`${url}/.well-known/jwks.json`, { headers: { connection: 'close' } });
+    } catch {
+      return;
+    }
+  }
+}
+
+test('the command works from any folder and through links to it', async (t) => {
+  const settings = await bareSettings(t);
+  const folder = dirname(settings.SIGNET_DATA_DIR ?? '');
+  await symlink(signetCommand, join(folder, 'direct'));
+  await symlink('direct', join(folder, 'a link with spaces'));
+  const command = join(folder, 'a link with spaces');
+  assert.equal((await runCommand(['--version'], { command, cwd: '/' })).stdout, '0.1.0\n');
+  const server = await startServer(t, settings, { command, cwd: folder });
+  assert.equal((await server.stop('SIGINT')).code, 0);
+});

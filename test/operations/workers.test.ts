@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import {
+  bareSettings,
+  codeFor,
+  isActiveAt,
+  redeemAt,
+  refreshAt,
+  type ServerProcess,
+  signedInClient,
+  startServer,
+  type TokenAnswer,
+} from '../support/server-process.ts';
+
+/** The embedded engine shares one file among processes, which is the harder case; PostgreSQL is asked less often. */
+const rounds: Record<Engine, number> = { sqlite: 100, postgres: 20 };
+
+async function startWorkers(t: TestContext, engine: Engine): Promise<ServerProcess> {
+  const settings = { ...(await bareSettings(t, engine)), SIGNET_WORKERS: '2', SIGNET_RATE_LIMITS: 'off' };
+  return startServer(t, settings);
+}
+
+const times = <Result>(count: number, work: () => Promise<Result>) =>
+  Promise.all(Array.from({ length: count }, () => work()));
+
+function assertOneWinner(answers: TokenAnswer[]): void {
+  const statuses = answers.map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 200).length, 1, String(statuses));
+  assert.equal(statuses.filter((status) => status === 400).length, answers.length - 1, String(statuses));
+}
+
+onBothEngines('of 64 parallel redemptions of one code, exactly one is answered with tokens', async (t, engine) => {
+  const server = await startWorkers(t, engine);
+  const { browser, client } = await signedInClient(server);
+  for (let round = 1; round <= rounds[engine]; round += 1) {
+    const code = await codeFor(browser, client);
+    assertOneWinner(await times(64, () => redeemAt(server.url, client, code)));
+  }
+});
+
+onBothEngines('of 64 parallel uses of one refresh token, exactly one is answered with tokens', async (t, engine) => {
+  const server = await startWorkers(t, engine);
+  const { browser, client } = await signedInClient(server);
+  for (let round = 1; round <= rounds[engine]; round += 1) {
+    const { refresh_token } = await redeemAt(server.url, client, await codeFor(browser, client));
+    assertOneWinner(await times(64, () => refreshAt(server.url, client, refresh_token)));
+  }
+});
+
+test('a worker that is killed is replaced, and service goes on', async (t) => {
+  const server = await startWorkers(t, 'sqlite');
+  const { browser, client } = await signedInClient(server);
+  const before = await redeemAt(server.url, client, await codeFor(browser, client));
+  const [firstPid, ...others] = workerPids(server);
+  assert.equal(others.length, 1);
+  process.kill(firstPid ?? 0, 'SIGKILL');
+  await until(() => server.said.stderr.includes('a worker died'));
+  const death = server.said.stderr.split('\n').find((line) => line.includes('a worker died')) ?? '';
+  const { pid, signal } = JSON.parse(death);
+  assert.deepEqual([pid, signal], [firstPid, 'SIGKILL']);
+
+  const after = await refreshAt(server.url, client, before.refresh_token);
+  assert.equal(after.status, 200, 'the other worker goes on');
+  await until(() => workerPids(server).length === 2);
+  const answers = await times(32, () => isActiveAt(server.url, client, after.access_token));
+  assert.ok(answers.every((isActive) => isActive));
+  assert.equal((await server.stop()).code, 0);
+  assert.deepEqual(
+    [firstPid, ...others].filter((one) => one !== undefined && isRunning(one)),
+    [],
+    'no worker outlives its supervisor',
+  );
+});
+
+test('workers end with a supervisor that was killed', async (t) => {
+  const server = await startWorkers(t, 'sqlite');
+  const pids = workerPids(server);
+  await server.stop('SIGKILL');
+  await until(() => !pids.some(isRunning));
+});
+
+function workerPids({ pid }: ServerProcess): number[] {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  const rows = stdout.split('\n').map((row) => row.trim().split(/\s+/).map(Number));
+  return rows.filter(([, parent]) => parent === pid).map(([child]) => child ?? 0);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The runner's own time limit ends a wait in vain. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(20);
+}

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deleteClient } from '../../src/clients/delete-client.ts';
+import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
+import type { Answer } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import {
+  assertRefused,
+  authorize,
+  authorizePath,
+  claimsOf,
+  introspect,
+  obtainTokens,
+  redeem,
+  redirectedTo,
+  refresh,
+  tokensOf,
+} from '../support/relying-party.ts';
+import {
+  newPerson,
+  type Person,
+  type RegisteredClient,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+
+const cli = { actor: 'cli' } as const;
+const locationOf = (answer: Answer) => answer.headers.get('location') ?? '';
+const requestOf = (path: string) => new URL(path, 'http://relative.invalid').searchParams.get('request') ?? '';
+
+/** @returns the id of the request that waits behind one of our own pages. */
+function waitsAt(page: '/signin' | '/signin/account' | '/consent', answer: Answer): string {
+  assert.equal(answer.status, 302, answer.text);
+  assert.ok(locationOf(answer).startsWith(`${page}?request=ar_`), locationOf(answer));
+  return requestOf(locationOf(answer));
+}
+
+test('what stands between a request and its code (OpenID Connect Core §3.1.2)', async (t) => {
+  const signet = await startSignet(t);
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const asking = await registerClient(signet, { owner, consent: 'required', name: 'Asks <b>first</b>' });
+  const proceed = (person: Person, request: string) =>
+    person.browser.get(`/oauth/authorize/continue?request=${request}`);
+
+  await t.test('AZ-10: a stranger with a good request is led to our own sign-in, never straight back', async () => {
+    const stranger = await newPerson(signet);
+    waitsAt('/signin', await stranger.browser.get(authorizePath(client)));
+    // Decisions §1: what is wrong with a request of a reviewed client goes to its reviewed address at once.
+    const bad = redirectedTo(await stranger.browser.get(authorizePath(client, { scope: 'bogus' })));
+    assert.equal(bad.base, client.redirect_uri);
+    const unreviewed = await registerClient(signet, { owner, approved: false });
+    const answer = await stranger.browser.get(authorizePath(unreviewed, { scope: 'bogus' }));
+    assert.equal(answer.status, 400);
+    assert.equal(answer.headers.get('location'), null);
+  });
+
+  await t.test('AZ-10: a sign-in under way belongs to the browser that began it, for ten minutes', async () => {
+    const person = await newPerson(signet);
+    const other = await newPerson(signet);
+    const request = waitsAt('/signin', await person.browser.get(authorizePath(client)));
+    for (const path of ['/signin', '/signin/account', '/consent', '/oauth/authorize/continue']) {
+      assert.equal((await other.browser.get(`${path}?request=${request}`)).status, 400, path);
+    }
+    assert.equal((await signIn(other, { request })).status, 400);
+    signet.clock.advance(600);
+    assert.equal((await signIn(person, { request })).status, 400);
+  });
+
+  await t.test('AZ-12: after credentials the answer is 303, never 307 or 308', async () => {
+    const person = await newPerson(signet);
+    const request = waitsAt('/signin', await person.browser.get(authorizePath(asking)));
+    const failed = await person.browser.post('/signin', { username: person.email, password: 'wrong', request });
+    assert.equal(failed.status, 401);
+    assert.equal(failed.headers.get('location'), null);
+    const signedIn = await signIn(person, { request });
+    assert.equal(signedIn.status, 303);
+    waitsAt('/consent', await person.browser.get(locationOf(signedIn)));
+    const allowed = await person.browser.post('/consent', { request, decision: 'allow' });
+    assert.equal(allowed.status, 303);
+    assert.ok(redirectedTo(await person.browser.get(locationOf(allowed))).get('code'));
+    assert.equal((await person.browser.post('/signout')).status, 303);
+  });
+
+  await t.test('AZ-13: prompt=none shows no page', async () => {
+    const stranger = await newPerson(signet);
+    const person = await signedInPerson(signet);
+    const errorOf = async (who: Person, of: RegisteredClient, changes: Parameters<typeof authorizePath>[1]) =>
+      redirectedTo(await who.browser.get(authorizePath(of, changes))).get('error');
+    assert.equal(await errorOf(stranger, client, { prompt: 'none' }), 'login_required');
+    assert.equal(stranger.browser.cookies.size, 0, 'nothing was kept for later');
+    assert.equal(await errorOf(person, asking, { prompt: 'none' }), 'consent_required');
+    for (const prompt of ['none login', 'login none', 'none consent', 'none select_account', 'bogus', 'NONE']) {
+      assert.equal(await errorOf(person, client, { prompt }), 'invalid_request', prompt);
+    }
+    assert.equal(await errorOf(person, client, { prompt: 'none' }), null);
+    signet.clock.advance(61);
+    assert.equal(await errorOf(person, client, { prompt: 'none', max_age: '60' }), 'login_required');
+    const somebodyElse = await signedInPerson(signet);
+    const { id_token } = await obtainTokens(signet, somebodyElse, client);
+    assert.equal(await errorOf(person, client, { prompt: 'none', id_token_hint: id_token }), 'login_required');
+    assert.equal(await errorOf(somebodyElse, client, { prompt: 'none', id_token_hint: id_token }), null);
+  });
+
+  await t.test('AZ-14: prompt=login and max_age ask for a new sign-in, and auth_time tells of it', async () => {
+    const person = await signedInPerson(signet);
+    signet.clock.advance(600);
+    for (const changes of [{ prompt: 'login' }, { max_age: '60' }, { max_age: '0' }, { max_age: '599' }]) {
+      const request = waitsAt('/signin', await person.browser.get(authorizePath(client, changes)));
+      waitsAt('/signin', await proceed(person, request)); // walking past the page does not help
+      const signedIn = await signIn(person, { request });
+      const code = redirectedTo(await person.browser.get(locationOf(signedIn))).get('code') ?? '';
+      const { id_token } = tokensOf(await redeem(signet, client, code));
+      assert.equal(claimsOf(id_token).auth_time, signet.clock() / 1000);
+      assert.equal((await proceed(person, request)).status, 400, 'a request gives one code');
+      signet.clock.advance(600);
+    }
+    assert.ok(redirectedTo(await person.browser.get(authorizePath(client, { max_age: '600' }))).get('code'));
+    for (const max_age of ['-1', 'abc', '1e9', '1.5', '0x10', ' 60', '99999999999']) {
+      const answer = redirectedTo(await person.browser.get(authorizePath(client, { max_age })));
+      assert.equal(answer.get('error'), 'invalid_request', max_age);
+    }
+  });
+
+  await t.test('AZ-14: max_age=0 means prompt=login, also within the second of the last sign-in', async () => {
+    const person = await signedInPerson(signet);
+    waitsAt('/signin', await person.browser.get(authorizePath(client, { max_age: '0' })));
+    const silent = await person.browser.get(authorizePath(client, { max_age: '0', prompt: 'none' }));
+    assert.equal(redirectedTo(silent).get('error'), 'login_required');
+  });
+
+  await t.test('AZ-14: a sign-in counts for the request that asked for it, not for another that waits', async () => {
+    const person = await signedInPerson(signet);
+    const first = waitsAt('/signin', await person.browser.get(authorizePath(client, { prompt: 'login' })));
+    const second = waitsAt('/signin', await person.browser.get(authorizePath(client, { prompt: 'login' })));
+    await signIn(person, { request: first });
+    waitsAt('/signin', await proceed(person, second));
+    assert.ok(redirectedTo(await proceed(person, first)).get('code'));
+  });
+
+  await t.test('AZ-15: a form posted from another site takes one hop to our own GET', async () => {
+    const person = await signedInPerson(signet);
+    const [path = '', query = ''] = authorizePath(client, { state: 'a&b=ü' }).split('?');
+    const crossSite = { origin: 'https://rp.test', 'sec-fetch-site': 'cross-site' };
+    const form = { ...crossSite, 'content-type': 'application/x-www-form-urlencoded' };
+    const post = (body: string, headers: Record<string, string>, to = path) =>
+      fetch(signet.url + to, { method: 'POST', body, headers, redirect: 'manual' }); // Lax: no cookie
+    const posted = await post(query, form);
+    assert.equal(posted.status, 303);
+    const own = posted.headers.get('location') ?? '';
+    assert.ok(own.startsWith('/oauth/authorize?'), own);
+    const answered = redirectedTo(await person.browser.get(own));
+    assert.ok(answered.get('code'));
+    assert.equal(answered.get('state'), 'a&b=ü');
+    const bad = [
+      post(JSON.stringify(Object.fromEntries(new URLSearchParams(query))), {
+        ...form,
+        'content-type': 'application/json',
+      }),
+      post(query, { ...form, 'content-type': 'text/plain' }),
+      post('', form),
+      post(query.replace('https', 'http'), form),
+      post('', form, authorizePath(client)), // what the URL says does not count
+      post(`${query}&redirect_uri=https://rp.test/cb`, form),
+    ];
+    for (const answer of await Promise.all(bad)) {
+      assert.equal(answer.status, 400);
+      assert.equal(answer.headers.get('location'), null);
+    }
+    const elsewhere = ['/signin', '/signin/account', '/signout', '/consent', '/v1/oauth/clients'];
+    for (const to of elsewhere) assert.equal((await post('', form, to)).status, 403, to);
+  });
+
+  await t.test('AZ-19: a page is not framed, sends no referrer and loads nothing from elsewhere', async () => {
+    const person = await newPerson(signet);
+    const pages = [
+      await person.browser.get('/signin'),
+      await person.browser.get(authorizePath(client, { client_id: 'x' })),
+    ];
+    const request = waitsAt('/signin', await person.browser.get(authorizePath(asking, { prompt: 'select_account' })));
+    pages.push(await person.browser.get(`/signin?request=${request}`));
+    pages.push(await person.browser.post('/signin', { username: person.email, password: 'wrong', request }));
+    await signIn(person, { request });
+    pages.push(await person.browser.get(`/consent?request=${request}`));
+    pages.push(await person.browser.get(`/signin/account?request=${request}`));
+    pages.push(await person.browser.get('/account'));
+    for (const { headers, text, status } of pages) {
+      assert.match(headers.get('content-type') ?? '', /^text\/html; charset=utf-8/, `${status} ${text}`);
+      const policy = headers.get('content-security-policy') ?? '';
+      assert.match(policy, /default-src 'none'/);
+      assert.match(policy, /frame-ancestors 'none'/);
+      assert.equal(headers.get('x-frame-options'), 'DENY');
+      assert.equal(headers.get('referrer-policy'), 'no-referrer');
+      assert.equal(headers.get('cache-control'), 'no-store');
+      const targets = [...text.matchAll(/\b(?:src|href|action)="([^"]*)"/g)].map(([, target = '']) => target);
+      assert.ok(targets.length > 0);
+      for (const target of targets) assert.equal(new URL(target, signet.url).origin, signet.url, target);
+      assert.doesNotMatch(text, /<script|<iframe|<b>first/);
+    }
+  });
+});
+
+onBothEngines('a client that is not approved', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const person = await signedInPerson(signet);
+  const owner = person;
+  const stop = (client: RegisteredClient) =>
+    suspendClient(signet.deps, { ...client, caller: cli }, 'abuse was reported');
+
+  async function assertNoCode(client: RegisteredClient, error = 'unauthorized_client') {
+    const answer = await person.browser.get(authorizePath(client), { accept: 'application/json' });
+    assertRefused(answer, 400, error);
+    assert.equal(answer.headers.get('location'), null);
+  }
+
+  await t.test('AZ-18: gets no code while it waits for its review', async () => {
+    await assertNoCode(await registerClient(signet, { owner, approved: false }));
+  });
+
+  await t.test('AZ-18: gets no tokens for a code from before its suspension, nor new ones', async () => {
+    const client = await registerClient(signet, { owner });
+    const code = await authorize(person, client);
+    const tokens = await obtainTokens(signet, person, client);
+    const waiting = await newPerson(signet);
+    const request = waitsAt('/signin', await waiting.browser.get(authorizePath(client)));
+    await stop(client);
+    await assertNoCode(client);
+    assertRefused(await redeem(signet, client, code), 401, 'invalid_client');
+    assertRefused(await refresh(signet, client, tokens.refresh_token), 401, 'invalid_client');
+    const late = await signIn(waiting, { request });
+    const answer = await waiting.browser.get(locationOf(late));
+    assert.equal(answer.status, 400);
+    assert.equal(answer.headers.get('location'), null);
+
+    await reinstateClient(signet.deps, { ...client, caller: cli });
+    assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
+    assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
+    assert.deepEqual((await introspect(signet, client, tokens.access_token)).json, { active: false });
+    tokensOf(await redeem(signet, client, await authorize(person, client)));
+  });
+
+  await t.test('AZ-18: gets nothing either from a node that has not heard of the suspension yet', async () => {
+    const client = await registerClient(signet, { owner });
+    const node: Signet = await startSignet(t, { beside: signet });
+    const code = await authorize(person, client);
+    const tokens = tokensOf(await redeem(node, client, await authorize(person, client)));
+    await stop(client); // the other node's copy of the client is fresh for as long as the clock stands still
+    assertRefused(await redeem(node, client, code), 400, 'invalid_grant');
+    assertRefused(await refresh(node, client, tokens.refresh_token), 400, 'invalid_grant');
+    assert.deepEqual((await introspect(node, client, tokens.access_token)).json, { active: false });
+    const cookie = [...person.browser.cookies].map((pair) => pair.join('=')).join('; ');
+    const ask = () => fetch(node.url + authorizePath(client), { headers: { cookie }, redirect: 'manual' });
+    assert.doesNotMatch((await ask()).headers.get('location') ?? '', /code=/);
+    signet.clock.advance(1);
+    assert.equal((await ask()).status, 400);
+    assertRefused(await redeem(node, client, code), 401, 'invalid_client');
+  });
+
+  await t.test('AZ-18: is unknown once it is deleted', async () => {
+    const client = await registerClient(signet, { owner });
+    const code = await authorize(person, client);
+    const tokens = await obtainTokens(signet, person, client);
+    await deleteClient(signet.deps, { client_id: client.client_id, caller: cli });
+    await assertNoCode(client, 'invalid_request');
+    assertRefused(await redeem(signet, client, code), 401, 'invalid_client');
+    assertRefused(await refresh(signet, client, tokens.refresh_token), 401, 'invalid_client');
+  });
+
+  await t.test('AZ-18: is not told anything on the way out of a consent page', async () => {
+    const client = await registerClient(signet, { consent: 'required' });
+    const request = waitsAt('/consent', await person.browser.get(authorizePath(client)));
+    await stop(client);
+    for (const decision of ['deny', 'allow']) {
+      const decided = await person.browser.post('/consent', { request, decision });
+      const answer = decided.status === 303 ? await person.browser.get(locationOf(decided)) : decided;
+      assert.equal(answer.status, 400, decision);
+      assert.equal(answer.headers.get('location'), null);
+    }
+  });
+});

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { insertSecret, readClient } from '../../src/clients/store.ts';
+import { now } from '../../src/deps.ts';
+import { digest } from '../../src/lib/ids.ts';
+import { onBothEngines } from '../support/databases.ts';
+import {
+  assertRefused,
+  authorize,
+  basic,
+  obtainTokens,
+  postAs,
+  redeem,
+  refresh,
+  tokensOf,
+} from '../support/relying-party.ts';
+import { type RegisteredClient, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+
+/** Posts with exactly these headers; no credentials are added. */
+const post = (signet: Signet, fields: Record<string, string | undefined>, headers: Record<string, string> = {}) =>
+  postAs(signet, undefined, '/oauth/token', { grant_type: 'refresh_token', ...fields }, headers);
+
+const rawBasic = (text: string | Buffer) => `Basic ${Buffer.from(text).toString('base64')}`;
+
+onBothEngines('client authentication', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env: { SIGNET_TRUST_PROXY: '1' } });
+  const client = await registerClient(signet);
+  const other = await registerClient(signet);
+  const publicClient = await registerClient(signet, { client_type: 'public' });
+  const person = await signedInPerson(signet);
+  let { refresh_token } = await obtainTokens(signet, person, client);
+  const client_secret = client.client_secret!;
+
+  /** The token still refreshes, so what was refused before has changed nothing. */
+  const stillWorks = async () => {
+    ({ refresh_token } = tokensOf(await refresh(signet, client, refresh_token)));
+  };
+
+  await t.test('CA-01: a client authenticates in one way per request', async () => {
+    const authorization = basic(client.client_id, client_secret);
+    const both = await post(signet, { refresh_token, client_id: client.client_id, client_secret }, { authorization });
+    assertRefused(both, 400, 'invalid_request');
+    assertRefused(await post(signet, { refresh_token, client_secret }, { authorization }), 400, 'invalid_request');
+    const bearer = { authorization: 'Bearer anything' };
+    assertRefused(
+      await post(signet, { refresh_token, client_id: client.client_id, client_secret }, bearer),
+      400,
+      'invalid_request',
+    );
+    const elsewhere = await post(signet, { refresh_token, client_id: other.client_id }, { authorization });
+    assertRefused(elsewhere, 400, 'invalid_request');
+    await stillWorks();
+  });
+
+  await t.test('CA-01: what comes twice, in the URL, or not as a form is refused', async () => {
+    const send = (path: string, body: string, type = 'application/x-www-form-urlencoded') =>
+      person.browser.send(path, { method: 'POST', body, headers: { 'content-type': type } });
+    const form = `grant_type=refresh_token&refresh_token=${refresh_token}&client_id=${client.client_id}`;
+    const twice = await send('/oauth/token', `${form}&client_secret=${client_secret}&client_secret=${client_secret}`);
+    assertRefused(twice, 400, 'invalid_request');
+    const inUrl = await send(`/oauth/token?client_secret=${client_secret}`, form);
+    assertRefused(inUrl, 400, 'invalid_request');
+    const json = await send('/oauth/token', JSON.stringify({ client_secret }), 'application/json');
+    assertRefused(json, 400, 'invalid_request');
+    await stillWorks();
+  });
+
+  await t.test('CA-02: the secret is taken from Basic and from the body', async () => {
+    await stillWorks(); // Basic, with client_id beside it
+    const alone = await post(signet, { refresh_token }, { authorization: basic(client.client_id, client_secret) });
+    refresh_token = tokensOf(alone).refresh_token;
+    const inBody = await post(signet, { refresh_token, client_id: client.client_id, client_secret });
+    refresh_token = tokensOf(inBody).refresh_token;
+  });
+
+  await t.test('CA-02: both halves of Basic are form-decoded, so a secret may hold any character', async () => {
+    const awkward = 'a:b%c+d&é=/ f';
+    const stored = await readClient(signet.deps.db, client.client_id);
+    const secret = { secret_id: 'sec_awkward', secret_hash: digest(awkward), expires_at: null };
+    const { sql, params } = insertSecret(
+      { ...secret, client_id: client.client_id, created_at: now(signet.deps) },
+      stored!.event_id,
+    );
+    assert.equal((await signet.deps.db.run(sql, params)).changes, 1);
+    signet.deps.clients.forget(client.client_id);
+
+    const encoded = { authorization: basic(client.client_id, awkward) };
+    refresh_token = tokensOf(await post(signet, { refresh_token }, encoded)).refresh_token;
+    const plus = { authorization: rawBasic(`${client.client_id}:a%3Ab%25c%2Bd%26%C3%A9%3D%2F+f`) };
+    refresh_token = tokensOf(await post(signet, { refresh_token }, plus)).refresh_token;
+    const inBody = { refresh_token, client_id: client.client_id, client_secret: awkward };
+    refresh_token = tokensOf(await post(signet, inBody)).refresh_token;
+    const unencoded = { authorization: rawBasic(`${client.client_id}:${awkward}`) };
+    assertRefused(await post(signet, { refresh_token }, unencoded), 401, 'invalid_client');
+  });
+
+  await t.test('CA-03: whatever is wrong with Basic is 401 with a challenge, never a failure of ours', async () => {
+    const id = client.client_id;
+    const wrong = [
+      'Basic',
+      'Basic ',
+      'Basic !!!!',
+      'Basic a',
+      rawBasic('no colon'),
+      rawBasic(':'),
+      rawBasic(`${id}:`),
+      rawBasic(`:${client_secret}`),
+      rawBasic(`${id}:${client_secret}x`),
+      rawBasic(`${id}:${client_secret.toUpperCase()}`),
+      rawBasic(`${id}\0:${client_secret}`),
+      rawBasic(`${id}:${client_secret}\0`),
+      rawBasic(Buffer.from([0xff, 0xfe, 0x3a, 0xff])),
+      rawBasic(`${id}:%`),
+      rawBasic(`cl_unknown:${client_secret}`),
+      rawBasic(`${"' or 1=1 --"}:x`),
+      rawBasic(`__proto__:x`),
+      rawBasic(`${id}:${'x'.repeat(8_000)}`),
+      `Digest username="${id}"`,
+      `Bearer ${client_secret}`,
+    ];
+    for (const authorization of wrong) {
+      const answer = await post(signet, { refresh_token }, { authorization });
+      assertRefused(answer, 401, 'invalid_client');
+      assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic realm="/, authorization.slice(0, 40));
+    }
+    const huge = await post(signet, { refresh_token }, { authorization: rawBasic('x'.repeat(48_000)) });
+    assertRefused(huge, 431, 'headers_too_large');
+    const lowerCase = basic(id, client_secret).replace('Basic', 'bAsIc');
+    refresh_token = tokensOf(await post(signet, { refresh_token }, { authorization: lowerCase })).refresh_token;
+    signet.clock.advance(61); // the failures above are forgotten
+  });
+
+  await t.test('CA-04: a confidential client without its secret is nobody, even with the right verifier', async () => {
+    const nameOnly: RegisteredClient = { ...client, client_secret: null };
+    const code = await authorize(person, client);
+    for (const changes of [{}, { client_secret: '' }]) {
+      const answer = await redeem(signet, nameOnly, code, changes);
+      assertRefused(answer, 401, 'invalid_client');
+      assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic /);
+    }
+    assertRefused(await refresh(signet, nameOnly, refresh_token), 401, 'invalid_client');
+    assertRefused(await redeem(signet, nameOnly, code, { client_id: undefined }), 400, 'invalid_request');
+    tokensOf(await redeem(signet, client, code)); // none of it has touched the code
+    await stillWorks();
+  });
+
+  await t.test('CA-04: a public client has no secret to be right about', async () => {
+    const tokens = await obtainTokens(signet, person, publicClient);
+    for (const secret of ['anything', client_secret]) {
+      const changes = { client_secret: secret };
+      assertRefused(await refresh(signet, publicClient, tokens.refresh_token, changes), 401, 'invalid_client');
+    }
+    tokensOf(await refresh(signet, publicClient, tokens.refresh_token));
+  });
+
+  await t.test('CA-05: guessing a secret is stopped for the guesser and for nobody else', async () => {
+    const guess = (secret: string, address: string) =>
+      post(
+        signet,
+        { refresh_token },
+        { authorization: basic(client.client_id, secret), 'x-forwarded-for': `203.0.113.250, ${address}` },
+      );
+    const answers = [];
+    for (let tries = 0; tries < 30; tries += 1) answers.push(await guess(`cs_wrong${tries}`, '198.51.100.7'));
+    const refusals = answers.map(({ status }) => status);
+    assert.deepEqual(refusals, [...new Array(20).fill(401), ...new Array(10).fill(429)]);
+    assertRefused(answers.at(-1)!, 429, 'rate_limited');
+    assert.match(answers.at(-1)!.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    assert.equal((await guess(client_secret, '198.51.100.7')).status, 429);
+    refresh_token = tokensOf(await guess(client_secret, '198.51.100.8')).refresh_token;
+
+    signet.clock.advance(61);
+    refresh_token = tokensOf(await guess(client_secret, '198.51.100.7')).refresh_token;
+  });
+
+  await t.test('CA-05: an unknown client makes no rows, however often it is tried', async () => {
+    const rows = () => signet.deps.db.all('select counter_key from failure_counters');
+    const before = (await rows()).length;
+    for (let tries = 0; tries < 25; tries += 1) {
+      const authorization = basic(`cl_${tries}`, 'cs_wrong');
+      assertRefused(await post(signet, { refresh_token }, { authorization }), 401, 'invalid_client');
+    }
+    assert.equal((await rows()).length, before);
+  });
+});

@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { approveClient } from '../../src/clients/review-client.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { assertRefused, authorizePath, obtainTokens, redirectedTo } from '../support/relying-party.ts';
+import { freePort, newPerson, type Person, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+
+const path = '/v1/oauth/clients';
+const valid = { name: 'Test product', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
+const register = (person: Person, changes: object = {}) => person.browser.postJson(path, { ...valid, ...changes });
+const one = (client_id: string) => `${path}/${client_id}`;
+const patch = (person: Person, client_id: string, body: object) =>
+  person.browser.send(one(client_id), {
+    method: 'PATCH',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  });
+const remove = (person: Person, client_id: string) => person.browser.send(one(client_id), { method: 'DELETE' });
+const cli = { actor: 'cli' } as const;
+
+onBothEngines('clients', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const owner = await signedInPerson(signet);
+  const stranger = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+
+  await t.test('CL-02: a secret is shown once, to whoever registered, and never again', async () => {
+    assert.match(client.client_secret!, /^cs_[\w-]{43}$/);
+    for (const answer of [await owner.browser.get(path), await owner.browser.get(one(client.client_id))]) {
+      assert.equal(answer.status, 200);
+      assert.doesNotMatch(answer.text, /secret|cs_|hash|owner_user_id|event_id|consent/);
+      assert.equal(answer.headers.get('cache-control'), 'no-store');
+    }
+    const edited = await patch(owner, client.client_id, { name: 'Another name' });
+    assert.doesNotMatch(edited.text, /secret|cs_|hash|owner_user_id|event_id|consent/);
+    await patch(owner, client.client_id, { name: 'Test product' }); // taken back
+  });
+
+  await t.test('CL-02: the record holds exactly the fields that are promised', async () => {
+    const { clients } = (await owner.browser.get(path)).json as { clients: Record<string, unknown>[] };
+    assert.deepEqual(Object.keys(clients[0]!).sort(), [
+      'allowed_scopes',
+      'client_id',
+      'client_type',
+      'created_at',
+      'homepage_url',
+      'id_token_signed_response_alg',
+      'logo_url',
+      'name',
+      'pending_change',
+      'redirect_uris',
+      'revision',
+      'status',
+      'status_reason',
+      'updated_at',
+    ]);
+    assert.deepEqual((await stranger.browser.get(path)).json, { clients: [] });
+  });
+
+  await t.test('CL-02: a public client has no secret', async () => {
+    assert.equal((await register(owner, { client_type: 'public' })).json?.client_secret, null);
+  });
+
+  await t.test("ID-01: somebody else's client answers exactly like one that does not exist", async () => {
+    const unknown = ['cl_AAAAAAAAAAAAAAAAAAAAAA', 'x', '__proto__', 'constructor', 'a'.repeat(300)];
+    const reach = async (client_id: string) => {
+      const answers = [
+        await stranger.browser.get(one(client_id)),
+        await patch(stranger, client_id, { name: 'Mine now' }),
+        await patch(stranger, client_id, { name: 7, nonsense: true }),
+        await remove(stranger, client_id),
+      ];
+      return answers.map(({ status, text, headers }) => [status, text, headers.get('content-type')]);
+    };
+    const theirs = await reach(client.client_id);
+    assert.deepEqual(
+      theirs.map(([status]) => status),
+      [404, 404, 404, 404],
+    );
+    for (const id of unknown) {
+      assert.deepEqual(await reach(id), theirs, id.slice(0, 40));
+    }
+    const { json } = await owner.browser.get(one(client.client_id));
+    assert.deepEqual([json?.name, json?.pending_change], ['Test product', null]);
+  });
+
+  await t.test('ID-01: an administrator has no way through the door of owners', async () => {
+    const admin = await signedInPerson(signet, { role: 'admin' });
+    assertRefused(await admin.browser.get(one(client.client_id)), 404, 'not_found');
+    assertRefused(await remove(admin, client.client_id), 404, 'not_found');
+  });
+
+  await t.test('ID-01: without a session there is nothing to learn', async () => {
+    const nobody = await newPerson(signet);
+    for (const id of [client.client_id, 'cl_unknown']) {
+      assertRefused(await nobody.browser.get(one(id)), 401, 'login_required');
+      assertRefused(await patch(nobody, id, {}), 401, 'login_required');
+      assertRefused(await remove(nobody, id), 401, 'login_required');
+    }
+    assertRefused(await register(nobody), 401, 'login_required');
+  });
+
+  await t.test('CL-01: of twenty registrations at once five succeed, and the next hour brings five more', async () => {
+    const person = await signedInPerson(signet);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => register(person)));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 5);
+    const refused = answers.filter(({ status }) => status !== 200);
+    for (const answer of refused) {
+      assertRefused(answer, 429, 'rate_limited');
+      assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    }
+    assert.equal((await register(stranger)).status, 200); // one person's zeal stops nobody else
+    for (let hour = 0; hour < 3; hour += 1) {
+      signet.clock.advance(3600);
+      for (let times = 0; times < 5; times += 1) assert.equal((await register(person)).status, 200);
+    }
+    signet.clock.advance(3600); // twenty wait for review now
+    assertRefused(await register(person), 429, 'rate_limited');
+    const { clients } = (await person.browser.get(path)).json as { clients: unknown[] };
+    assert.equal(clients.length, 20);
+  });
+
+  await t.test('CL-01: what an approved client wants changed waits, and the reviewed revision serves', async () => {
+    const keeper = await signedInPerson(signet);
+    const live = await registerClient(signet, { owner: keeper });
+    const elsewhere = 'https://evil.test/cb';
+    const staged = await patch(keeper, live.client_id, { redirect_uris: [elsewhere], name: 'Bank' });
+    assert.deepEqual(staged.json?.pending_change, { name: 'Bank', redirect_uris: [elsewhere] });
+    assert.deepEqual([staged.json?.status, staged.json?.name], ['approved', 'Test product']);
+    signet.clock.advance(1);
+    await obtainTokens(signet, keeper, live);
+    const early = await keeper.browser.get(authorizePath(live, { redirect_uri: elsewhere }), {
+      accept: 'application/json',
+    });
+    assertRefused(early, 400, 'invalid_request');
+
+    const target = { client_id: live.client_id, caller: cli };
+    await assert.rejects(approveClient(signet.deps, target, { revision: 1 }), { code: 'stale_revision' });
+    await approveClient(signet.deps, target, { revision: Number(staged.json?.revision) });
+    signet.clock.advance(1);
+    const now = await keeper.browser.get(authorizePath(live, { redirect_uri: elsewhere }));
+    assert.equal(redirectedTo(now).base, elsewhere);
+    assert.equal((await keeper.browser.get(authorizePath(live))).status, 400);
+  });
+
+  await t.test(
+    'CL-01: an edit of another revision than the stored one is refused, and of two at once one wins',
+    async () => {
+      const keeper = await signedInPerson(signet);
+      const { client_id } = await registerClient(signet, { owner: keeper, approved: false });
+      const edits = await Promise.all(['One', 'Two'].map((name) => patch(keeper, client_id, { revision: 1, name })));
+      assert.deepEqual(edits.map(({ status }) => status).sort(), [200, 409]);
+      const late = await patch(keeper, client_id, { revision: 1, name: 'Three' });
+      assertRefused(late, 409, 'stale_revision');
+      assert.equal(late.json?.stored_revision, 2);
+    },
+  );
+
+  await t.test('CL-01: a client that nobody has reviewed starts nothing, whatever its owner edits', async () => {
+    const keeper = await signedInPerson(signet);
+    const fresh = await registerClient(signet, { owner: keeper, approved: false });
+    for (const body of [{ name: 'Renamed' }, { name: 'Renamed again' }]) {
+      assert.equal((await patch(keeper, fresh.client_id, body)).json?.status, 'pending_review');
+      signet.clock.advance(1);
+      const answer = await keeper.browser.get(authorizePath(fresh), { accept: 'application/json' });
+      assertRefused(answer, 400, 'unauthorized_client');
+      assert.equal(answer.headers.get('location'), null);
+    }
+  });
+});
+
+test('what a registration may hold', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
+  const owner = await signedInPerson(signet);
+
+  await t.test('CL-01: every redirect URI is https, complete and unambiguous', async () => {
+    const wrong = [
+      'javascript:alert(1)',
+      'JaVaScRiPt:alert(1)',
+      'data:text/html,x',
+      'file:///etc/passwd',
+      'http://rp.test/cb',
+      'http://127.0.0.1.evil.test/cb',
+      'https://rp.test/cb#fragment',
+      'https://user@rp.test/cb',
+      'https://user:pw@rp.test/cb',
+      'https://*.rp.test/cb',
+      'https://rp.test/*',
+      'https://rp.test/a/../cb',
+      'https://rp.test\\@evil.test/cb',
+      '//rp.test/cb',
+      '/cb',
+      'https:rp.test/cb',
+      ' https://rp.test/cb',
+      'https://rp.test/cb\r\nx: y',
+      'https://rp.tést/cb',
+      'myapp:/cb',
+      '',
+    ];
+    for (const uri of wrong) {
+      const answer = await register(owner, { redirect_uris: ['https://rp.test/ok', uri] });
+      assertRefused(answer, 400, 'invalid_request');
+      const { fields } = answer.json as { fields: { path: string }[] };
+      assert.equal(fields[0]?.path, 'redirect_uris/1', uri);
+    }
+    const many = Array.from({ length: 21 }, (_, index) => `https://rp.test/${index}`);
+    const lists: unknown[] = [[], many, 'https://rp.test/cb', [['https://rp.test/cb']], [null], {}, [valid, valid]];
+    for (const redirect_uris of lists) assertRefused(await register(owner, { redirect_uris }), 400, 'invalid_request');
+  });
+
+  await t.test('CL-01: the service chooses id, secret, state and owner; whoever sends one is told so', async () => {
+    const chosen = ['client_id', 'client_secret', 'status', 'state', 'approved', 'owner', 'owner_user_id', 'consent'];
+    for (const member of [...chosen, 'revision', 'pending_change', 'refresh_retry_window', 'event_id', 'toString']) {
+      assertRefused(await register(owner, { [member]: 'approved' }), 400, 'invalid_request');
+    }
+    const wrong = [{ client_type: 'admin' }, { allowed_scopes: ['root'] }, { allowed_scopes: [] }, { name: null }];
+    for (const changes of wrong) assertRefused(await register(owner, changes), 400, 'invalid_request');
+    assert.deepEqual((await owner.browser.get(path)).json, { clients: [] });
+  });
+
+  await t.test('CL-03: logo and homepage are https addresses, and the server never visits one', async () => {
+    const visits: string[] = [];
+    const canary = createServer((request, response) => response.end(void visits.push(request.url ?? '')));
+    const port = await freePort();
+    await new Promise<void>((resolve) => canary.listen(port, resolve));
+    const canaries = [`http://127.0.0.1:${port}/logo`, `https://127.0.0.1:${port}/logo`, `https://localhost:${port}/x`];
+    const logos = [
+      ...canaries,
+      'http://rp.test/l.png',
+      'https://[::1]/l',
+      'javascript:alert(1)',
+      'data:image/svg+xml,x',
+    ];
+    for (const logo_url of [...logos, 'https://0x7f.1/l', 'https://rp.test/"><script>', 'https://u:p@rp.test/']) {
+      assertRefused(await register(owner, { logo_url }), 400, 'invalid_request');
+    }
+    for (const homepage_url of ['http://rp.test', 'javascript:alert(1)', 'JAVASCRIPT:x', 'https://u@rp.test']) {
+      assertRefused(await register(owner, { homepage_url }), 400, 'invalid_request');
+    }
+    const taken = await register(owner, {
+      logo_url: 'https://localhost.rp.test/logo.png',
+      homepage_url: `https://localhost:${port}/home`,
+    });
+    assert.equal(taken.status, 200);
+    assert.deepEqual(visits, []);
+    await new Promise((resolve) => canary.close(resolve));
+  });
+
+  await t.test('CL-03: a name is text, whatever it looks like, on every page that shows it', async () => {
+    for (const name of [
+      'a\u202eb',
+      'pay\u200bpal',
+      '\u2066x',
+      'line\u2028break',
+      '\u0007',
+      ' ',
+      '\u3164',
+      'x'.repeat(101),
+    ]) {
+      assertRefused(await register(owner, { name }), 400, 'invalid_request');
+    }
+    const name = `<img src=x onerror=alert(1)> "'&{{7*7}}`;
+    const markup = await registerClient(signet, { owner, name, consent: 'required' });
+    const visitor = await newPerson(signet);
+    const start = await visitor.browser.get(authorizePath(markup));
+    const signInPage = await visitor.browser.get(start.headers.get('location')!);
+    const request = new URL(start.headers.get('location')!, signet.url).searchParams.get('request')!;
+    const fields = { username: visitor.email, password: visitor.password, request };
+    const onward = (await visitor.browser.post('/signin', fields)).headers.get('location')!;
+    const consent = (await visitor.browser.get(onward)).headers.get('location')!;
+    const consentPage = await visitor.browser.get(consent);
+    for (const page of [signInPage, consentPage]) {
+      assert.equal(page.status, 200);
+      assert.match(page.text, /&lt;img src=x onerror=alert\(1\)&gt;/);
+      assert.doesNotMatch(page.text, /<img src=x|https?:\/\/(?!rp\.test|www\.w3\.org)/);
+      assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'.*img-src 'self'/);
+    }
+  });
+
+  await t.test('HT-02: a body cannot reach a prototype', async () => {
+    const send = (body: string) =>
+      owner.browser.send(path, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+    const rest = '"name":"x","client_type":"public","redirect_uris":["https://rp.test/cb"]';
+    const bodies = [
+      `{"__proto__":{"role":"admin"},${rest}}`,
+      `{"constructor":{"prototype":{"role":"admin"}},${rest}}`,
+      `{"\\u005f_proto__":{"role":"admin"},${rest}}`,
+      '{"name":{"__proto__":{"role":"admin"}}}',
+      '[{"__proto__":{"role":"admin"}}]',
+      `{"toString":1,${rest}}`,
+    ];
+    for (const body of bodies) assertRefused(await send(body), 400, 'invalid_request');
+    for (const name of ['__proto__', '__proto__.role', '__proto__[role]', 'constructor.prototype.role']) {
+      const form = { [name]: 'admin', token: 'x' };
+      const answers = [await owner.browser.post('/oauth/token', form), await owner.browser.post('/signin', form)];
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [400, 401],
+        name,
+      );
+      assert.equal((await owner.browser.get(`/signin?${encodeURIComponent(name)}=admin`)).status, 200);
+    }
+    assert.equal(({} as Record<string, unknown>).role, undefined);
+    assert.equal((await owner.browser.get('/v1/me')).json?.role, 'user');
+  });
+});

@@ -1,0 +1,346 @@
+import assert from 'node:assert/strict';
+import { request as httpRequest, type IncomingMessage, METHODS } from 'node:http';
+import { test } from 'node:test';
+import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { StoreUnavailable } from '../../src/db/db.ts';
+import { type Answer, newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { sendRaw } from '../support/raw-socket.ts';
+import {
+  assertRefused,
+  authorize,
+  authorizePath,
+  introspect,
+  obtainTokens,
+  postAs,
+  redeem,
+  refresh,
+  userinfo,
+} from '../support/relying-party.ts';
+import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
+
+const form = 'application/x-www-form-urlencoded';
+const post = (signet: Signet, path: string, body: string, type = form) =>
+  newBrowser(signet.url).send(path, { method: 'POST', body, headers: { 'content-type': type } });
+
+test('the edges of HTTP', async (t) => {
+  const signet = await startSignet(t);
+  const { port } = signet.deps.config;
+  const owner = await signedInPerson(signet);
+  const host = `Host: localhost:${port}\r\n`;
+
+  await t.test('HT-01: what is too large, too long or too deep is refused with the status that says so', async () => {
+    for (const path of ['/oauth/token', '/signin', '/oauth/revoke', '/oauth/authorize']) {
+      const answer = await newBrowser(signet.url).send(path, {
+        method: 'POST',
+        body: `a=${'x'.repeat(65_536)}`,
+        headers: { 'content-type': form, accept: 'application/json' },
+      });
+      assertRefused(answer, 413, 'content_too_large');
+    }
+    const registration = (name: string) => owner.browser.postJson('/v1/oauth/clients', { name });
+    assertRefused(await registration('x'.repeat(66_000)), 413, 'content_too_large');
+    assertRefused(await owner.browser.get(`/v1/me?${'x'.repeat(8_200)}`), 414, 'uri_too_long');
+    assertRefused(await post(signet, '/oauth/token', 'a=b&'.repeat(1_000)), 400, 'invalid_request');
+    assertRefused(await post(signet, '/oauth/token', 'grant_type=%zz'), 400, 'invalid_request');
+    assertRefused(await post(signet, '/oauth/token', 'grant_type=a%00b'), 400, 'invalid_request');
+    for (const depth of [64, 20_000]) {
+      const deep = `{"name":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+      const answer = await owner.browser.send('/v1/oauth/clients', {
+        method: 'POST',
+        body: deep,
+        headers: { 'content-type': 'application/json' },
+      });
+      assertRefused(answer, 400, 'invalid_request');
+    }
+    for (const body of ['', '{', 'null', '7', '"x"', '{"name":"a\\u0000"}', '\ufeff{}x']) {
+      const headers = { 'content-type': 'application/json' };
+      assertRefused(
+        await owner.browser.send('/v1/oauth/clients', { method: 'POST', body, headers }),
+        400,
+        'invalid_request',
+      );
+    }
+    for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/xml', 'x']) {
+      assertRefused(await post(signet, '/oauth/token', 'grant_type=x', type), 400, 'invalid_request');
+    }
+  });
+
+  await t.test('HT-01: a URL that cannot be decoded is refused in our words, without an echo', async () => {
+    for (const path of ['/%zz', '/v1/oauth/clients/%zz', '/v1/oauth/clients/%c3%28', '/invite/%']) {
+      const answer = await owner.browser.get(path);
+      assertRefused(answer, 400, 'invalid_request');
+      assert.ok(!answer.text.includes('%'), answer.text);
+    }
+    assertRefused(await owner.browser.get('/v1/me%00'), 400, 'invalid_request');
+  });
+
+  await t.test('HT-03: what two servers could read as different requests is 400, and the connection ends', async () => {
+    const token = (headers: string, body = '') =>
+      `POST /oauth/token HTTP/1.1\r\n${host}Content-Type: ${form}\r\n${headers}\r\n${body}`;
+    const me = (headers: string) => `GET /v1/me HTTP/1.1\r\n${host}${headers}\r\n`;
+    const chunked = 'Transfer-Encoding: chunked\r\n';
+    const smuggled = `GET /.well-known/jwks.json HTTP/1.1\r\n${host}\r\n`;
+    const probes = {
+      'CL before TE': token(`Content-Length: 6\r\n${chunked}`, `0\r\n\r\n${smuggled}`),
+      'TE before CL': token(`${chunked}Content-Length: 6\r\n`, `0\r\n\r\n${smuggled}`),
+      'unknown coding': token('Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${smuggled}`),
+      'coding after chunked': token('Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${smuggled}`),
+      'identity with a length': token('Transfer-Encoding: identity\r\nContent-Length: 3\r\n', `a=b${smuggled}`),
+      'two lengths': token('Content-Length: 3\r\nContent-Length: 4\r\n', 'a=bc'),
+      'two lengths in one': token('Content-Length: 3, 4\r\n', 'a=bc'),
+      'negative length': token('Content-Length: -3\r\n', 'a=b'),
+      'length with a sign': token('Content-Length: +3\r\n', 'a=b'),
+      'space before the colon': token('Content-Length : 3\r\n', 'a=b'),
+      'bad chunk size': token(chunked, `zz\r\n${smuggled}`),
+      'overflowing chunk size': token(chunked, 'FFFFFFFFFFFFFFFFF\r\n'),
+      'chunks with bare LF': token(chunked, `3\na=b\n0\n\n${smuggled}`),
+      'folded header': me('X: a\r\n b\r\n'),
+      'bare LF lines': `GET /v1/me HTTP/1.1\nHost: localhost\n\n`,
+      'bare LF in a header': me('X: a\nY: b\r\n'),
+      'bare CR in a header': me('X: a\rY: b\r\n'),
+      'NUL in a header': me('X: a\0b\r\n'),
+      'CRLF in the target': `GET /v1/me\r\nX: y HTTP/1.1\r\n${host}\r\n`,
+      'space in the target': `GET /v1/me x HTTP/1.1\r\n${host}\r\n`,
+      'no version': 'GET /v1/me\r\n\r\n',
+      'unknown version': `GET /v1/me HTTP/9.9\r\n${host}\r\n`,
+      'HTTP/2 preface': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      'unknown method': `FOO /v1/me HTTP/1.1\r\n${host}\r\n`,
+      'no Host': 'GET /v1/me HTTP/1.1\r\n\r\n',
+      'two Hosts': me('Host: evil.test\r\n'),
+      'absolute form of another host': `GET http://evil.test/v1/me HTTP/1.1\r\n${host}\r\n`,
+      'asterisk form': `OPTIONS * HTTP/1.1\r\n${host}\r\n`,
+    };
+    await Promise.all(
+      Object.entries(probes).map(async ([what, bytes]) => {
+        const { text, closed } = await sendRaw(port, bytes);
+        assert.match(text, /^HTTP\/1\.1 400 /, what);
+        assert.equal(text.match(/HTTP\/1\.1 \d/g)?.length, 1, `${what}: a second request was answered`);
+        assert.ok(closed, `${what}: the connection stays open`);
+        if (what !== 'no Host') assert.match(text, /"error":"invalid_request","error_description":/, what);
+      }),
+    );
+    const tooLarge = await sendRaw(port, me(`X: ${'a'.repeat(40_000)}\r\n`));
+    assert.match(tooLarge.text, /^HTTP\/1\.1 431 .*"error":"headers_too_large"/s);
+    assert.ok(tooLarge.closed);
+    assert.deepEqual(await sendRaw(port, `CONNECT evil.test:443 HTTP/1.1\r\n${host}\r\n`), { text: '', closed: true });
+    const own = await sendRaw(port, `GET ${signet.url}/v1/me HTTP/1.1\r\n${host}\r\n`);
+    assert.match(own.text, /^HTTP\/1\.1 401 /); // RFC 9112 §3.2.2: the absolute form of our own address is a request
+  });
+
+  await t.test('HT-03: nothing that was sent can end a header of an answer', async () => {
+    const client = await registerClient(signet, { owner });
+    const split = 'x\r\nSet-Cookie: a=b\r\n\r\n<script>';
+    const answers = [
+      await owner.browser.get(authorizePath(client, { state: split, nonce: split })),
+      await owner.browser.get(authorizePath(client, { state: split, response_type: split })),
+      await signIn(owner, { next: `/account?${split}` }),
+      await owner.browser.get(`/${encodeURIComponent(split)}`),
+    ];
+    for (const { headers } of answers) {
+      assert.ok(!headers.getSetCookie().some((line) => line.startsWith('a=')), String(headers.get('location')));
+      assert.match(headers.get('location') ?? '', /^[\x21-\x7e]*$/);
+    }
+  });
+
+  await t.test('HT-06: every path takes its own methods and answers 405 with Allow to all others', async () => {
+    const paths: Record<string, string> = {
+      '/.well-known/openid-configuration': 'GET, HEAD',
+      '/.well-known/oauth-authorization-server': 'GET, HEAD',
+      '/.well-known/jwks.json': 'GET, HEAD',
+      '/oauth/authorize': 'GET, POST',
+      '/oauth/authorize/continue': 'GET',
+      '/oauth/token': 'POST',
+      '/oauth/userinfo': 'GET, HEAD, POST',
+      '/oauth/introspect': 'POST',
+      '/oauth/revoke': 'POST',
+      '/signin': 'GET, HEAD, POST',
+      '/signin/account': 'GET, HEAD, POST',
+      '/signout': 'POST',
+      '/consent': 'GET, HEAD, POST',
+      '/account': 'GET, HEAD',
+      '/invite/inv_x': 'GET, HEAD, POST',
+      '/v1/auth/providers': 'GET, HEAD',
+      '/v1/me': 'GET, HEAD',
+      '/v1/oauth/clients': 'GET, HEAD, POST',
+      '/v1/oauth/clients/cl_x': 'GET, HEAD, PATCH, DELETE',
+    };
+    const ask = (method: string, path: string) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        // A body of a kind that nobody takes: the method is what is wrong.
+        const headers = method === 'HEAD' ? {} : { 'content-type': 'text/plain', 'content-length': 1 };
+        const request = httpRequest(signet.url + path, { method, headers }, resolve).on('error', reject);
+        request.end(method === 'HEAD' ? undefined : 'x');
+      });
+    for (const [path, allow] of Object.entries(paths)) {
+      const allowed = allow.split(', ');
+      for (const method of METHODS.filter((one) => one !== 'CONNECT')) {
+        const answer = await ask(method, path);
+        answer.resume();
+        const [status, headers] = [answer.statusCode, answer.headers];
+        if (!allowed.includes(method)) {
+          const sorted = String(headers.allow).split(', ').sort();
+          assert.deepEqual([status, sorted], [405, [...allowed].sort()], `${method} ${path}`);
+        } else assert.notEqual(status, 405, `${method} ${path}`);
+        assert.equal(headers.server ?? headers['x-powered-by'], undefined);
+        assert.equal(headers['x-content-type-options'], 'nosniff', `${method} ${path}`);
+        if (method !== 'HEAD' && Number(headers['content-length']) > 0) {
+          assert.match(headers['content-type'] ?? '', /^(application\/json|text\/html); charset=utf-8$/);
+        }
+      }
+    }
+    assertRefused(await owner.browser.get('/nothing/here'), 404, 'not_found');
+    assertRefused(await post(signet, '/nothing/here', 'x', 'text/plain'), 404, 'not_found');
+  });
+});
+
+test('HT-07: an address that a client claims for itself is not believed', async (t) => {
+  const claims = (n: number) => ({
+    'x-forwarded-for': `203.0.113.${n}`,
+    'x-real-ip': `203.0.113.${n}`,
+    forwarded: `for=203.0.113.${n};proto=https`,
+    'x-forwarded-proto': 'https',
+    'x-client-ip': `203.0.113.${n}`,
+  });
+  const addressesSeen = async (signet: Signet) => {
+    const statuses = [];
+    for (let tries = 1; tries <= 21; tries += 1) {
+      const fields = { username: `nobody${tries}@example.com`, password: 'wrong' };
+      statuses.push((await newBrowser(signet.url).post('/signin', fields, claims(tries))).status);
+    }
+    const rows = await signet.deps.db.all<{ address: string }>(
+      `select distinct address from audit_log where action = 'session.refused' order by address`,
+    );
+    return { last: statuses.at(-1), addresses: rows.map(({ address }) => address) };
+  };
+  const direct = await addressesSeen(await startSignet(t));
+  assert.deepEqual(direct, { last: 429, addresses: ['127.0.0.1'] });
+  const stranger = await addressesSeen(await startSignet(t, { env: { SIGNET_TRUST_PROXY: '10.0.0.0/8' } }));
+  assert.deepEqual(stranger, { last: 429, addresses: ['127.0.0.1'] });
+  const proxied = await addressesSeen(await startSignet(t, { env: { SIGNET_TRUST_PROXY: '127.0.0.1' } }));
+  assert.equal(proxied.last, 401);
+  assert.equal(proxied.addresses.length, 21);
+});
+
+const sentinel = 'select secret_column from secret_table -- at /srv/secret.ts:1:1';
+
+onBothEngines('HT-05: whichever call of the store fails, the answer is an error without details', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner, consent: 'required' });
+  const fresh = () => obtainTokens(signet, owner, plain);
+  const plain = await registerClient(signet, { owner });
+  const visitor = await newPerson(signet);
+  const waiting = async (prompt: string) => {
+    const answer = await owner.browser.get(authorizePath(client, { prompt }));
+    return new URL(answer.headers.get('location') ?? '', signet.url).searchParams.get('request') ?? '';
+  };
+  const invitation = async () => new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
+  const account = { email: 'new@example.com', name: 'New', password: 'several unrelated words here' };
+  const body = { name: 'x', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
+  const edit = { method: 'PATCH', body: '{"name":"y"}', headers: { 'content-type': 'application/json' } };
+  const clientPath = `/v1/oauth/clients/${plain.client_id}`;
+
+  /** Prepares what the request needs, then gives the request. */
+  const routes: Record<string, () => Promise<() => Promise<Answer>>> = {
+    'GET authorize': async () => () => owner.browser.get(authorizePath(plain)),
+    'GET authorize, nobody signed in': async () => () => newBrowser(signet.url).get(authorizePath(plain)),
+    'POST token, code': async () => {
+      const code = await authorize(owner, plain);
+      return () => redeem(signet, plain, code);
+    },
+    'POST token, used code': async () => {
+      const code = await authorize(owner, plain);
+      await redeem(signet, plain, code);
+      return () => redeem(signet, plain, code);
+    },
+    'POST token, refresh': async () => {
+      const { refresh_token } = await fresh();
+      return () => refresh(signet, plain, refresh_token, { scope: 'openid' });
+    },
+    'POST token, replay': async () => {
+      const { refresh_token } = await fresh();
+      await refresh(signet, plain, refresh_token);
+      return () => refresh(signet, plain, refresh_token);
+    },
+    'GET userinfo': async () => {
+      const { access_token } = await fresh();
+      return () => userinfo(signet, access_token);
+    },
+    'POST introspect': async () => {
+      const { access_token } = await fresh();
+      return () => introspect(signet, plain, access_token);
+    },
+    'POST revoke': async () => {
+      const { refresh_token } = await fresh();
+      return () => postAs(signet, plain, '/oauth/revoke', { token: refresh_token });
+    },
+    'POST signin': async () => () => signIn(visitor),
+    'POST signin, wrong': async () => () => signIn(visitor, { password: 'wrong' }),
+    'GET consent': async () => {
+      const request = await waiting('consent');
+      return () => owner.browser.get(`/consent?request=${request}`);
+    },
+    'POST consent': async () => {
+      const request = await waiting('consent');
+      return () => owner.browser.post('/consent', { request, decision: 'allow' });
+    },
+    'POST signin/account': async () => {
+      const request = await waiting('select_account');
+      return () => owner.browser.post('/signin/account', { request });
+    },
+    'GET account': async () => () => owner.browser.get('/account'),
+    'GET me': async () => () => owner.browser.get('/v1/me'),
+    'GET clients': async () => () => owner.browser.get('/v1/oauth/clients'),
+    'POST clients': async () => () => owner.browser.postJson('/v1/oauth/clients', body),
+    'GET client': async () => () => owner.browser.get(clientPath),
+    'PATCH client': async () => () => owner.browser.send(clientPath, edit),
+    'DELETE client': async () => () => owner.browser.send(clientPath, { method: 'DELETE' }),
+    'GET invite': async () => {
+      const path = await invitation();
+      return () => newBrowser(signet.url).get(path);
+    },
+    'POST invite': async () => {
+      const path = await invitation();
+      return () => newBrowser(signet.url).post(path, account);
+    },
+    'POST signout': async () => {
+      const person = { ...visitor, browser: newBrowser(signet.url) };
+      await signIn(person);
+      return () => person.browser.post('/signout');
+    },
+  };
+
+  for (const [route, prepare] of Object.entries(routes)) {
+    // The n-th call fails, for n from 1 until a request gets by with fewer.
+    for (let n = 1, reached = true; reached; n += 1) {
+      for (const error of [new StoreUnavailable(sentinel), new Error(sentinel)]) {
+        if (!reached) break;
+        const send = await prepare();
+        signet.clock.advance(2); // what was cached is read again
+        let calls = 0;
+        const heal = beforeEachCall(signet.deps.db, () => {
+          calls += 1;
+          if (calls === n) throw error;
+        });
+        const answer = await send().finally(heal);
+        reached = calls >= n;
+        const where = `${route}, call ${n}: ${answer.status} ${answer.text.slice(0, 200)}`;
+        if (!reached) assert.ok(n > 1 && answer.status < 500, where);
+        if (!reached) continue;
+        assert.equal(answer.status, error instanceof StoreUnavailable ? 503 : 500, where);
+        assert.doesNotMatch(answer.text, /secret_|select |\.ts|node:|at \/|Error:/, where);
+        assert.deepEqual(
+          answer.headers.getSetCookie().filter((line) => line.includes('session')),
+          [],
+          where,
+        );
+        assert.equal(answer.headers.get('cache-control'), 'no-store', where);
+        if (answer.status === 503) assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/, where);
+        assert.match(answer.text, answer.json ? /"error_description"/ : /^<!doctype html>/, where);
+      }
+    }
+  }
+  assert.equal((await owner.browser.get('/v1/me')).status, 200); // and the process lives
+});

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import { type TestContext, test } from 'node:test';
+import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { RequestError } from '../../src/errors.ts';
+import { digest } from '../../src/lib/ids.ts';
+import { passwordLimits } from '../../src/limits/failure-limits.ts';
+import { removePassword } from '../../src/passwords/store.ts';
+import { createUser } from '../../src/users/create-user.ts';
+import { disableUser } from '../../src/users/disable-user.ts';
+import { type Answer, newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { newPerson, type Person, type Signet, signIn, startSignet } from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
+
+let accounts = 0;
+const newAccount = (password: string) => ({
+  email: `account${++accounts}@example.com`,
+  name: 'Ada',
+  password,
+  role: 'user' as const,
+  emailVerified: true,
+});
+
+const attempt = (signet: Signet, username: string, password: string, headers: Record<string, string> = {}) =>
+  newBrowser(signet.url).post('/signin', { username, password }, headers);
+
+/** Random letters: nothing that a list, a keyboard or a name could give away. */
+const letters = (length: number) =>
+  Array.from(crypto.randomBytes(length), (byte) => 'abcdefghijklmnopqrstuvwxyz'[byte % 26]).join('');
+
+onBothEngines('PW-01: what makes a password good enough', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
+
+  await t.test('PW-01: the form refuses a weak one with its reason, and takes a long one', async () => {
+    const { url } = await inviteAdministrator(signet.deps, 'cli');
+    const path = new URL(url).pathname;
+    const browser = newBrowser(signet.url);
+    const email = 'ada@example.com';
+    const choose = (password: string) => browser.post(path, { email, name: 'Ada L', password });
+    const weak: [string, RegExp][] = [
+      ['', /at least 15 characters/],
+      [letters(14), /at least 15 characters/],
+      ['password123456789', /common|people|guess/i],
+      ['aaaaaaaaaaaaaaaaaaaa', /repeats/],
+      ['qwertyuiopasdfghjkl', /keyboard|common|people/i],
+      [email, /your name or e-mail|common/i],
+      ['x'.repeat(70_000), /larger than 64 KB/],
+      ['é'.repeat(600), /1024 bytes/],
+    ];
+    for (const [password, reason] of weak) {
+      const answer = await choose(password);
+      assert.ok(answer.status === 400 || answer.status === 413, String(answer.status));
+      assert.match(answer.text, reason);
+      if (password && password !== email) assert.ok(!answer.text.includes(password), 'the page repeats the password');
+      assert.deepEqual(answer.headers.getSetCookie(), []);
+    }
+    assert.equal((await choose(letters(200))).status, 303); // no refusal above has used the link up
+    assert.equal((await choose(letters(200))).status, 400); // this has
+    assert.equal((await browser.get('/v1/me')).json?.role, 'admin');
+  });
+
+  await t.test(
+    'PW-01: 15, 64 and 200 characters are fine, of whatever kind, and every one of them counts',
+    async () => {
+      for (const password of [letters(15), letters(64), `${letters(60)} ${letters(139)}`, 'ünïcödé 東京 🦊 und mehr']) {
+        const account = newAccount(password);
+        await createUser(signet.deps, account, 'cli');
+        assert.equal((await attempt(signet, account.email, password)).status, 303);
+        const lastDiffers = password.slice(0, -1) + (password.endsWith('z') ? 'y' : 'z');
+        for (const wrong of [
+          lastDiffers,
+          password.slice(0, -1),
+          `${password}z`,
+          ` ${password}`,
+          password.toUpperCase(),
+        ]) {
+          assert.equal((await attempt(signet, account.email, wrong)).status, 401);
+        }
+      }
+    },
+  );
+
+  await t.test('PW-01: composed and decomposed letters are the same password', async () => {
+    const account = newAccount('café crème brûlée naïve');
+    await createUser(signet.deps, { ...account, password: account.password.normalize('NFD') }, 'cli');
+    for (const form of ['NFC', 'NFD']) {
+      const answer = await attempt(signet, account.email, account.password.normalize(form));
+      assert.equal(answer.status, 303, form);
+    }
+    assert.equal((await attempt(signet, account.email, 'cafe creme brulee naive')).status, 401);
+  });
+
+  await t.test('PW-01: createUser holds the command line to the same rules', async () => {
+    for (const password of ['short', 'password123456789', 'iloveyouiloveyou', letters(14)]) {
+      await assert.rejects(
+        createUser(signet.deps, newAccount(password), 'cli'),
+        (error: unknown) => error instanceof RequestError && JSON.stringify(error.details).includes('"password"'),
+        password,
+      );
+    }
+  });
+
+  await t.test('PW-02: what is stored is a salted Argon2id hash, another one for the same password', async () => {
+    const password = letters(20);
+    const ids = [];
+    for (let times = 0; times < 2; times += 1) ids.push(await createUser(signet.deps, newAccount(password), 'cli'));
+    const rows = await signet.deps.db.all<{ password_hash: string }>(
+      'select password_hash from passwords where user_id in ($1, $2)',
+      ids,
+    );
+    assert.equal(new Set(rows.map(({ password_hash }) => password_hash)).size, 2);
+    for (const { password_hash } of rows) {
+      const [, memory, passes] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=\d\$/.exec(password_hash) ?? [];
+      assert.ok(Number(memory) >= 19_456 && Number(passes) >= 2); // OWASP's minimum
+    }
+  });
+});
+
+onBothEngines('PW-02: guessing', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const failuresOf = async ({ email }: Person) => {
+    const key = `password-account:${digest(email)}`;
+    const sql = 'select failures from failure_counters where counter_key = $1';
+    return (await signet.deps.db.get<{ failures: number }>(sql, [key]))?.failures ?? 0;
+  };
+
+  await t.test('PW-02: five failures block for 30 seconds, and each further one for twice as long', async () => {
+    const person = await newPerson(signet);
+    for (let tries = 0; tries < 5; tries += 1) {
+      assert.equal((await attempt(signet, person.email, 'wrong')).status, 401);
+    }
+    for (const seconds of [30, 60, 120]) {
+      const blocked = await attempt(signet, person.email.toUpperCase(), person.password);
+      assert.equal(blocked.status, 429);
+      assert.equal(blocked.headers.get('retry-after'), String(seconds));
+      assert.deepEqual(blocked.headers.getSetCookie(), []);
+      signet.clock.advance(seconds - 1);
+      assert.equal((await attempt(signet, person.email, person.password)).status, 429);
+      signet.clock.advance(1);
+      assert.equal((await attempt(signet, person.email, 'wrong')).status, 401);
+    }
+    signet.clock.advance(3600);
+    assert.equal((await signIn(person)).status, 303);
+    assert.equal(await failuresOf(person), 0);
+  });
+
+  await t.test('PW-02: after a hundred failures the right password is refused, for as long as you wait', async () => {
+    const person = await newPerson(signet);
+    // 99 of them without a hash each, then the last through the door.
+    for (let tries = 0; tries < 99; tries += 1) await passwordLimits(signet.deps).failed(person.email, '198.51.100.1');
+    signet.clock.advance(3600);
+    assert.equal((await attempt(signet, person.email, 'wrong')).status, 401);
+    for (const wait of [0, 3600, 30 * 86_400, 3 * 365 * 86_400]) {
+      signet.clock.advance(wait);
+      await signet.runJobs();
+      const answer = await signIn(person);
+      assert.equal(answer.status, 429, `after ${wait} s`);
+      assert.ok(Number(answer.headers.get('retry-after')) <= 3600);
+    }
+  });
+
+  await t.test('PW-02: parallel guesses are all counted, and the right one among them is worth nothing', async () => {
+    const person = await newPerson(signet);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, tries) => attempt(signet, person.email, tries === 39 ? person.password : 'wrong')),
+    );
+    const statuses = answers.map(({ status }) => status);
+    assert.ok(
+      statuses.every((status) => status === 401 || status === 429),
+      String(statuses),
+    );
+    assert.equal(await failuresOf(person), statuses.filter((status) => status === 401).length);
+    assert.equal((await signIn(person)).status, 429);
+    signet.clock.advance(86_400);
+  });
+
+  await t.test('PW-02: one address that tries many accounts is stopped, too', async () => {
+    const answers: Answer[] = [];
+    for (let tries = 0; tries < 21; tries += 1) answers.push(await attempt(signet, `nobody${tries}@x.test`, 'wrong'));
+    assert.equal(answers.at(19)?.status, 401);
+    assert.equal(answers.at(20)?.status, 429);
+    const person = await newPerson(signet);
+    assert.equal((await signIn(person)).status, 429);
+    signet.clock.advance(600);
+    assert.equal((await signIn(person)).status, 303);
+  });
+});
+
+/** Every Argon2 computation and store call of what runs meanwhile, in order. */
+async function workOf(t: TestContext, { deps: { db } }: Signet, task: () => Promise<unknown>): Promise<string[]> {
+  const work: string[] = [];
+  const real = crypto.argon2;
+  const argon2 = t.mock.method(crypto, 'argon2', (...args: Parameters<typeof crypto.argon2>) => {
+    const [name, { memory, passes, parallelism, tagLength }] = args;
+    work.push(`${name} ${memory} ${passes} ${parallelism} ${tagLength}`);
+    return real(...args);
+  });
+  syncBuiltinESMExports();
+  const stopSpying = beforeEachCall(db, (sql) => work.push(...sql));
+  try {
+    await task();
+  } finally {
+    stopSpying();
+    argon2.mock.restore();
+    syncBuiltinESMExports();
+  }
+  return work;
+}
+
+test('PW-03: nobody learns from words, status or work who has an account', async (t) => {
+  const signet = await startSignet(t);
+  const known = await newPerson(signet);
+  const disabled = await newPerson(signet);
+  await disableUser(signet.deps, disabled.user_id, 'cli');
+  const federated = await newPerson(signet);
+  const { sql, params } = removePassword(federated.user_id);
+  await signet.deps.db.run(sql, params);
+  const kinds: [string, string, string][] = [
+    ['unknown', 'nobody@example.com', 'some password of theirs'],
+    ['known', known.email, 'some password of theirs'],
+    ['disabled, with the right password', disabled.email, disabled.password],
+    ['without a password', federated.email, federated.password],
+    ['empty password', known.email, ''],
+    ['overlong password', known.email, 'x'.repeat(5_000)],
+    ['no address', 'not an address', 'some password of theirs'],
+    ['NUL', 'nobody\u0001@example.com', 'some password of theirs'],
+  ];
+  const seen = new Map<string, string>();
+  for (const [kind, username, password] of kinds) {
+    let answer: Answer | undefined;
+    const work = await workOf(t, signet, async () => {
+      answer = await attempt(signet, username, password);
+    });
+    assert.equal(work.filter((one) => one.startsWith('argon2id')).length, 1, kind);
+    const page = answer!.text.replace(/value="[^"]*"/, 'value=""');
+    const headers = [...answer!.headers].filter(([name]) => name !== 'date' && name !== 'content-length');
+    seen.set(kind, JSON.stringify([answer!.status, headers, page, work]));
+  }
+  for (const [kind, outcome] of seen) assert.equal(outcome, seen.get('unknown'), kind);
+});
+
+test('PW-03: the limit tells nothing either: an unknown address is blocked like a known one', async (t) => {
+  const signet = await startSignet(t);
+  const known = await newPerson(signet);
+  const statuses = [];
+  for (const email of [known.email, 'nobody@example.com']) {
+    const answers = [];
+    for (let tries = 0; tries < 7; tries += 1) answers.push(await attempt(signet, email, 'wrong'));
+    statuses.push(answers.map(({ status, headers }) => [status, headers.get('retry-after')]));
+    signet.clock.advance(600);
+  }
+  assert.deepEqual(statuses[0], statuses[1]);
+});

