@@ -21,7 +21,7 @@ import { tokenRoutes } from './oauth/token/routes.ts';
 import { oidcRoutes } from './oidc/routes.ts';
 import { signInRoutes } from './signin/routes.ts';
 
-/** Seconds of a slow header, and bytes of a body (decisions §13). */
+/** Decisions §13. */
 const headerTimeoutMs = 10_000;
 const bodyLimitBytes = 64 * 1024;
 

@@ -70,10 +70,8 @@ const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_MASTER_KEY: key.toString('base64') }, { masterKey: { from: 'value', key } }],
   [{ SIGNET_MASTER_KEY_FILE: '/run/key' }, { masterKey: { from: 'file', path: '/run/key', mayCreate: false } }],
   [{ SIGNET_COOKIE_PREFIX: 'acme' }, { cookiePrefix: 'acme' }],
-  [
-    { SIGNET_COOKIE_PREFIX: '__Secure-acme', SIGNET_BASE_URL: 'https://id.example.com' },
-    { cookiePrefix: '__Secure-acme' },
-  ],
+  [{ SIGNET_COOKIE_PREFIX: 'acme', SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-acme' }],
+  [{ SIGNET_COOKIE_PREFIX: '__Host-acme', SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-acme' }],
   [{ SIGNET_WORKERS: '64' }, { workers: 64 }],
   [{ SIGNET_TRUST_PROXY: 'off' }, { trustProxy: false }],
   [{ SIGNET_TRUST_PROXY: '2' }, { trustProxy: 2 }],

@@ -23,7 +23,7 @@ export type Config = {
   readonly logLevel: (typeof logLevels)[number];
 };
 
-/** Where the master key comes from. `created` may be made at first start, with mode 0600; the others must exist. */
+/** Where the master key comes from. One that `mayCreate` is made at first start, with mode 0600; the others must exist. */
 export type MasterKeySource = { from: 'value'; key: Buffer } | { from: 'file'; path: string; mayCreate: boolean };
 
 /** A sentence for the operator: which setting, what is wrong with it, what it takes. */
@@ -157,7 +157,9 @@ export function parseMasterKey(name: string, text: string): Buffer {
 }
 
 function readCookiePrefix(value: string | undefined, secure: boolean): string {
-  const prefix = value ?? (secure ? '__Host-signet' : 'signet');
+  const wanted = value ?? 'signet';
+  // On https the prefix that no sibling domain can plant is not a choice (RFC 6265bis §4.1.3.2).
+  const prefix = secure && !/^__host-/i.test(wanted) ? `__Host-${wanted}` : wanted;
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(prefix)) {
     throw new ConfigError('SIGNET_COOKIE_PREFIX may hold letters, digits, "_" and "-" only, 64 at most.');
   }

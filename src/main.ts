@@ -98,6 +98,11 @@ function onStop(stop: () => Promise<void>): void {
 /** Tells whoever started it where to go. The link is a secret, so it goes to the terminal and never to the log. */
 async function greet(deps: Deps): Promise<void> {
   const { config } = deps;
+  if (config.secure && config.trustProxy === false) {
+    deps.log.warn(
+      'SIGNET_TRUST_PROXY is off although the base URL is https: behind a proxy everybody shares its address, and with it the limits on failures',
+    );
+  }
   const lines = [
     '',
     `  Signet is ready at ${config.baseUrl}`,
@@ -105,7 +110,7 @@ async function greet(deps: Deps): Promise<void> {
     `  Storage:    ${config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.dataDir}`}`,
   ];
   if (!(await hasAdministrator(deps.db))) {
-    const { url } = await inviteAdministrator(deps, 'system');
+    const { url } = await inviteAdministrator(deps, 'system', 'first_administrator');
     lines.push('', '  There is no administrator yet. This link makes one, once, within a day:', `  ${url}`);
   }
   process.stdout.write(`${lines.join('\n')}\n\n`);

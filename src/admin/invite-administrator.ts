@@ -2,24 +2,35 @@ import { type Actor, auditEvent } from '../audit/audit.ts';
 import { type Deps, now } from '../deps.ts';
 import { RequestError } from '../errors.ts';
 import { digest, newSecret } from '../lib/ids.ts';
-import { findOpenLink, insertLink, spendLink } from '../one-time-links/store.ts';
+import { deleteLinks, findOpenLink, insertLink, type OneTimeLink, spendLink } from '../one-time-links/store.ts';
 import { createUser } from '../users/create-user.ts';
+import { hasAdministrator } from '../users/store.ts';
 
 /** A day: long enough to find the terminal again, short enough to forget a printed link. */
 export const invitationSeconds = 86_400;
 
-/** @returns a link with which one person, once, makes an administrator's account. */
-export async function inviteAdministrator(deps: Deps, actor: Actor): Promise<{ url: string; expires_at: number }> {
+/**
+ * @param purpose a link for the first administrator, which a start prints, is good only while there is none.
+ * @returns a link with which one person, once, makes an administrator's account.
+ */
+export async function inviteAdministrator(
+  deps: Deps,
+  actor: Actor,
+  purpose: 'administrator' | 'first_administrator' = 'administrator',
+): Promise<{ url: string; expires_at: number }> {
   const token = newSecret('inv_');
   const at = now(deps);
   const expires_at = at + invitationSeconds;
   const { statement } = auditEvent({ action: 'administrator.invited', actor, after: { expires_at } }, at);
-  await deps.db.batch([insertLink({ token_hash: digest(token), purpose: 'administrator', expires_at }, at), statement]);
+  await deps.db.batch([insertLink({ token_hash: digest(token), purpose, expires_at }, at), statement]);
   return { url: `${deps.config.baseUrl}/invite/${token}`, expires_at };
 }
 
-export const findInvitation = (deps: Deps, token: string) =>
-  findOpenLink(deps.db, digest(token), 'administrator', now(deps));
+export async function findInvitation(deps: Deps, token: string): Promise<OneTimeLink | undefined> {
+  const link = await findOpenLink(deps.db, digest(token), ['administrator', 'first_administrator'], now(deps));
+  if (link?.purpose === 'first_administrator' && (await hasAdministrator(deps.db))) return undefined;
+  return link;
+}
 
 export type Acceptance = { email: string; name: string; password: string };
 
@@ -32,7 +43,7 @@ export async function acceptInvitation(deps: Deps, token: string, acceptance: Ac
   if (!link) throw spentInvitation();
   const account = { ...acceptance, role: 'admin', emailVerified: false } as const;
   try {
-    return await createUser(deps, account, 'system', [spendLink(link)]);
+    return await createUser(deps, account, 'system', [spendLink(link), deleteLinks('first_administrator')]);
   } catch (error) {
     // The e-mail address is taken, or somebody used the same link this moment: the link itself tells which.
     if (error instanceof RequestError && !(await findInvitation(deps, token))) throw spentInvitation();

@@ -1,10 +1,9 @@
-import { type Client, clientRecord, clientStatuses, consentPolicies } from '../clients/client.ts';
+import { type Client, clientRecord, consentPolicies } from '../clients/client.ts';
+import { deleteClient } from '../clients/delete-client.ts';
+import { findAnyClient, listClients } from '../clients/list-clients.ts';
 import { registerClient } from '../clients/register-client.ts';
 import { readRegistration } from '../clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../clients/review-client.ts';
-import { readClient, readClientsByStatus } from '../clients/store.ts';
-import type { Deps } from '../deps.ts';
-import { notFound } from '../errors.ts';
 import { type Command, type Report, table, time, UsageError } from './command.ts';
 
 const record = (client: Client) => ({
@@ -34,16 +33,15 @@ const describe = (client: Client) =>
 const report = (client: Client): Report => ({ json: record(client), text: describe(client) });
 const target = (client_id: string) => ({ client_id, caller: { actor: 'cli' } as const });
 
-async function find(deps: Deps, client_id: string): Promise<Client> {
-  const client = await readClient(deps.db, client_id);
-  if (!client) throw notFound();
-  return client;
-}
-
 const reason = {
   reason: { type: 'string', help: 'shown to the owner and kept in the audit log', required: true },
 } as const;
 const operands = ['client_id'];
+
+/** What waits for an administrator comes first. */
+const listings = ['pending_review', 'pending_change', 'approved', 'rejected', 'suspended'] as const;
+
+const statusOf = (client: Client) => client.status + (client.pending_change ? ', change waits' : '');
 
 export const clientCommands: Record<string, Command> = {
   'clients create': {
@@ -77,13 +75,16 @@ export const clientCommands: Record<string, Command> = {
   'clients list': {
     usage: 'clients list [--status <status>]',
     summary: 'Lists registered clients; those that wait for review first.',
-    options: { status: { type: 'string', help: clientStatuses.join(', ') } },
+    options: { status: { type: 'string', help: listings.join(', ') } },
     async run(deps, values) {
-      const wanted = clientStatuses.filter((status) => values.status === undefined || status === values.status);
-      if (wanted.length === 0) throw new UsageError(`--status takes one of: ${clientStatuses.join(', ')}.`);
-      const clients: Client[] = [];
-      for (const status of wanted) clients.push(...(await readClientsByStatus(deps.db, status, 1000)));
-      const rows = clients.map((one) => [one.client_id, one.status, `r${one.revision}`, one.client_type, one.name]);
+      const wanted = listings.filter((listing) => values.status === undefined || listing === values.status);
+      if (wanted.length === 0) throw new UsageError(`--status takes one of: ${listings.join(', ')}.`);
+      const found = new Map<string, Client>();
+      for (const listing of wanted) {
+        for (const client of await listClients(deps, listing)) found.set(client.client_id, client);
+      }
+      const clients = [...found.values()];
+      const rows = clients.map((one) => [one.client_id, statusOf(one), `r${one.revision}`, one.client_type, one.name]);
       return {
         json: { clients: clients.map(record) },
         text: table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'NAME'], ...rows]),
@@ -94,7 +95,7 @@ export const clientCommands: Record<string, Command> = {
     usage: 'clients show <client_id>',
     summary: 'Shows one client as it is registered, with a change that waits for review.',
     operands,
-    run: async (deps, _values, [client_id = '']) => report(await find(deps, client_id)),
+    run: async (deps, _values, [client_id = '']) => report(await findAnyClient(deps, client_id)),
   },
   'clients approve': {
     usage: 'clients approve <client_id> [--revision <n>] [--consent skip|required] [--retry-window <seconds>]',
@@ -110,7 +111,7 @@ export const clientCommands: Record<string, Command> = {
       if (values.consent !== undefined && !consent) throw new UsageError('--consent takes skip or required.');
       return report(
         await approveClient(deps, target(client_id), {
-          revision: readNumber('revision', values.revision) ?? (await find(deps, client_id)).revision,
+          revision: readNumber('revision', values.revision) ?? (await findAnyClient(deps, client_id)).revision,
           consent,
           refresh_retry_window: readNumber('retry-window', values['retry-window']),
         }),
@@ -138,6 +139,15 @@ export const clientCommands: Record<string, Command> = {
     summary: 'Lets a suspended client start sign-ins again. Tokens from before stay dead.',
     operands,
     run: async (deps, _values, [client_id = '']) => report(await reinstateClient(deps, target(client_id))),
+  },
+  'clients delete': {
+    usage: 'clients delete <client_id>',
+    summary: 'Removes a client with its secrets, grants and consents. There is no way back.',
+    operands,
+    async run(deps, _values, [client_id = '']) {
+      await deleteClient(deps, target(client_id));
+      return { json: { deleted: client_id }, text: `${client_id} is gone, and every token of it is dead.` };
+    },
   },
 };
 

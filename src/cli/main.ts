@@ -8,13 +8,15 @@ import { type Command, helpOf, readArguments, refusalText, table, UsageError } f
 import { operationCommands } from './operations.ts';
 import { userCommands } from './users.ts';
 
-const commands: Record<string, Command> = { ...userCommands, ...clientCommands, ...operationCommands };
+const commands = new Map<string, Command>(
+  [userCommands, clientCommands, operationCommands].flatMap((some) => Object.entries(some)),
+);
 
 const help = () => `Signet ${version}: an OpenID Connect and OAuth identity provider.
 
 Usage: signet <command> [options]
 
-${table([['serve', 'Starts the server. Configured by SIGNET_* in the environment; none is needed.'], ...Object.entries(commands).map(([name, { summary }]) => [name, summary])])}
+${table([['serve', 'Starts the server. Configured by SIGNET_* in the environment; none is needed.'], ...[...commands].map(([name, { summary }]) => [name, summary])])}
 
 Every command works on the same store while the server runs, and knows --help and --json.
 Exit codes: 0 done, 1 refused or failed, 2 not understood.
@@ -32,8 +34,8 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (first === 'serve') return serve(args.slice(1));
-  const name = commands[first] ? first : `${first} ${second}`;
-  const command = commands[name];
+  const name = commands.has(first) ? first : `${first} ${second}`;
+  const command = commands.get(name);
   if (!command) throw new UsageError(`There is no command ${JSON.stringify([first, second].join(' ').trim())}.`);
   return run(command, args.slice(name.split(' ').length));
 }
@@ -80,18 +82,30 @@ function fail(error: unknown, asJson: boolean): number {
     );
     return code;
   }
-  const { code: systemCode, message, stack } = error as NodeJS.ErrnoException;
+  const { code: systemCode, syscall, message, stack } = error as NodeJS.ErrnoException;
   const text =
     error instanceof RequestError
       ? refusalText(error)
-      : systemCode === 'EADDRINUSE'
-        ? 'That address is in use: another server runs there. Stop it, or set SIGNET_PORT.'
+      : syscall === 'listen' || syscall === 'getaddrinfo'
+        ? listenProblem(systemCode)
         : isForeseen
-          ? message
+          ? message + reasonOf(error)
           : stack;
   process.stderr.write(`signet: ${text}\n`);
   if (code === 2) process.stderr.write('Try: signet --help\n');
   return code;
+}
+
+const listenProblem = (code: string | undefined): string =>
+  code === 'EADDRINUSE'
+    ? 'That address is in use: another server runs there. Stop it, or set SIGNET_PORT.'
+    : `Cannot listen on that address (${code}). Check SIGNET_HOST and SIGNET_PORT.`;
+
+/** What the engine said. Neither engine repeats a password or a URL in it. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as Error;
+  if (!(error instanceof StoreUnavailable) || !(cause instanceof Error)) return '';
+  return ` (${cause.message || (cause as NodeJS.ErrnoException).code})`;
 }
 
 const args = process.argv.slice(2);

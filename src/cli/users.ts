@@ -1,6 +1,8 @@
 import { text } from 'node:stream/consumers';
-import type { Deps } from '../deps.ts';
+import { auditEvent } from '../audit/audit.ts';
+import { type Deps, now } from '../deps.ts';
 import { notFound } from '../errors.ts';
+import { passwordLimits } from '../limits/failure-limits.ts';
 import { createUser } from '../users/create-user.ts';
 import { disableUser, enableUser } from '../users/disable-user.ts';
 import { findUser, findUserByEmail, listUsers } from '../users/store.ts';
@@ -96,6 +98,17 @@ export const userCommands: Record<string, Command> = {
       const { user_id } = await find(deps, who);
       await disableUser(deps, user_id, 'cli', values.reason === undefined ? undefined : String(values.reason));
       return show(deps, user_id);
+    },
+  },
+  'users unlock': {
+    usage: 'users unlock <user_id or e-mail>',
+    summary: 'Forgets the wrong passwords of a person, also when there were so many that the password is disabled.',
+    operands: ['user_id or e-mail'],
+    async run(deps, _values, [who = '']) {
+      const user = await find(deps, who);
+      const { statement } = auditEvent({ action: 'user.unlocked', actor: 'cli', target: user.user_id }, now(deps));
+      await deps.db.batch([passwordLimits(deps).reset(user.email), statement]);
+      return show(deps, user.user_id);
     },
   },
   'users enable': {

@@ -1,3 +1,4 @@
+import type { Algorithm } from '../keys/signing-key.ts';
 import type { Scope } from '../oauth/scopes.ts';
 
 export const clientTypes = ['public', 'confidential'] as const;
@@ -5,10 +6,6 @@ export type ClientType = (typeof clientTypes)[number];
 
 export const clientStatuses = ['pending_review', 'approved', 'rejected', 'suspended'] as const;
 export type ClientStatus = (typeof clientStatuses)[number];
-
-/** Decisions §4: the access token follows it, so a library without EdDSA gets both tokens in RS256. */
-export const signingAlgorithms = ['EdDSA', 'RS256'] as const;
-export type SigningAlgorithm = (typeof signingAlgorithms)[number];
 
 /** Whether people are asked before this client learns about them. An administrator decides it with the approval. */
 export const consentPolicies = ['skip', 'required'] as const;
@@ -21,7 +18,7 @@ export type ReviewedFields = {
   readonly allowed_scopes: readonly Scope[];
   readonly logo_url: string | null;
   readonly homepage_url: string | null;
-  readonly id_token_signed_response_alg: SigningAlgorithm;
+  readonly id_token_signed_response_alg: Algorithm; // the access token follows it, for libraries without EdDSA (decisions §4)
 };
 
 /** A registered client. Times are Unix seconds. Shared between requests by the directory, so nobody writes to it. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import { ada, eventsOf, refusedWith, review, world } from '../../test/support/client-world.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
 import type { Db } from '../db/db.ts';
 import { RequestError } from '../errors.ts';
-import { ada, eventsOf, refusedWith, review, world } from './client-world.ts';
 import { deleteClient } from './delete-client.ts';
 import { findAnyClient, listClients } from './list-clients.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from './review-client.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
+import { refusedWith, review, world } from '../../test/support/client-world.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
 import type { Caller } from '../audit/audit.ts';
 import { clientRecord } from './client.ts';
 import { verifyClientSecret } from './client-secret.ts';
-import { refusedWith, review, world } from './client-world.ts';
 import { deleteClient } from './delete-client.ts';
 import { editClient } from './edit-client.ts';
 import { findAnyClient, findOwnClient, listClients, listOwnClients } from './list-clients.ts';

@@ -5,24 +5,7 @@ import { isIP } from 'node:net';
  * like what it is (OAuth 2.1 §7.12). The server fetches neither address, ever.
  */
 
-const longestName = 100;
 const longestUrl = 2048;
-
-/**
- * Control, format (bidirectional overrides, zero-width, soft hyphen), surrogate, private and unassigned characters,
- * line separators, and the letters that are drawn as nothing.
- */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
-
-/** What stands against a client's name, judged as it would be stored: without spaces around it. */
-export function nameProblem(name: string): string | undefined {
-  const trimmed = name.trim();
-  if (unseen.test(trimmed)) return 'Must not hold control, invisible or text-direction characters.';
-  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(trimmed) || [...trimmed].length > longestName) {
-    return `Must have 1 to ${longestName} characters, with something to see among them.`;
-  }
-  return undefined;
-}
 
 /** Alphabets that share shapes with each other: "Рау" can be Cyrillic, and with a Latin "l" after it, is a disguise. */
 const lookalikeScripts = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u];

@@ -1,10 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { invalidFields } from '../errors.ts';
+import { algorithms } from '../keys/signing-key.ts';
+import { displayNameProblem } from '../lib/display-name.ts';
 import { defaultScope, scopeNames } from '../oauth/scopes.ts';
-import { type ClientType, clientTypes, type ReviewedFields, signingAlgorithms } from './client.ts';
+import { type ClientType, clientTypes, type ReviewedFields } from './client.ts';
 import { type Problem, type ShapeError, shapeProblems } from './field-problems.ts';
-import { homepageUrlProblem, logoUrlProblem, nameProblem } from './presentation.ts';
+import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
 
 /** What the owner may choose later on as well. Lengths and characters are judged below, with words of their own. */
@@ -19,7 +21,7 @@ const editable = {
   allowed_scopes: Type.Array(Type.Enum(scopeNames), { minItems: 1, uniqueItems: true }),
   logo_url: Type.Union([Type.String({ description: 'HTTPS, on a host with a name.' }), Type.Null()]),
   homepage_url: Type.Union([Type.String({ description: 'HTTPS.' }), Type.Null()]),
-  id_token_signed_response_alg: Type.Enum([...signingAlgorithms]),
+  id_token_signed_response_alg: Type.Enum([...algorithms]),
 };
 
 /**
@@ -105,7 +107,7 @@ function contentProblems(body: {
 }): Problem[] {
   const uris: unknown[] = Array.isArray(body.redirect_uris) ? body.redirect_uris.slice(0, 20) : [];
   return [
-    ...textProblem('name', body.name, nameProblem),
+    ...textProblem('name', body.name, displayNameProblem),
     ...uris.flatMap((uri, place) => textProblem(`redirect_uris/${place}`, uri, redirectUriProblem)),
     ...textProblem('logo_url', body.logo_url, logoUrlProblem),
     ...textProblem('homepage_url', body.homepage_url, homepageUrlProblem),

@@ -10,12 +10,12 @@ export type ConsentQuestion = {
   redirectHost: string;
   email: string;
   scope: readonly string[];
-  formTargets: readonly string[];
+  endsAt: string;
 };
 
 export const consentPage = (question: ConsentQuestion): Page => ({
   title: `Allow ${question.clientName}?`,
-  formTargets: question.formTargets,
+  endsAt: question.endsAt,
   content: html`<h1>Allow <bdi>${question.clientName}</bdi>?</h1>
 <p class="soft">You are signed in as <strong>${question.email}</strong>. The application is at <code>${question.redirectHost}</code>${
     question.ownerName && html`, registered by <bdi>${question.ownerName}</bdi>`

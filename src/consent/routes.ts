@@ -22,17 +22,16 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
     const client = await deps.clients.find(pending.parameters.client_id);
     if (!session || !client) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
     const owner = client.owner_user_id === null ? undefined : await findUser(deps.db, client.owner_user_id);
-    const target = new URL(pending.parameters.redirect_uri);
     return sendPage(
       reply,
       consentPage({
         request_id: pending.request_id,
         clientName: client.name,
         ownerName: owner?.name ?? null,
-        redirectHost: target.host,
+        redirectHost: new URL(pending.parameters.redirect_uri).host,
         email: session.email,
         scope: pending.parameters.scope.split(' '),
-        formTargets: [target.origin],
+        endsAt: pending.parameters.redirect_uri,
       }),
     );
   });

@@ -22,9 +22,12 @@ export async function openDb(config: Pick<Config, 'dataDir' | 'databaseUrl'>): P
   }
 }
 
+/** In the data folder. */
+export const databaseFile = 'signet.db';
+
 /** @returns the path of a file that only its owner can read. SQLite gives `-wal` and `-shm` the same mode. */
 function privateFile(dataDir: string): string {
-  const path = join(dataDir, 'signet.db');
+  const path = join(dataDir, databaseFile);
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     closeSync(openSync(path, 'a', 0o600));

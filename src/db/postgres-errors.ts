@@ -41,9 +41,16 @@ export function storeError(error: unknown): unknown {
 export const wasRolledBackByRace = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '');
 
 /**
- * A prepared statement that no longer fits: another node's migration changed the columns of a `returning *` ("cached
- * plan must not change result type"), or the statement is gone. Nothing was executed.
+ * Another node's migration changed the columns of a `returning *`: "cached plan must not change result type". Nothing
+ * was executed, and this connection will say the same of that statement for ever. Other uses of the code are our fault.
  */
-export const isStalePreparation = (error: unknown): boolean => ['0A000', '26000'].includes(sqlState(error) ?? '');
+export const isStalePlan = (error: unknown): boolean =>
+  sqlState(error) === '0A000' && error instanceof DatabaseError && error.routine === 'RevalidateCachedQuery';
+
+/**
+ * Statements in a pipeline share one preparation. When the one that carried it failed, those behind it find no such
+ * statement, or one that another has just made again. Nothing was executed; asked again, it settles.
+ */
+export const lostItsPreparation = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error) ?? '');
 
 const sqlState = (error: unknown): string | undefined => (error instanceof DatabaseError ? error.code : undefined);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { type BatchResult, type Statement, StoreUnavailable } from './db.ts';
+import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
 import { storable } from './params.ts';
 import { columnTypes } from './postgres-types.ts';
 
@@ -118,6 +118,9 @@ const saysNotReplicated = (code: string | undefined) => code === '01000' || code
 /**
  * If `begin` alone failed (a cancel that hits just it), the statements behind it, already on the wire, would commit one
  * by one. So sessions for batches are read-only by default and `begin read write` is the only way in.
+ *
+ * Statements of a batch have no name. In a transaction that has failed the server refuses to prepare, so the batches
+ * behind it in the pipeline, which count on that preparation, would fail with it.
  * @throws the first error: those after it only say that the transaction is aborted.
  */
 async function sendBatch(
@@ -126,7 +129,7 @@ async function sendBatch(
 ): Promise<BatchResult[]> {
   const replies = await Promise.allSettled([
     send({ text: 'begin read write' }),
-    ...statements.map((statement) => send(prepared(statement))),
+    ...statements.map(({ sql, params }) => send({ text: sql, values: storableParams(params) })),
     send({ text: 'commit' }),
   ]);
   const results = replies.map((reply) => {
@@ -141,11 +144,13 @@ async function sendBatch(
 const toResult = ({ rowCount, rows }: pg.QueryResult): BatchResult => ({ changes: rowCount ?? 0, rows });
 
 /** By its name the server knows the statement's plan again; the name follows from the text, so it never collides. */
-const prepared = ({ sql, params = [] }: Statement): pg.QueryConfig => ({
+const prepared = ({ sql, params }: Statement): pg.QueryConfig => ({
   name: statementName(sql),
   text: sql,
-  values: params.map(storable),
+  values: storableParams(params),
 });
+
+const storableParams = (params: readonly Param[] = []) => params.map(storable);
 
 const statementNames = new Map<string, string>();
 

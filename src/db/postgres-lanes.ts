@@ -1,4 +1,5 @@
 import { StoreUnavailable } from './db.ts';
+import { isStalePlan } from './postgres-errors.ts';
 import { type Deadlines, type Lane, openLane } from './postgres-lane.ts';
 
 /** Between two attempts to reach a server that was not there. */
@@ -7,13 +8,12 @@ const reconnectMs = 250;
 const deepestLane = 1_000;
 
 export type Lanes = {
-  /** @throws {StoreUnavailable} at once while the server is not there, or when every lane is full. */
-  acquire(): Promise<Lane>;
   /**
-   * Replaces every lane by a new connection, since what `lane` has found out is true of all; once for all statements
-   * that find it out together. What is in flight is still answered by the old connections.
+   * Hands the least busy lane to `question`. A lane that finds its plans stale takes all lanes out of use, so that
+   * asking again asks a new connection.
+   * @throws {StoreUnavailable} at once while the server is not there, or when every lane is full; what `question` does.
    */
-  renew(lane: Lane): void;
+  use<Reply>(question: (lane: Lane) => Promise<Reply>): Promise<Reply>;
   /** Resolves when the last reply is in. */
   close(): Promise<void>;
 };
@@ -65,22 +65,34 @@ export function createLanes(
     ending.add(goodbye);
   }
 
+  const mayGrow = () => away === undefined && open.size + connecting.size < options.size;
+
+  async function firstConnection(): Promise<void> {
+    if (away !== undefined) throw new StoreUnavailable('PostgreSQL cannot be reached.', { cause: away });
+    await (mayGrow() ? connect() : Promise.any(connecting));
+  }
+
+  function pick(): Lane {
+    const lane = leastBusy(open);
+    if (!lane) throw new StoreUnavailable('The connection to PostgreSQL was lost.');
+    // Grows behind the back of this statement: a busy lane answers sooner than a connection opens.
+    if (lane.inFlight > 0 && mayGrow()) connect().catch(() => undefined);
+    if (lane.inFlight >= deepestLane) throw new StoreUnavailable('Too many statements are waiting.');
+    return lane;
+  }
+
   return {
-    async acquire() {
-      const idlest = leastBusy(open);
-      if (idlest?.inFlight === 0) return idlest;
-      const mayGrow = away === undefined && open.size + connecting.size < options.size;
-      if (idlest) {
-        // Grows behind the back of this statement: a busy lane answers sooner than a connection opens.
-        if (mayGrow) connect().catch(() => undefined);
-        if (idlest.inFlight >= deepestLane) throw new StoreUnavailable('Too many statements are waiting.');
-        return idlest;
+    async use(question) {
+      if (open.size === 0) await firstConnection();
+      // Nothing may be awaited between choosing a lane and writing to it: all requests of a turn would choose the same.
+      const lane = pick();
+      try {
+        return await question(lane);
+      } catch (error) {
+        // Statements in flight together find it out together; only the first finds its lane still in use.
+        if (isStalePlan(error) && open.has(lane)) for (const stale of open) retire(stale);
+        throw error;
       }
-      if (away !== undefined) throw new StoreUnavailable('PostgreSQL cannot be reached.', { cause: away });
-      return mayGrow ? connect() : Promise.any(connecting);
-    },
-    renew(found) {
-      if (open.has(found)) for (const lane of open) retire(lane);
     },
     async close() {
       closed = true;

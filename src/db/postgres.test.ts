@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
 import { freshDatabase } from '../../test/support/databases.ts';
 import { asAdmin } from '../../test/support/postgres-admin.ts';
@@ -35,7 +35,10 @@ const keys = async (db: Db) => (await db.all<{ k: string }>('select k from thing
 async function signal(url: string, count: number, call: 'pg_cancel_backend' | 'pg_terminate_backend', where: string) {
   await asAdmin(url, async (client) => {
     const matching = `select pid from pg_stat_activity where datname = current_database() and ${where}`;
-    while ((await client.query(matching)).rows.length < count) await turn();
+    for (let look = 1; (await client.query(matching)).rows.length < count; look += 1) {
+      assert.ok(look < 2_000, `no ${count} processes with ${where}`);
+      await sleep(5);
+    }
     await client.query(`select ${call}(pid) from (${matching}) as matching`);
   });
 }
@@ -55,9 +58,9 @@ async function recovers(db: Db): Promise<void> {
 
 test('connections that the server ends fail what they carry, and are replaced', async (t) => {
   const { db, url } = await freshTable(t);
-  const sleepers = Array.from({ length: 3 }, () => db.all('select pg_sleep(60)'));
+  const sleepers = Array.from({ length: 3 }, () => db.all('select pg_sleep(60)')); // on one connection, in its pipeline
   const refused = Promise.all(sleepers.map((sleeper) => assert.rejects(sleeper, StoreUnavailable)));
-  await signal(url, 3, 'pg_terminate_backend', "query like '%pg_sleep%' and pid <> pg_backend_pid()");
+  await signal(url, 1, 'pg_terminate_backend', "query like '%pg_sleep%' and pid <> pg_backend_pid()");
   await refused;
   await recovers(db);
   await db.batch([insert('after')]);
@@ -156,16 +159,28 @@ test('batches that deadlock are asked again', async (t) => {
   );
 });
 
-test('a statement that failed to prepare does not spoil the name for others', async (t) => {
+test('a statement that failed to prepare does not spoil its name', async (t) => {
   const { db } = await freshTable(t);
   const early = () => db.get('select * from later');
-  for (let i = 0; i < 3; i += 1) {
-    const outcomes = await Promise.allSettled(Array.from({ length: 30 }, early));
-    for (const outcome of outcomes) {
-      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof pg.DatabaseError, 'the true error');
-      assert.equal(outcome.reason.code, '42P01');
-    }
-  }
+  const outcomes = await Promise.allSettled(Array.from({ length: 30 }, early));
+  const codes = outcomes.map((outcome) => {
+    assert.ok(outcome.status === 'rejected' && outcome.reason instanceof pg.DatabaseError);
+    return outcome.reason.code;
+  });
+  assert.ok(codes.includes('42P01'), 'at least the first is told that there is no such table');
   await db.run('create table later (k text)');
   await Promise.all(Array.from({ length: 30 }, early));
+});
+
+test('a batch that fails does not spoil the statements of those behind it', async (t) => {
+  const { db } = await freshTable(t);
+  await db.batch([insert('taken')]);
+  const bad = () => db.batch([insert('taken'), { sql: 'update things set n = n + 1 where k = $1', params: ['taken'] }]);
+  const good = () => db.batch([{ sql: 'update things set n = n + 1 where k = $1', params: ['taken'] }]);
+  const outcomes = await Promise.allSettled(Array.from({ length: 40 }, (_, i) => (i % 2 ? good() : bad())));
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    Array.from({ length: 40 }, (_, i) => (i % 2 ? 'fulfilled' : 'rejected')),
+  );
+  assert.equal((await db.get<{ n: number }>('select n from things'))?.n, 20);
 });

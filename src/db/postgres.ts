@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
 import type { MigratableDb, MigrationSession } from './migrate.ts';
-import { isStalePreparation, storeError, wasRolledBackByRace } from './postgres-errors.ts';
+import { isStalePlan, lostItsPreparation, storeError, wasRolledBackByRace } from './postgres-errors.ts';
 import type { Deadlines, Lane } from './postgres-lane.ts';
 import { createLanes, type Lanes } from './postgres-lanes.ts';
 import { columnTypes } from './postgres-types.ts';
@@ -72,13 +72,11 @@ export function openPostgres(url: string, deadlines: Deadlines = defaultDeadline
 /** Asks again where the server promises that nothing happened. */
 async function insist<Reply>(lanes: Lanes, question: (lane: Lane) => Promise<Reply>): Promise<Reply> {
   for (let attempt = 1; ; attempt += 1) {
-    const lane = await lanes.acquire().catch(rethrowAsStoreError);
     try {
-      return await question(lane);
+      return await lanes.use(question);
     } catch (error) {
-      const stale = isStalePreparation(error);
-      if (attempt === attempts || !(stale || wasRolledBackByRace(error))) throw storeError(error);
-      if (stale) lanes.renew(lane);
+      const again = wasRolledBackByRace(error) || isStalePlan(error) || lostItsPreparation(error);
+      if (!again || attempt === attempts) throw storeError(error);
     }
   }
 }

@@ -25,7 +25,7 @@ export function sendRefusal(
   if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter);
   const challenge = challengeOf(deps, request, refusal);
   if (challenge) reply.header('www-authenticate', challenge);
-  if (request.routeOptions.config?.page && !prefersJson(request)) return sendErrorPage(reply, refusal);
+  if (wantsPage(request)) return sendErrorPage(reply, refusal);
   return reply
     .code(refusal.status)
     .header('cache-control', 'no-store')
@@ -50,6 +50,12 @@ function headingOf(refusal: RequestError): string {
   if (refusal.status === 404) return 'There is nothing here';
   return 'This did not work';
 }
+
+/** On an address for people unless they ask for JSON; on an unknown address only if they ask for a page. */
+const wantsPage = (request: FastifyRequest): boolean =>
+  request.is404
+    ? request.headers.accept?.includes('text/html') === true
+    : request.routeOptions.config?.page === true && !prefersJson(request);
 
 const prefersJson = ({ headers: { accept = '' } }: FastifyRequest) =>
   accept.includes('application/json') && !accept.includes('text/html');

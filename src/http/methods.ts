@@ -19,7 +19,7 @@ export function refuseOtherMethods(app: FastifyInstance, deps: Pick<Deps, 'confi
     for (const one of [method].flat()) known.add(one);
     declared.set(url, known);
   });
-  app.setNotFoundHandler({ preHandler: [] }, (request, reply) => sendRefusal(deps, request, reply, notFound()));
+  app.setNotFoundHandler((request, reply) => sendRefusal(deps, request, reply, notFound()));
 
   return () => {
     for (const [url, known] of [...declared]) {

@@ -10,8 +10,11 @@ export type Page = {
   title: string;
   /** What stands in the `main` element. */
   content: Html;
-  /** Origins besides ours that a form's answer may redirect to. Browsers hold a redirect to `form-action` too. */
-  formTargets?: readonly string[];
+  /**
+   * The redirect URI at which a form's answer may end. Browsers hold every redirect that follows a form to
+   * `form-action`, those of the client behind its redirect URI included, so the scheme is all that can be said.
+   */
+  endsAt?: string;
 };
 
 /** The whole document. It works without JavaScript, because there is none. */
@@ -35,7 +38,7 @@ ${content}
 `;
 
 export function sendPage(reply: FastifyReply, page: Page, status = 200): FastifyReply {
-  const formAction = ["'self'", ...(page.formTargets ?? []).map(sourceOf)].join(' ');
+  const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
   return reply
     .code(status)
     .headers({
@@ -49,9 +52,6 @@ export function sendPage(reply: FastifyReply, page: Page, status = 200): Fastify
     .type('text/html; charset=utf-8')
     .send(layout(page).toString());
 }
-
-/** A policy has no word for an IPv6 address (CSP3 §2.3.1): a client on [::1] is let through by its scheme. */
-const sourceOf = (origin: string): string => (origin.startsWith('http://[') ? 'http:' : origin);
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#2f5d50"/><path d="M21.2 11.6C20.3 9.7 18.4 8.7 16 8.7c-3 0-5.2 1.4-5.2 3.7 0 2.2 1.9 3 5.2 3.6s5.2 1.4 5.2 3.7c0 2.2-2.2 3.6-5.2 3.6-2.4 0-4.3-1-5.2-2.9" fill="none" stroke="#fff" stroke-width="2.8" stroke-linecap="round"/></svg>`;
 

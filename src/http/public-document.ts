@@ -8,7 +8,7 @@ export function sendPublicDocument(
 ) {
   reply.headers({ 'cache-control': 'public, max-age=300', etag: document.etag, 'access-control-allow-origin': '*' });
   const known = request.headers['if-none-match'];
-  if (known !== undefined && known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === document.etag)) {
+  if (known?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === document.etag)) {
     return reply.code(304).send();
   }
   return reply.type('application/json; charset=utf-8').send(document.body);

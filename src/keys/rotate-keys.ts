@@ -22,9 +22,7 @@ export async function ensureSigningKeys(deps: KeyDeps): Promise<void> {
   );
   await deps.db.batch(
     await Promise.all(
-      missing.map(async ({ algorithm, status }) =>
-        insertSigningKey(await newKey(deps, algorithm), status, now(deps)),
-      ),
+      missing.map(async ({ algorithm, status }) => insertSigningKey(await newKey(deps, algorithm), status, now(deps))),
     ),
   );
 }

@@ -36,13 +36,17 @@ export function countConsecutive(counter_key: string, backoff: Backoff, at: numb
   // Powers of two by shifting: SQLite and PostgreSQL share no power(). The longest block is asked for first, because
   // neither engine shifts by more than the width of a number in a way that could be used.
   const doublings = Math.ceil(Math.log2(longestBlockSeconds / firstBlockSeconds));
-  const count = `case when failure_counters.expires_at > ${now} then failure_counters.failures + 1 else 1 end`;
+  // While blocked a guess gains nothing, right or wrong, so it does not count: else one burst of parallel guesses could
+  // run up to the failure that disables the password.
+  const count = `case when failure_counters.blocked_until > ${now} then failure_counters.failures
+                      when failure_counters.expires_at > ${now} then failure_counters.failures + 1 else 1 end`;
   return {
     sql: `insert into failure_counters (counter_key, failures, window_ends_at, blocked_until, expires_at)
           values ($1, 1, 0, 0, $3)
           on conflict (counter_key) do update set
             failures = ${count},
             blocked_until = case
+              when failure_counters.blocked_until > ${now} then failure_counters.blocked_until
               when ${count} >= ${disabledAt} then $5
               when ${count} >= ${firstBlockAt + doublings} then ${now} + ${longestBlockSeconds}
               when ${count} >= ${firstBlockAt}

@@ -81,12 +81,16 @@ export const insertGrant = (grant: NewGrant): Statement => ({
 
 export type CodeRedemption = { code_hash: string; client_id: string; redirect_uri: string; code_challenge: string };
 
-/** Redeeming *is* its checks: of any number of requests one gets the row. */
+/**
+ * Redeeming *is* its checks: of any number of requests one gets the row. The session is asked once more, because on
+ * PostgreSQL a code and a sign-out of the same instant do not see each other; later the grant stands on its own.
+ */
 export async function redeemCode(db: Db, code: CodeRedemption, now: number): Promise<Grant | undefined> {
   const { rows } = await db.run(
     `update grants set redeemed_at = $5, refreshed_at = $5, refresh_seq = 1
       where code_hash = $1 and client_id = $2 and redirect_uri = $3 and code_challenge = $4
         and redeemed_at is null and revoked_at is null and code_expires_at > $5
+        and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null)
         and ${mayBeServed}
   returning *`,
     [code.code_hash, code.client_id, code.redirect_uri, code.code_challenge, now],
@@ -172,7 +176,7 @@ export const revokeGrantsOfSession = (session_id: string, reason: RevocationReas
 
 /** Codes that nobody redeemed, and grants of which no token can be alive. */
 export const purgeGrants = (db: Db, unredeemedBefore: number, expiredBefore: number) =>
-  db.run('delete from grants where (redeemed_at is null and code_expires_at < $1) or expires_at < $2', [
-    unredeemedBefore,
-    expiredBefore,
+  db.batch([
+    { sql: 'delete from grants where redeemed_at is null and code_expires_at < $1', params: [unredeemedBefore] },
+    { sql: 'delete from grants where expires_at < $1', params: [expiredBefore] },
   ]);

@@ -17,6 +17,8 @@ export const defaultScope: readonly Scope[] = ['openid', 'profile', 'email'];
 
 export const isScope = (name: string): name is Scope => Object.hasOwn(scopes, name);
 
+export const hasScope = (scope: string, name: Scope): boolean => scope.split(' ').includes(name);
+
 /**
  * `scope` as a list: tokens between single spaces (RFC 6749 §3.3), each once, in the order of their first mention.
  * Names are not judged here: an unknown scope is the caller's `invalid_scope`, and so is the empty token that a

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { algorithms } from '../keys/signing-key.ts';
 import { prompts } from '../oauth/authorize/authorization-request.ts';
 import { scopeNames } from '../oauth/scopes.ts';
-import { acrValues } from '../sessions/authentication.ts';
+import type { Acr } from '../sessions/authentication.ts';
 
 /** RFC 8414 and OIDC Discovery in one document: exactly what works here, and no field of our own. */
 export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
@@ -46,7 +46,7 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
       'role',
     ],
     prompt_values_supported: prompts,
-    acr_values_supported: acrValues,
+    acr_values_supported: ['urn:signet:acr:1fa'] satisfies Acr[],
     claims_parameter_supported: false,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,

@@ -2,8 +2,7 @@
 export type Method = 'pwd' | 'otp' | 'fed' | 'hwk' | 'mfa';
 
 /** Authentication context classes. There is no registered name for "one factor" or "two", so these are ours. */
-export const acrValues = ['urn:signet:acr:1fa', 'urn:signet:acr:2fa'] as const;
-export type Acr = (typeof acrValues)[number];
+export type Acr = 'urn:signet:acr:1fa' | 'urn:signet:acr:2fa';
 
 /** Never claims a level that was not reached. */
 export const acrOf = (methods: readonly Method[]): Acr =>

@@ -5,7 +5,7 @@ import { digest, newId, newSecret } from '../lib/ids.ts';
 import { revokeGrantsOfSession } from '../oauth/grants.store.ts';
 import { acrOf, type Method } from './authentication.ts';
 import { type Session, sessionIdleSeconds, sessionSeconds } from './session.ts';
-import { endSession, insertSession, renewSession } from './store.ts';
+import { endSession, insertSession, renewSession, sessionCarries } from './store.ts';
 
 export type Arrival = {
   user_id: string;
@@ -51,6 +51,7 @@ export async function startSession(
       target: session.session_id,
       after: { amr: session.amr },
       address: arrival.address,
+      onlyIf: sessionCarries(session.session_id, session.token_hash),
     },
     at,
   );

@@ -1,3 +1,4 @@
+import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 import type { Role } from '../users/user.ts';
 
@@ -84,6 +85,12 @@ export const touchSession = (db: Db, session_id: string, now: number, idle_expir
     now,
     idle_expires_at,
   ]);
+
+/** For an audit event's `onlyIf`: a session carries that secret, so it was started or renewed. */
+export const sessionCarries = (session_id: string, token_hash: string): Condition => ({
+  sql: 'exists (select 1 from sessions where session_id = $1 and token_hash = $2)',
+  params: [session_id, token_hash],
+});
 
 export const endSession = (session_id: string, reason: string, now: number): Statement => ({
   sql: 'update sessions set ended_at = $3, end_reason = $2 where session_id = $1 and ended_at is null',

@@ -9,7 +9,7 @@ export type SignInForm = {
   /** Which application the person is on the way to. */
   clientName?: string;
   problem?: string;
-  formTargets?: readonly string[];
+  endsAt?: string;
 };
 
 const hidden = (name: string, value: string | undefined): Html | false =>
@@ -20,7 +20,7 @@ export const alert = (problem: string | undefined): Html | false =>
 
 export const signInPage = (form: SignInForm): Page => ({
   title: 'Sign in',
-  formTargets: form.formTargets,
+  endsAt: form.endsAt,
   content: html`<h1>Sign in</h1>
 <p class="soft">${form.clientName ? html`to continue to <strong>${form.clientName}</strong>` : 'to your account'}</p>
 ${alert(form.problem)}
@@ -36,11 +36,11 @@ ${hidden('request', form.request_id)}${hidden('next', form.next)}
 </form>`,
 });
 
-export type AccountChoice = { request_id: string; clientName: string; email: string; formTargets: readonly string[] };
+export type AccountChoice = { request_id: string; clientName: string; email: string; endsAt: string };
 
 export const accountChoicePage = (choice: AccountChoice): Page => ({
   title: 'Choose an account',
-  formTargets: choice.formTargets,
+  endsAt: choice.endsAt,
   content: html`<h1>Choose an account</h1>
 <p class="soft">to continue to <strong>${choice.clientName}</strong></p>
 <form method="post" action="/signin/account">

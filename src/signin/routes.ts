@@ -56,10 +56,10 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     const pending = await requirePendingRequest(deps, request, request_id);
     const session = await currentSession(deps, request);
     if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
-    const { clientName = '', formTargets = [] } = await describe(deps, pending);
+    const { clientName = '', endsAt } = await describe(deps, pending);
     return sendPage(
       reply,
-      accountChoicePage({ request_id: pending.request_id, clientName, formTargets, email: session.email }),
+      accountChoicePage({ request_id: pending.request_id, clientName, endsAt, email: session.email }),
     );
   });
 
@@ -94,10 +94,10 @@ async function formFor(deps: Deps, request: FastifyRequest, query: Parameters): 
   };
 }
 
-/** Browsers hold the redirects that follow a form to `form-action`, so the page must name where the sign-in leads. */
-export async function describe(deps: Deps, { parameters }: PendingRequest) {
+/** What a page says about the application that waits, and what its policy needs to know of it. */
+async function describe(deps: Deps, { parameters }: PendingRequest) {
   const client = await deps.clients.find(parameters.client_id);
-  return { clientName: client?.name, formTargets: [new URL(parameters.redirect_uri).origin] };
+  return { clientName: client?.name, endsAt: parameters.redirect_uri };
 }
 
 const delayed = (error: RequestError): string =>

@@ -33,6 +33,9 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
   const stored = await passwordOf(deps.db, user?.user_id ?? 'nobody');
   const isRight = await verifyPassword(attempt.password, stored?.password_hash);
   if (!isRight || !user || user.disabled_at !== null) {
+    // A block that began meanwhile refuses the wrong password as it does the right one below; else, of many guesses at
+    // once, the right one would be the odd answer out.
+    await limits.check(attempt.username, attempt.address);
     await limits.failed(attempt.username, attempt.address);
     await recordFailure(deps, attempt, user?.user_id);
     return undefined;

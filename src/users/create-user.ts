@@ -3,12 +3,13 @@ import type { Statement } from '../db/db.ts';
 import { UniqueViolation } from '../db/db.ts';
 import { type Deps, now } from '../deps.ts';
 import { invalidFields, RequestError } from '../errors.ts';
+import { displayNameProblem } from '../lib/display-name.ts';
 import { newId } from '../lib/ids.ts';
 import { hashPassword } from '../passwords/password-hash.ts';
 import { passwordProblems } from '../passwords/password-policy.ts';
 import { setPassword } from '../passwords/store.ts';
 import { insertUser } from './store.ts';
-import { emailProblem, nameProblem, type Role } from './user.ts';
+import { emailProblem, type Role } from './user.ts';
 
 export type NewAccount = { email: string; name: string; password: string; role: Role; emailVerified: boolean };
 
@@ -27,7 +28,7 @@ export async function createUser(
 ): Promise<string> {
   const fields = [
     ...problem('email', emailProblem(account.email)),
-    ...problem('name', nameProblem(account.name)),
+    ...problem('name', displayNameProblem(account.name)),
     ...passwordProblems(account.password, { email: account.email, name: account.name }).map((message) => ({
       path: 'password',
       message,

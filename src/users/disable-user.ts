@@ -1,4 +1,5 @@
 import { type Actor, auditEvent } from '../audit/audit.ts';
+import type { Statement } from '../db/db.ts';
 import { type Deps, now } from '../deps.ts';
 import { invalidState, notFound } from '../errors.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
@@ -13,13 +14,13 @@ export async function disableUser(deps: Deps, user_id: string, actor: Actor, rea
   const at = now(deps);
   const { statement } = auditEvent({ action: 'user.disabled', actor, target: user_id, reason }, at);
   await requireUser(deps, user_id, false);
-  await deps.db.batch([
-    setDisabled(user_id, true, at),
-    endSessionsOfUser(user_id, 'user_disabled', at),
-    revokeGrantsOfUser(user_id, 'user_disabled', at),
-    statement,
-  ]);
+  await deps.db.batch([setDisabled(user_id, true, at), ...endEverything(user_id, at), statement]);
 }
+
+const endEverything = (user_id: string, at: number): Statement[] => [
+  endSessionsOfUser(user_id, 'user_disabled', at),
+  revokeGrantsOfUser(user_id, 'user_disabled', at),
+];
 
 /**
  * Lets a person sign in again. What was ended stays ended.
@@ -29,7 +30,8 @@ export async function enableUser(deps: Deps, user_id: string, actor: Actor): Pro
   const at = now(deps);
   const { statement } = auditEvent({ action: 'user.enabled', actor, target: user_id }, at);
   await requireUser(deps, user_id, true);
-  await deps.db.batch([setDisabled(user_id, false, at), statement]);
+  // Ends once more what began in the very instant of disabling, unseen by it.
+  await deps.db.batch([...endEverything(user_id, at), setDisabled(user_id, false, at), statement]);
 }
 
 async function requireUser(deps: Deps, user_id: string, disabled: boolean): Promise<void> {

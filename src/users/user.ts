@@ -30,12 +30,3 @@ export function emailProblem(email: string): string | undefined {
   }
   return undefined;
 }
-
-/** A display name: 1 to 100 characters, none of them invisible, controlling or turning the writing direction. */
-export function nameProblem(name: string): string | undefined {
-  const trimmed = name.trim();
-  if (trimmed.length === 0) return 'Enter a name.';
-  if ([...trimmed].length > 100) return 'A name has 100 characters at most.';
-  if (/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u.test(trimmed)) return 'A name cannot hold invisible characters.';
-  return undefined;
-}

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { ConfigError, type MasterKeySource, parseMasterKey } from '../config.ts';
 import type { Db } from '../db/db.ts';
+import { databaseFile } from '../db/open.ts';
 import { findMasterKeyCheck, keepMasterKeyCheck } from './store.ts';
 import { openVault, type Vault } from './vault.ts';
 
@@ -14,8 +15,9 @@ import { openVault, type Vault } from './vault.ts';
 export function loadMasterKey(source: MasterKeySource): Buffer {
   if (source.from === 'value') return source.key;
   try {
-    if (source.mayCreate) createMasterKeyFile(source.path);
-    if ((statSync(source.path).mode & 0o077) !== 0) {
+    if (source.mayCreate && !existsSync(source.path)) createMasterKeyFile(source.path);
+    // A file that an orchestrator mounts has the mode that it gives; the one that we made is nobody else's business.
+    if (source.mayCreate && (statSync(source.path).mode & 0o077) !== 0) {
       throw new ConfigError(`${source.path} can be read by other users of this machine. Run: chmod 600 ${source.path}`);
     }
     return parseMasterKey(source.path, readFileSync(source.path, 'utf8'));
@@ -28,11 +30,12 @@ export function loadMasterKey(source: MasterKeySource): Buffer {
 /** Written aside and linked into place, so that of two first starts one wins and nobody reads half a key. */
 function createMasterKeyFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (existsSync(join(dirname(path), databaseFile))) {
+    throw new ConfigError(
+      `${path} is missing, and the database beside it is sealed under the key that was in it. Restore the file from its backup. Nothing was changed.`,
+    );
+  }
   const aside = `${path}.${process.pid}.new`;
-  try {
-    statSync(path);
-    return;
-  } catch {}
   writeFileSync(aside, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
   chmodSync(aside, 0o600);
   try {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
@@ -8,7 +9,7 @@ import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import { bareSettings, startServer, succeed } from '../support/server-process.ts';
-import { newPerson, type Person, registerClient, type Signet, startSignet } from '../support/signet.ts';
+import { freePort, newPerson, type Person, registerClient, type Signet, startSignet } from '../support/signet.ts';
 import { exampleSettings, startExample, startRegisteredExample } from './example-process.ts';
 
 const password = 'ordinary words in a row';
@@ -184,6 +185,25 @@ test('a client on a loopback address is let through the page, whatever the famil
     await arrival;
     expectQuiet();
   }
+});
+
+test('a client may send people on from its redirect URI to another origin of its own', async (t) => {
+  const signet = await startSignet(t);
+  const application = `http://127.0.0.1:${await freePort()}/app`; // nobody listens there: that Chromium asks is enough
+  const callback = createServer((_request, response) => response.writeHead(302, { location: application }).end());
+  const port = await freePort();
+  await new Promise<void>((resolve) => callback.listen(port, '127.0.0.1', resolve));
+  t.after(() => callback.close());
+  const redirect_uri = `http://localhost:${port}/callback`;
+  const client = await registerClient(signet, { redirect_uris: [redirect_uri] });
+  const person = await newPerson(signet);
+  const origins = [signet.url, new URL(redirect_uri).origin, new URL(application).origin];
+  const { page, expectQuiet } = await openBrowser(t, { origins });
+  await page.goto(signet.url + authorizePath(client));
+  const arrival = page.waitForRequest(application);
+  await signInWith(page, person.email, person.password);
+  await arrival;
+  expectQuiet();
 });
 
 test('an unknown client is told of on a page that names the parameter', async (t) => {

@@ -147,6 +147,7 @@ create index grants_of_user on grants (user_id);
 create index grants_of_client on grants (client_id);
 create index grants_of_session on grants (session_id);
 create index grants_by_expiry on grants (expires_at);
+create index grants_unredeemed on grants (code_expires_at) where redeemed_at is null;
 
 create table revoked_access_tokens (
   jti text primary key,
@@ -183,3 +184,4 @@ create table audit_log (
   address text
 );
 create index audit_log_by_time on audit_log (at);
+create index audit_log_of_target on audit_log (target, at);

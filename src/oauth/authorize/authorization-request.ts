@@ -28,6 +28,9 @@ export type AuthorizationRequest = {
   hint_sub: string | undefined;
 };
 
+/** Bytes of what we keep for a client and give back: while its person signs in, that is a row of ours. */
+const longestEcho = 4096;
+
 type Parsed = ReturnType<typeof parseParameters>;
 /** Where an answer may go. */
 export type RedirectTarget = { client: Client; redirect_uri: string; state: string | undefined };
@@ -72,6 +75,11 @@ export async function readAuthorizationRequest(
   { values, repeated }: Parsed,
 ): Promise<AuthorizationRequest> {
   if (repeated.size > 0) throw new AuthorizationError('invalid_request', 'A parameter was sent more than once.');
+  for (const value of [values.state, values.nonce]) {
+    if (Buffer.byteLength(value ?? '') > longestEcho) {
+      throw new AuthorizationError('invalid_request', 'state and nonce have 4096 bytes at most.');
+    }
+  }
   refuseUnsupported(values);
   return {
     client_id: client.client_id,

@@ -2,6 +2,8 @@ import type { Client } from '../../clients/client.ts';
 import { findConsent } from '../../consent/store.ts';
 import { type Deps, now } from '../../deps.ts';
 import { digest, newId } from '../../lib/ids.ts';
+import { addressKey } from '../../limits/address-key.ts';
+import { windowLimit } from '../../limits/failure-limits.ts';
 import type { Session } from '../../sessions/session.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
@@ -19,6 +21,12 @@ const pageOf: Record<Exclude<Step, 'code'>, string> = {
   consent: '/consent',
 };
 
+/**
+ * Anybody may make a request wait, without a session, so rows are bounded by address. The bound is far above what the
+ * people behind one address do.
+ */
+const waitingRequests = { name: 'waiting-requests', limit: 1000, windowSeconds: 600 };
+
 export type Standing = {
   client: Client;
   session: Session | undefined;
@@ -26,15 +34,19 @@ export type Standing = {
   pending?: PendingRequest;
   /** The secret that ties a waiting request to this browser; asked for only when one has to wait. */
   browserToken: () => string;
+  /** Where the browser is. */
+  address: string;
 };
 
 /** Takes a valid request as far as it goes: to its code, to an error for the client, or to the page that is needed. */
 export async function proceed(deps: Deps, request: AuthorizationRequest, standing: Standing): Promise<Onward> {
   try {
     const step = await findStep(deps, request, standing);
-    const code = step === 'code' ? await issueFor(deps, request, standing) : undefined;
+    if (step !== 'code') return { location: await pageFor(deps, request, standing, step) };
+    const code = await issueFor(deps, request, standing);
     if (code !== undefined) return { location: codeRedirect(request, code, deps.config.baseUrl) };
-    return { location: await pageFor(deps, request, standing, step === 'code' ? 'sign_in' : step) };
+    // The session ended, or the client was stopped, between our reading and our writing. Decide again without it.
+    return { location: await pageFor(deps, request, standing, 'sign_in') };
   } catch (error) {
     if (!(error instanceof AuthorizationError)) throw error;
     return refuse(deps, request, error, standing.pending);
@@ -68,7 +80,9 @@ const issueFor = (deps: Deps, request: AuthorizationRequest, { session, pending 
 
 /** Keeps the request on the server while its person is busy elsewhere; what the URL carries opens nothing. */
 async function pageFor(deps: Deps, request: AuthorizationRequest, standing: Standing, step: Exclude<Step, 'code'>) {
+  if (request.prompt.includes('none')) throw new AuthorizationError('login_required', 'There is no live session.');
   if (standing.pending) return `${pageOf[step]}?request=${standing.pending.request_id}`;
+  await windowLimit(deps, waitingRequests).take(addressKey(standing.address));
   const request_id = newId('ar');
   const browser_hash = digest(standing.browserToken());
   await insertPendingRequest(deps.db, { request_id, browser_hash, parameters: request }, now(deps));

@@ -19,7 +19,12 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
     try {
       const wanted = await readAuthorizationRequest(deps, target, parsed);
       const session = await currentSession(deps, request);
-      const standing = { client: target.client, session, browserToken: () => browserToken(deps, request, reply) };
+      const standing = {
+        client: target.client,
+        session,
+        browserToken: () => browserToken(deps, request, reply),
+        address: request.ip,
+      };
       return redirect(reply, await proceed(deps, wanted, standing));
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
@@ -31,9 +36,9 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/oauth/authorize', { config }, async (request, reply) => {
     if (!(request.body instanceof FormText))
       throw invalidRequest('The body must be application/x-www-form-urlencoded.');
-    if (request.body.text.length > 7000) throw invalidRequest('The request is longer than 7000 bytes.');
     await authorizeClient(deps, parseParameters(request.body.text));
-    const query = new URLSearchParams(request.body.text);
+    const query = new URLSearchParams(request.body.text).toString();
+    if (query.length > 8000) throw invalidRequest('The request is longer than 8000 bytes.');
     return reply.header('cache-control', 'no-store').redirect(`/oauth/authorize?${query}`, 303);
   });
 
@@ -48,7 +53,7 @@ async function continueRequest(deps: Deps, request: FastifyRequest) {
   const pending = await requirePendingRequest(deps, request, request_id);
   const { client } = await authorizeClientAgain(deps, pending.parameters);
   const session = await currentSession(deps, request);
-  return proceed(deps, pending.parameters, { client, session, pending, browserToken: () => '' });
+  return proceed(deps, pending.parameters, { client, session, pending, browserToken: () => '', address: request.ip });
 }
 
 const redirect = (reply: FastifyReply, { location }: { location: string }) =>

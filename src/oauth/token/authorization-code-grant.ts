@@ -1,18 +1,17 @@
-import type { Client } from '../../clients/client.ts';
 import { type Deps, now } from '../../deps.ts';
 import { invalidGrant, invalidRequest } from '../../errors.ts';
-import type { Parameters } from '../../http/parameters.ts';
 import { digest } from '../../lib/ids.ts';
 import { endGrant } from '../end-grant.ts';
 import { type CodeRedemption, findGrantByCode, redeemCode } from '../grants.store.ts';
 import { codeChallengeOf, isCodeVerifier } from '../pkce.ts';
-import { issueTokens, type TokenResponse } from './issue-tokens.ts';
+import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
 
 /**
  * Redeems an authorization code (OAuth 2.1 §4.1.3): one conditional statement, whose WHERE is the list of checks.
  * @throws {RequestError} `invalid_request` for what is missing or malformed, `invalid_grant` for everything else.
  */
-export async function authorizationCodeGrant(deps: Deps, client: Client, form: Parameters): Promise<TokenResponse> {
+export async function authorizationCodeGrant(deps: Deps, request: TokenRequest): Promise<TokenResponse> {
+  const { client, form } = request;
   const { code, redirect_uri, code_verifier } = form;
   if (!code) throw invalidRequest('code is missing.');
   if (!redirect_uri) throw invalidRequest('redirect_uri is missing.');
@@ -26,8 +25,8 @@ export async function authorizationCodeGrant(deps: Deps, client: Client, form: P
     code_challenge: codeChallengeOf(code_verifier),
   };
   const grant = await redeemCode(deps.db, redemption, now(deps));
-  if (!grant) throw await refusal(deps, redemption);
-  return issueTokens(deps, client, grant, { scope: grant.scope, nonce: grant.nonce });
+  if (!grant) throw await refusal(deps, redemption, request.address);
+  return issueTokens(deps, client, grant, { asked: grant.scope, nonce: grant.nonce });
 }
 
 /**
@@ -35,7 +34,7 @@ export async function authorizationCodeGrant(deps: Deps, client: Client, form: P
  * leaked, so the grant ends (OAuth 2.1 §7.5.2). A wrong verifier or client ends nothing: whoever holds just a stolen
  * code could otherwise sign people out.
  */
-async function refusal(deps: Deps, redemption: CodeRedemption) {
+async function refusal(deps: Deps, redemption: CodeRedemption, address: string) {
   const grant = await findGrantByCode(deps.db, redemption.code_hash);
   const isReplay =
     grant !== undefined &&
@@ -44,7 +43,12 @@ async function refusal(deps: Deps, redemption: CodeRedemption) {
     grant.redirect_uri === redemption.redirect_uri &&
     grant.code_challenge === redemption.code_challenge;
   if (isReplay) {
-    await endGrant(deps, { grant_id: grant.grant_id, reason: 'code_replay', actor: `client:${grant.client_id}` });
+    await endGrant(deps, {
+      grant_id: grant.grant_id,
+      reason: 'code_replay',
+      actor: `client:${grant.client_id}`,
+      address,
+    });
   }
   return invalidGrant('The code is unknown, expired, used, or not for this client, redirect_uri and code_verifier.');
 }

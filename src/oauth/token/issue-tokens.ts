@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Client } from '../../clients/client.ts';
 import { type Deps, now } from '../../deps.ts';
+import type { Parameters } from '../../http/parameters.ts';
 import type { Algorithm } from '../../keys/signing-key.ts';
 import { newAccessTokenId } from '../access-token.ts';
 import type { Grant } from '../grants.store.ts';
 import { issueRefreshToken } from '../refresh-token.ts';
+import { hasScope, isScope, parseScope } from '../scopes.ts';
 
 /** Spec 2.3. */
 export const accessTokenSeconds = 3600;
@@ -19,17 +21,22 @@ export type TokenResponse = {
   id_token?: string;
 };
 
+/** A token request whose client has authenticated. `address` is where it came from. */
+export type TokenRequest = { client: Client; form: Parameters; address: string };
+
 /**
  * Signs what a grant that has just been redeemed or rotated is worth.
- * @param scope what this access token may do: the grant's scope or less.
+ * @param asked what this access token shall be able to do: the grant's scope or less. What the client has lost since
+ * the grant was made is left out.
  * @param nonce only at redemption; a refreshed id token has none (OIDC Core §12.2).
  */
 export async function issueTokens(
   deps: Deps,
   client: Client,
   grant: Grant,
-  { scope, nonce }: { scope: string; nonce?: string | null },
+  { asked, nonce }: { asked: string; nonce?: string | null },
 ): Promise<TokenResponse> {
+  const scope = withinAllowed(client, asked);
   const algorithm = client.id_token_signed_response_alg;
   const iat = now(deps);
   const shared = {
@@ -50,7 +57,9 @@ export async function issueTokens(
     jti: newAccessTokenId(grant.grant_id),
   });
   const response: TokenResponse = { access_token, token_type: 'Bearer', expires_in: accessTokenSeconds, scope };
-  if (hasScope(grant.scope, 'offline_access')) response.refresh_token = issueRefreshToken(deps.vault, grant);
+  if (hasScope(withinAllowed(client, grant.scope), 'offline_access')) {
+    response.refresh_token = issueRefreshToken(deps.vault, grant);
+  }
   if (hasScope(scope, 'openid')) {
     response.id_token = await deps.keys.sign(algorithm, 'JWT', {
       ...shared,
@@ -62,7 +71,10 @@ export async function issueTokens(
   return response;
 }
 
-export const hasScope = (scope: string, name: string): boolean => scope.split(' ').includes(name);
+const withinAllowed = (client: Client, scope: string): string =>
+  parseScope(scope)
+    .filter((name) => isScope(name) && client.allowed_scopes.includes(name))
+    .join(' ');
 
 /** Left half of the hash that the signature algorithm uses; for Ed25519 that is SHA-512 (OIDC Core §3.1.3.6). */
 export function accessTokenHash(algorithm: Algorithm, access_token: string): string {

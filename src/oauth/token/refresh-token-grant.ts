@@ -1,12 +1,11 @@
 import type { Client } from '../../clients/client.ts';
 import { type Deps, now } from '../../deps.ts';
 import { invalidGrant, invalidRequest, invalidScope } from '../../errors.ts';
-import type { Parameters } from '../../http/parameters.ts';
 import { endGrant } from '../end-grant.ts';
 import { findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants.store.ts';
 import { type RefreshToken, readRefreshToken } from '../refresh-token.ts';
 import { parseScope } from '../scopes.ts';
-import { issueTokens, type TokenResponse } from './issue-tokens.ts';
+import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
 
 /** Decisions §3. The absolute end of 90 days is set when the grant is born. */
 export const refreshIdleSeconds = 30 * 86_400;
@@ -15,16 +14,17 @@ export const refreshIdleSeconds = 30 * 86_400;
  * Rotates a refresh token (OAuth 2.1 §4.3): one compare-and-swap, so of any number of parallel uses one wins.
  * @throws {RequestError} `invalid_request`, `invalid_scope`, or `invalid_grant`; an older genuine token ends the grant.
  */
-export async function refreshTokenGrant(deps: Deps, client: Client, form: Parameters): Promise<TokenResponse> {
+export async function refreshTokenGrant(deps: Deps, request: TokenRequest): Promise<TokenResponse> {
+  const { client, form } = request;
   if (!form.refresh_token) throw invalidRequest('refresh_token is missing.');
   const token = readRefreshToken(deps.vault, form.refresh_token);
-  if (!token) throw refused();
+  if (!token || !client.allowed_scopes.includes('offline_access')) throw refused();
   const requested = form.scope === undefined ? undefined : await requestedScope(deps, client, token, form.scope);
 
   const at = now(deps);
   const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds };
-  const grant = (await rotateRefreshToken(deps.db, rotation, at)) ?? (await retriedGrant(deps, client, token, at));
-  return issueTokens(deps, client, grant, { scope: requested ?? grant.scope });
+  const grant = (await rotateRefreshToken(deps.db, rotation, at)) ?? (await retriedGrant(deps, request, token));
+  return issueTokens(deps, client, grant, { asked: requested ?? grant.scope });
 }
 
 /**
@@ -45,7 +45,8 @@ async function requestedScope(deps: Deps, client: Client, token: RefreshToken, s
  * client may ask again within its window, because the first answer may have been lost: it gets the same successor.
  * Or the token is older than that: nobody can tell the thief from the owner, so the grant ends for both.
  */
-async function retriedGrant(deps: Deps, client: Client, token: RefreshToken, at: number): Promise<Grant> {
+async function retriedGrant(deps: Deps, { client, address }: TokenRequest, token: RefreshToken): Promise<Grant> {
+  const at = now(deps);
   const grant = await findGrant(deps.db, token.grant_id);
   if (!grant || grant.client_id !== client.client_id || token.refresh_seq >= grant.refresh_seq) throw refused();
   const isParent = token.refresh_seq === grant.refresh_seq - 1;
@@ -56,7 +57,7 @@ async function retriedGrant(deps: Deps, client: Client, token: RefreshToken, at:
       return served;
     throw refused();
   }
-  await endGrant(deps, { grant_id: grant.grant_id, reason: 'replay', actor: `client:${client.client_id}` });
+  await endGrant(deps, { grant_id: grant.grant_id, reason: 'replay', actor: `client:${client.client_id}`, address });
   throw refused();
 }
 

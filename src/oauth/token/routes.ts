@@ -12,14 +12,14 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache'); // RFC 6749 §5.1
     if (request.url.includes('?')) throw invalidRequest('Parameters belong in the body, not in the URL.');
     const form = readForm(request.body);
-    const presented = { authorization: request.headers.authorization, form, address: request.ip };
+    const address = request.ip;
     if (form.grant_type === undefined) throw invalidRequest('grant_type is missing.');
-    const client = await authenticateClient(deps, presented);
+    const client = await authenticateClient(deps, { authorization: request.headers.authorization, form, address });
     switch (form.grant_type) {
       case 'authorization_code':
-        return authorizationCodeGrant(deps, client, form);
+        return authorizationCodeGrant(deps, { client, form, address });
       case 'refresh_token':
-        return refreshTokenGrant(deps, client, form);
+        return refreshTokenGrant(deps, { client, form, address });
       default:
         throw new RequestError('unsupported_grant_type', 'Only authorization_code and refresh_token are supported.');
     }

@@ -1,19 +1,19 @@
 /** For the tests of this folder: a database with two people, and shorthands for what they do. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { type Engine, freshDatabase } from '../../test/support/databases.ts';
-import type { Caller } from '../audit/audit.ts';
-import { type AuditRow, auditRowsOf } from '../audit/store.ts';
-import { readConfig } from '../config.ts';
-import type { Db } from '../db/db.ts';
-import { RequestError } from '../errors.ts';
-import { insertUser } from '../users/store.ts';
-import type { Client } from './client.ts';
-import { clientDirectory } from './client-directory.ts';
-import { editClient } from './edit-client.ts';
-import { registerClient } from './register-client.ts';
-import { readRegistration } from './registration.ts';
-import { approveClient } from './review-client.ts';
+import type { Caller } from '../../src/audit/audit.ts';
+import { type AuditRow, auditRowsOf } from '../../src/audit/store.ts';
+import type { Client } from '../../src/clients/client.ts';
+import { clientDirectory } from '../../src/clients/client-directory.ts';
+import { editClient } from '../../src/clients/edit-client.ts';
+import { registerClient } from '../../src/clients/register-client.ts';
+import { readRegistration } from '../../src/clients/registration.ts';
+import { approveClient } from '../../src/clients/review-client.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Db } from '../../src/db/db.ts';
+import { RequestError } from '../../src/errors.ts';
+import { insertUser } from '../../src/users/store.ts';
+import { type Engine, freshDatabase } from './databases.ts';
 
 export const ada: Caller = { actor: 'user:usr_ada', address: '192.0.2.1' };
 export const administrator: Caller = { actor: 'user:usr_root', address: '192.0.2.2' };

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import type { Statement } from '../../src/db/db.ts';
+import { now } from '../../src/deps.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { authorize, obtainTokens, refresh, tokensOf } from '../support/relying-party.ts';
+import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
+
+const week = 7 * 86_400;
+type Values = Record<string, string | number | null>;
+
+const insert = (table: string, values: Values): Statement => ({
+  sql: `insert into ${table} (${Object.keys(values).join(', ')})
+        values (${Object.keys(values)
+          .map((_, index) => `$${index + 1}`)
+          .join(', ')})`,
+  params: Object.values(values),
+});
+
+async function idsIn({ deps }: Signet, table: string, column: string): Promise<string[]> {
+  const rows = await deps.db.all<{ id: string }>(`select ${column} as id from ${table} order by 1`);
+  return rows.map(({ id }) => id);
+}
+
+const seeded = (ids: string[]) => ids.filter((id) => /^(gone|kept)/.test(id));
+
+onBothEngines('the jobs remove what has expired, to the second, and nothing else', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet);
+  const { user_id } = await signedInPerson(signet);
+  const at = now(signet.deps);
+
+  const session = (session_id: string, expires_at: number, more: Values = {}) =>
+    insert('sessions', {
+      ...{ session_id, token_hash: session_id, user_id, created_at: 0, auth_time: 0, amr: 'pwd', acr: 'x' },
+      ...{ last_seen_at: 0, idle_expires_at: expires_at, expires_at, ...more },
+    });
+  const grant = (grant_id: string, times: { code: number; end: number; redeemed: number | null }, more: Values = {}) =>
+    insert('grants', {
+      ...{ grant_id, client_id: client.client_id, user_id, session_id: 'x', scope: 'openid', redirect_uri: 'x' },
+      ...{ code_hash: grant_id, code_challenge: 'x', code_expires_at: times.code, redeemed_at: times.redeemed },
+      ...{ refresh_seq: 0, idle_expires_at: times.end, expires_at: times.end, auth_time: 0, amr: 'pwd', acr: 'x' },
+      ...{ created_at: 0, ...more },
+    });
+  const request = (request_id: string, expires_at: number) =>
+    insert('authorization_requests', {
+      ...{ request_id, browser_hash: 'x', client_id: client.client_id, parameters: '{}', created_at: 0, expires_at },
+    });
+  const counter = (counter_key: string, expires_at: number) =>
+    insert('failure_counters', { counter_key, failures: 1, window_ends_at: 0, blocked_until: 0, expires_at });
+  const grantEnd = at - 3600 - week;
+
+  await signet.deps.db.batch([
+    session('gone', at - week - 1),
+    session('kept: ended a week ago', at - week),
+    session('kept: ended by its person', at + 1, { ended_at: at - 1, end_reason: 'sign_out' }),
+    session('kept: alive', at + 1),
+    grant('gone: nobody redeemed it', { code: at - 601, end: at + 1, redeemed: null }),
+    grant('gone: over for a week', { code: 0, end: grantEnd - 1, redeemed: 1 }),
+    grant('kept: over for less than a week', { code: 0, end: grantEnd, redeemed: 1 }),
+    grant('kept: its code expired ten minutes ago', { code: at - 600, end: at + 1, redeemed: null }),
+    grant('kept: revoked', { code: 0, end: at + 1, redeemed: 1 }, { revoked_at: 2, revoked_reason: 'replay' }),
+    grant('kept: alive', { code: 0, end: at + 1, redeemed: 1 }),
+    request('gone', at - 1),
+    request('kept', at),
+    insert('revoked_access_tokens', { jti: 'gone', expires_at: at - 1 }),
+    insert('revoked_access_tokens', { jti: 'kept', expires_at: at }),
+    insert('one_time_links', { token_hash: 'gone', purpose: 'administrator', created_at: 0, expires_at: at - 1 }),
+    insert('one_time_links', { token_hash: 'kept', purpose: 'administrator', created_at: 0, expires_at: at }),
+    insert('spent_tokens', { token_hash: 'gone', expires_at: at - 1 }),
+    insert('spent_tokens', { token_hash: 'kept', expires_at: at }),
+    counter('gone', at),
+    counter('kept', at + 1),
+  ]);
+  const lasting = { users: 'user_id', clients: 'client_id', client_secrets: 'secret_id', audit_log: 'event_id' };
+  const withKeys = { ...lasting, signing_keys: 'kid', passwords: 'user_id' };
+  const before = await Promise.all(Object.entries(withKeys).map(([table, column]) => idsIn(signet, table, column)));
+
+  await signet.runJobs();
+  const expiring = {
+    sessions: 'session_id',
+    grants: 'grant_id',
+    authorization_requests: 'request_id',
+    revoked_access_tokens: 'jti',
+    one_time_links: 'token_hash',
+    spent_tokens: 'token_hash',
+    failure_counters: 'counter_key',
+  };
+  const expected: Record<string, number> = { sessions: 3, grants: 4 };
+  for (const [table, column] of Object.entries(expiring)) {
+    const left = seeded(await idsIn(signet, table, column));
+    assert.equal(left.length, expected[table] ?? 1, `${table}: ${left}`);
+    for (const id of left) assert.match(id, /^kept/, table);
+  }
+  const after = await Promise.all(Object.entries(withKeys).map(([table, column]) => idsIn(signet, table, column)));
+  assert.deepEqual(after, before, 'people, clients, keys and the audit log stay');
+});
+
+onBothEngines('the jobs leave a grant that is in use alone, for its ninety days', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  let { refresh_token } = await obtainTokens(signet, person, client);
+  await authorize(person, client); // a code that nobody redeems
+  for (let month = 1; month <= 3; month += 1) {
+    signet.clock.advance(29 * 86_400);
+    await signet.runJobs();
+    ({ refresh_token } = tokensOf(await refresh(signet, client, refresh_token)));
+  }
+  assert.equal((await idsIn(signet, 'grants', 'grant_id')).length, 1);
+  signet.clock.advance(11 * 86_400);
+  await signet.runJobs();
+  assert.deepEqual(await idsIn(signet, 'grants', 'grant_id'), []);
+  assert.deepEqual(await idsIn(signet, 'sessions', 'session_id'), []);
+});
+
+onBothEngines('a job that fails is logged, and the others run all the same', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const expired = now(signet.deps) - 1;
+  await signet.deps.db.batch([insert('revoked_access_tokens', { jti: 'gone', expires_at: expired })]);
+  const stop = beforeEachCall(signet.deps.db, ([sql = '']) => {
+    if (/signing_keys|from grants/.test(sql)) throw new Error('no');
+  });
+  await signet.runJobs();
+  stop();
+  assert.deepEqual(await idsIn(signet, 'revoked_access_tokens', 'jti'), []);
+  const failed = signet.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'job failed');
+  assert.deepEqual(
+    failed.map(({ job }) => job),
+    ['rotate keys', 'refresh keys', 'purge grants'],
+  );
+});
+
+onBothEngines("the jobs run on every node at once without getting in each other's way", async (t, engine) => {
+  const first = await startSignet(t, { engine });
+  const second = await startSignet(t, { engine, beside: first });
+  const client = await registerClient(first);
+  const person = await signedInPerson(first);
+  const { refresh_token } = await obtainTokens(first, person, client);
+  first.clock.advance(8 * 86_400);
+  const [refreshed] = await Promise.all([
+    refresh(first, client, refresh_token),
+    ...[first, second, first, second].map((node) => node.runJobs()),
+  ]);
+  assert.equal(refreshed.status, 200);
+  for (const node of [first, second]) assert.ok(!node.logLines.some((line) => line.includes('job failed')));
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { onBothEngines } from '../support/databases.ts';
+import {
+  authorizePath,
+  introspect,
+  obtainTokens,
+  redeem,
+  redirectedTo,
+  refresh,
+  tokensOf,
+  userinfo,
+} from '../support/relying-party.ts';
+import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
+
+/** What a request asked of the store, each statement by its first word. */
+async function statementsOf(signet: Signet, request: () => Promise<{ status: number }>, status: number) {
+  const words: string[] = [];
+  const stop = beforeEachCall(signet.deps.db, (sql) => {
+    words.push(...sql.map((text) => /\w+/.exec(text)?.[0] ?? text));
+  });
+  const answer = await request();
+  stop();
+  assert.equal(answer.status, status);
+  return words;
+}
+
+// The clock stands still, so clients and keys stay in memory once the first request of each kind has warmed them.
+onBothEngines('a request costs the store what was budgeted for it', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  let { access_token, refresh_token } = await obtainTokens(signet, person, client);
+
+  let code = '';
+  const authorizing = async () => {
+    const answer = await person.browser.get(authorizePath(client));
+    code = redirectedTo(answer).get('code') ?? '';
+    return answer;
+  };
+  assert.deepEqual(await statementsOf(signet, authorizing, 302), ['select', 'insert'], 'authorize with a session');
+
+  const redeeming = async () => {
+    const answer = await redeem(signet, client, code);
+    ({ access_token, refresh_token } = tokensOf(answer));
+    return answer;
+  };
+  assert.deepEqual(await statementsOf(signet, redeeming, 200), ['update'], 'token');
+
+  const refreshing = async () => {
+    const answer = await refresh(signet, client, refresh_token);
+    ({ access_token, refresh_token } = tokensOf(answer));
+    return answer;
+  };
+  assert.deepEqual(await statementsOf(signet, refreshing, 200), ['update'], 'refresh');
+
+  assert.deepEqual(await statementsOf(signet, () => userinfo(signet, access_token), 200), ['select'], 'userinfo');
+  for (const token of [access_token, refresh_token]) {
+    const asking = () => introspect(signet, client, token);
+    assert.deepEqual(await statementsOf(signet, asking, 200), ['select'], 'introspection');
+  }
+  for (const name of ['openid-configuration', 'oauth-authorization-server', 'jwks.json']) {
+    const reading = () => person.browser.get(`/.well-known/${name}`);
+    assert.deepEqual(await statementsOf(signet, reading, 200), [], name);
+    signet.clock.advance(3600);
+    assert.deepEqual(await statementsOf(signet, reading, 200), [], `${name} with every cache expired`);
+  }
+});
+
+onBothEngines(
+  'clients and keys are read again once in a second, whatever the number of requests',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine });
+    const client = await registerClient(signet);
+    const { access_token } = await obtainTokens(signet, await signedInPerson(signet), client);
+    signet.clock.advance(2);
+    const many = async () => {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => introspect(signet, client, access_token)));
+      return { status: Math.max(...answers.map(({ status }) => status)) };
+    };
+    const words = await statementsOf(signet, many, 200);
+    assert.deepEqual(
+      words,
+      Array.from({ length: 22 }, () => 'select'),
+    );
+  },
+);

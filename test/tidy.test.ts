@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { test } from 'node:test';
+
+/** The house rules that a machine can see. Each failure says where, and what to do instead. */
+const root = join(import.meta.dirname, '..');
+type File = { path: string; text: string };
+
+const read = (pattern: string): File[] =>
+  globSync(pattern, { cwd: root, exclude: (path) => String(path).includes('node_modules') })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+
+const isTest = ({ path }: File) => path.endsWith('.test.ts');
+const source = read('src/**/*.ts').filter((file) => !isTest(file));
+const everything = [...read('{src,test,bench,examples}/**/*.{ts,sql,css}'), ...read('bin/*')];
+
+/** Comments are blanked out, and their lines kept, so that a sentence about a rule does not break it. */
+const code = (text: string) =>
+  text
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '))
+    .replace(/(^|\s)\/\/.*$/gm, (comment) => ' '.repeat(comment.length));
+
+/** @returns `path:line: the line`, for each match in code. */
+function found(files: File[], pattern: RegExp): string[] {
+  return files.flatMap(({ path, text }) => {
+    const lines = text.split('\n');
+    return [...code(text).matchAll(pattern)].map(({ index }) => {
+      const number = code(text).slice(0, index).split('\n').length;
+      return `${path}:${number}: ${lines[number - 1]?.trim()}`;
+    });
+  });
+}
+
+function assertNone(violations: string[], advice: string): void {
+  assert.equal(violations.length, 0, `${advice}\n  ${violations.join('\n  ')}\n`);
+}
+
+const except = (...allowed: (string | RegExp)[]) =>
+  source.filter(({ path }) => !allowed.some((one) => (typeof one === 'string' ? path === one : one.test(path))));
+
+test('the rules see the code that they judge', () => {
+  assert.ok(source.length > 50 && everything.length > source.length);
+  const sample = [{ path: 'a.ts', text: "// process.env\n/* Date.now() */ const url = 'https://x'; process.env.X;" }];
+  assert.deepEqual(found(sample, /process\.env/g), [`a.ts:2: ${sample[0]?.text.split('\n')[1]}`]);
+});
+
+test('only the configuration reads the environment', () => {
+  assertNone(
+    found(except('src/config.ts'), /process\s*\.\s*env\b/g),
+    'Add a setting to src/config.ts and take it from deps.config: an operator must find all settings in one place.',
+  );
+});
+
+test('only the way in knows what time it is', () => {
+  assertNone(
+    found(except('src/main.ts', /^src\/cli\//), /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b/g),
+    'Take deps.clock() or now(deps): a test moves that clock.',
+  );
+});
+
+test('SQL is in stores', () => {
+  const sql = /['"`]\s*(select\s[\s\S]{1,2000}?\sfrom|insert\s+into|update\s+\w+\s+set|delete\s+from)\s/gi;
+  assertNone(
+    found(except(/(^|[/.])store\.ts$/, /^src\/db\//), sql),
+    'Move the statement to the store.ts of the capability that owns the table.',
+  );
+});
+
+test('a table is written by one store', () => {
+  const writers = new Map<string, Set<string>>();
+  for (const { path, text } of source) {
+    for (const [, table = ''] of code(text).matchAll(/(?:insert into|update|delete from)\s+([a-z_]+)\s/g)) {
+      if (!read('src/db/migrations/*.sql').some((migration) => migration.text.includes(`create table ${table} (`)))
+        continue;
+      writers.set(table, (writers.get(table) ?? new Set()).add(path));
+    }
+  }
+  assert.ok(writers.size > 5);
+  const shared = [...writers]
+    .filter(([, paths]) => paths.size > 1)
+    .map(([table, paths]) => `${table}: ${[...paths].join(', ')}`);
+  assertNone(shared, 'Export the statement from the store that owns the table, and put it into your batch.');
+});
+
+test('no use-case knows Fastify', () => {
+  const allowed = ['src/app.ts', 'src/sessions/session.ts', 'src/oauth/authorize/browser.ts'];
+  assertNone(
+    found(except(...allowed, /\/routes\.ts$/, /^src\/http\//), /from\s+['"](@fastify\/|fastify\b)/g),
+    'Parse and answer in routes.ts, and hand the use-case plain values: the command line calls it, too.',
+  );
+});
+
+test('nothing that is known to be unfinished is left', () => {
+  const marks = new RegExp(
+    `\\b(${['FIX', 'TO', 'XX'].map((start, index) => start + ['ME', 'DO', 'X'][index]).join('|')})\\b`,
+  );
+  const left = everything.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, index) => (marks.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+  );
+  assertNone(left, 'Finish it, or open an issue and say in a comment what holds today.');
+});
+
+test('no test is left out', () => {
+  const left = found(everything.filter(isTest), /\b(test|it|describe)\.(skip|only|todo)\b|\b(skip|only|todo):\s*true/g);
+  assertNone(left, 'A test that does not run protects nothing: mend it or delete it.');
+});
+
+test('the compiler is never told to look away', () => {
+  const typed = everything.filter(({ path }) => path !== 'test/tidy.test.ts');
+  assertNone(found(typed, /\bas any\b|:\s*any\b|<any>|\bany\[\]/g), 'Say the type, or `unknown` and narrow it.');
+  const silenced = typed.flatMap(({ path, text }) => (/@ts-(ignore|nocheck|expect-error)/.test(text) ? [path] : []));
+  assertNone(silenced, 'Mend the type instead.');
+});
+
+test('src/lib knows nothing of ours', () => {
+  const importing = found(
+    source.filter(({ path }) => path.startsWith('src/lib/')),
+    /from\s+['"]\.\.\//g,
+  );
+  assertNone(importing, 'What needs a capability belongs to it. src/lib is for helpers that any program could use.');
+});
+
+test('only src/db knows which engine it is', () => {
+  assertNone(
+    found(except(/^src\/db\//), /\bdb\.engine\b|\bengine\s*===|['"](sqlite|postgres)['"]/g),
+    'Write SQL that both engines run; what cannot be shared belongs behind the interface in src/db/db.ts.',
+  );
+});
+
+test('files are named for what they do', () => {
+  const vague = /^(utils?|helpers?|managers?|common|misc|shared)\b|[-.](utils?|helpers?|manager)\./;
+  assertNone(
+    everything.map(({ path }) => path).filter((path) => vague.test(basename(path))),
+    'Name what it is.',
+  );
+});
+
+test('a file fits a sitting', () => {
+  const long = source
+    .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+    .filter(({ lines }) => lines > 350);
+  assertNone(
+    long.map(({ path, lines }) => `${path}: ${lines} lines`),
+    'Split it where two things meet; 350 lines at most.',
+  );
+});
+
+test('every dependency is pinned exactly', () => {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const loose = Object.entries<string>({ ...dependencies, ...devDependencies }).filter(
+    ([, range]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(range),
+  );
+  assertNone(
+    loose.map(([name, range]) => `${name}: ${range}`),
+    'Write the exact version: an update is a commit that somebody reviews.',
+  );
+});
+
+test('every import of a package is a dependency', () => {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const { path, text } of source) {
+    for (const [, name = ''] of code(text).matchAll(/from\s+'((?:@[\w-]+\/)?[\w-]+)(?:\/[^']*)?'/g)) {
+      if (name === 'node') continue;
+      assert.ok(
+        dependencies[name],
+        `${path} imports ${name}, which is ${devDependencies[name] ? 'only a devDependency' : 'not in package.json'}.`,
+      );
+    }
+  }
+});
+
+test('a capability keeps its routes, its store and its use-cases apart', () => {
+  const storesThatDecide = found(
+    source.filter(({ path }) => /(^|[/.])store\.ts$/.test(path)),
+    /\bthrow\b|from\s+'[./]+\/errors\.ts'/g,
+  );
+  assertNone(storesThatDecide, 'A store answers; the use-case decides what it means and refuses.');
+  const sqlInRoutes = found(
+    source.filter(({ path }) => basename(path) === 'routes.ts'),
+    /\bdb\.(all|get|run|batch)\(/g,
+  );
+  assertNone(sqlInRoutes, `Call a function of a store or a use-case instead.`);
+  assert.ok(source.some(({ path }) => dirname(path) === 'src'));
+});
