@@ -34,6 +34,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (logger) => logger, // a logger per request is dear, and our lines name no request
     bodyLimit: bodyLimitBytes,
     requestTimeout: 30_000,
     trustProxy: trustProxy(deps.config),

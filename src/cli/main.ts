@@ -86,7 +86,7 @@ function fail(error: unknown, asJson: boolean): number {
   const text =
     error instanceof RequestError
       ? refusalText(error)
-      : syscall === 'listen' || syscall === 'getaddrinfo'
+      : syscall !== undefined && listenCalls.has(syscall)
         ? listenProblem(systemCode)
         : isForeseen
           ? message + reasonOf(error)
@@ -95,6 +95,9 @@ function fail(error: unknown, asJson: boolean): number {
   if (code === 2) process.stderr.write('Try: signet --help\n');
   return code;
 }
+
+/** A worker hears from its supervisor of a failed `bind`. */
+const listenCalls = new Set(['listen', 'bind', 'getaddrinfo']);
 
 const listenProblem = (code: string | undefined): string =>
   code === 'EADDRINUSE'

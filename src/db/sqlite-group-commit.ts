@@ -2,6 +2,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type BatchResult, type Statement, StoreUnavailable } from './db.ts';
 import { isBusy, storeError } from './sqlite-errors.ts';
 
+/** How long a read, or a start, waits inside SQLite for another process. Node's own default is 0. */
+export const busyTimeoutMs = 5_000;
+
 /** Units in one commit. More would share the fsync no better and would keep the event loop from everybody else. */
 const unitsPerCommit = 256;
 /** A queue this long is seconds of work; who joins it would wait past every client's patience. */
@@ -27,8 +30,8 @@ export type GroupCommit = {
 };
 
 /**
- * Puts the writes of one event-loop turn under one transaction, so that they share its fsync: an fsync costs about as
- * much as a hundred updates, and requests that arrived together wait for it together.
+ * Puts the writes of one event-loop turn under one transaction, so that they share its fsync: on a good disk one
+ * costs as much as twenty updates, on a poor one as thousands, and requests that arrived together wait together.
  * A unit that fails fails alone. Nobody is answered before the commit: a reply may not promise what a crash can undo.
  */
 export function createGroupCommit(
@@ -140,7 +143,7 @@ function settle(group: readonly Unit[], outcomes: readonly Outcome[]): void {
 
 function transactionControl(connection: DatabaseSync) {
   const impatient = connection.prepare('pragma busy_timeout = 0');
-  const patient = connection.prepare('pragma busy_timeout = 5000');
+  const patient = connection.prepare(`pragma busy_timeout = ${busyTimeoutMs}`);
   const begin = connection.prepare('begin immediate');
   const commit = connection.prepare('commit');
   const rollback = connection.prepare('rollback');

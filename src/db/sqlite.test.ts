@@ -160,3 +160,16 @@ test('while another process holds the lock reads go on, and writes wait for it',
   await put(db, 'after');
   assert.deepEqual((await keys(db)).sort(), ['after', 'migrated', 'waited']);
 });
+
+test('a commit that fails is told to everyone in it, and nothing is kept', async (t) => {
+  const { db } = await freshTable(t);
+  // A deferred constraint is the one failure that SQLite finds at the commit and a test can arrange.
+  await db.run('create table late (k text references things (k) deferrable initially deferred)');
+  const outcomes = await Promise.allSettled([put(db, 'neighbour'), db.run("insert into late values ('nobody')")]);
+  for (const outcome of outcomes) {
+    assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailable);
+  }
+  assert.deepEqual(await keys(db), []);
+  await put(db, 'after');
+  assert.deepEqual(await keys(db), ['after']);
+});

@@ -16,7 +16,7 @@ const longestUrl = 8192;
 
 /** What holds for every request before its route sees it. */
 export function guard(app: FastifyInstance, deps: Pick<Deps, 'config'>): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-content-type-options', 'nosniff');
     if (deps.config.secure) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
     const malformed = malformation(request, deps.config.baseUrl);
@@ -29,6 +29,7 @@ export function guard(app: FastifyInstance, deps: Pick<Deps, 'config'>): void {
     }
     if (request.url.includes('%00')) throw invalidRequest('The URL contains a NUL character.');
     if (isWrite(request) && !request.routeOptions.config?.anySite) refuseCrossSiteWrite(request, deps.config.baseUrl);
+    done();
   });
 }
 
@@ -40,6 +41,15 @@ function malformation({ raw, url }: FastifyRequest, baseUrl: string): string | u
   if (raw.httpVersionMajor < 1) return 'The request line names no version of HTTP.';
   if (!url.startsWith('/') && !url.startsWith(`${baseUrl}/`))
     return 'The request target is not a path of this service.';
-  const hosts = raw.rawHeaders.filter((name, place) => place % 2 === 0 && /^host$/i.test(name));
-  return hosts.length > 1 ? 'The header Host was sent more than once.' : undefined;
+  return hasTwoHosts(raw.rawHeaders) ? 'The header Host was sent more than once.' : undefined;
+}
+
+/** @param headers names and values in turn, as they came; Node itself keeps the first of several Host headers. */
+function hasTwoHosts(headers: readonly string[]): boolean {
+  let hosts = 0;
+  for (let place = 0; place < headers.length; place += 2) {
+    const name = headers[place]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts > 1;
 }

@@ -88,18 +88,21 @@ export async function openKeyRing(deps: RingDeps): Promise<KeyRing> {
 }
 
 /**
- * Access tokens whose signature this process has made or checked, by the hash of the whole token. It spares a relying
+ * Access tokens whose signature this process has made or checked, by their signature. It spares a relying
  * party's second userinfo call an Ed25519 verification; whether the token still *counts* is asked of the store each
  * time. Bounded: the oldest goes first.
  */
 function genuineTokens(limit = 10_000) {
-  const tokens = new Map<string, { kid: string; claims: Claims }>();
-  const keyOf = (token: string) => hash('sha256', token, 'base64url');
+  const tokens = new Map<string, { token: string; kid: string; claims: Claims }>();
+  const keyOf = (token: string) => token.slice(token.lastIndexOf('.') + 1);
   return {
-    find: (token: string) => (token.length > maxTokenLength ? undefined : tokens.get(keyOf(token))),
+    find(token: string) {
+      const known = tokens.get(keyOf(token));
+      return known?.token === token ? known : undefined; // every character counts, not the signature alone
+    },
     add(token: string, kid: string, claims: Claims) {
       if (tokens.size >= limit) tokens.delete(tokens.keys().next().value as string);
-      tokens.set(keyOf(token), { kid, claims });
+      tokens.set(keyOf(token), { token, kid, claims });
     },
   };
 }

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { type Deps, now } from '../deps.ts';
 import { invalidToken } from '../errors.ts';
+import { newSuffix } from '../lib/ids.ts';
 import { findTokenSubject, type TokenSubject } from './grants.store.ts';
 
 /** An access token's id leads back to its grant, so that one read tells whether the token still counts. */
-export const newAccessTokenId = (grant_id: string): string => `${grant_id}.${randomBytes(9).toString('base64url')}`;
+export const newAccessTokenId = (grant_id: string): string => `${grant_id}.${newSuffix()}`;
 
 export const grantOfAccessToken = (jti: string): string => jti.slice(0, jti.indexOf('.'));
 

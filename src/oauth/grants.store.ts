@@ -139,10 +139,10 @@ export type TokenSubject = {
 export const findTokenSubject = (db: Db, grant_id: string, jti: string) =>
   db.get<TokenSubject>(
     `select u.user_id, grants.client_id, u.email, u.email_verified_at, u.name, u.picture, u.role
-       from grants join users u on u.user_id = grants.user_id
+       from grants join users u on u.user_id = grants.user_id join clients c on c.client_id = grants.client_id
       where grants.grant_id = $1 and grants.redeemed_at is not null and grants.revoked_at is null
-        and not exists (select 1 from revoked_access_tokens r where r.jti = $2)
-        and ${mayBeServed}`,
+        and u.disabled_at is null and c.status = 'approved'
+        and not exists (select 1 from revoked_access_tokens r where r.jti = $2)`,
     [grant_id, jti],
   );
 

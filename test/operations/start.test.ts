@@ -157,11 +157,17 @@ for (const workers of ['1', '2']) {
   });
 }
 
-/** Resolves when nobody listens any more. */
+/**
+ * Resolves when nobody listens any more. A connection that comes while the last worker closes may be left unanswered by
+ * `node:cluster` until the supervisor goes, so each attempt has an end.
+ */
 async function refusesConnections(url: string): Promise<void> {
   for (;;) {
     try {
-      await fetch(`${url}/.well-known/jwks.json`, { headers: { connection: 'close' } });
+      await fetch(`${url}/.well-known/jwks.json`, {
+        headers: { connection: 'close' },
+        signal: AbortSignal.timeout(1000),
+      });
     } catch {
       return;
     }
