@@ -59,10 +59,11 @@ export async function run(address: Address, load: Load): Promise<number> {
     else send(connection);
   };
 
-  const open = await Promise.all(
-    Array.from({ length: Math.min(connections, load.count) }, () => openConnection(address, onAnswer, reject)),
+  const opening = Array.from({ length: Math.min(connections, load.count) }, () =>
+    openConnection(address, onAnswer, reject),
   );
   try {
+    const open = await Promise.all(opening.map(({ connected }) => connected));
     const startedAt = performance.now();
     for (const connection of open) send(connection);
     setImmediate(collectInBursts, () => isOver);
@@ -75,7 +76,7 @@ export async function run(address: Address, load: Load): Promise<number> {
     }
     return load.count / seconds;
   } finally {
-    for (const connection of open) connection.socket.destroy();
+    for (const { connection } of opening) connection.socket.destroy();
   }
 }
 
@@ -100,8 +101,8 @@ function openConnection(
   address: Address,
   onAnswer: (connection: Connection, answer: Answer) => void,
   onError: (error: Error) => void,
-): Promise<Connection> {
-  const { promise, resolve, reject } = Promise.withResolvers<Connection>();
+): { connection: Connection; connected: Promise<Connection> } {
+  const { promise: connected, resolve, reject } = Promise.withResolvers<Connection>();
   let partial: Buffer | undefined; // an answer that has not arrived whole
   const socket = connect({
     ...address,
@@ -132,9 +133,9 @@ function openConnection(
     onError(error);
   };
   socket.once('connect', () => resolve(connection));
-  socket.once('error', fail);
+  socket.on('error', fail);
   socket.once('end', () => fail(new Error(`${address.host}:${address.port} closed a connection that was in use.`)));
-  return promise;
+  return { connection, connected };
 }
 
 const endOfHead = Buffer.from('\r\n\r\n');

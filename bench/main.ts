@@ -146,7 +146,7 @@ async function measureAll(entrants: Entrant[]): Promise<RateTable> {
         const scenario = scenarios[name];
         const count = pace.get(`${contender.name} ${name}`);
         if (!scenario || !count) continue;
-        rates[contender.name] = await run(contender.address, await scenario(count));
+        rates[contender.name] = await measure(contender, name, scenario, count);
       }
       rounds[name] = [...(rounds[name] ?? []), rates];
       progress(`round ${round + 1} of ${options.rounds}  ${name.padEnd(14)} ${describe(rates)}`);
@@ -168,13 +168,21 @@ async function warmUp(entrants: Entrant[]): Promise<Map<string, number>> {
       if (!scenario) continue;
       let rate = 1000;
       for (const seconds of [0.3, 0.5, options.windowSeconds]) {
-        rate = await run(contender.address, await scenario(Math.ceil(rate * seconds)));
+        rate = await measure(contender, name, scenario, Math.ceil(rate * seconds));
       }
       pace.set(`${contender.name} ${name}`, Math.ceil(rate * options.windowSeconds));
     }
   }
   progress(`warm, ${connections} connections, windows of about ${options.windowSeconds} s`);
   return pace;
+}
+
+async function measure({ name: who, address }: Contender, name: ScenarioName, scenario: Scenario, count: number) {
+  try {
+    return await run(address, await scenario(count));
+  } catch (cause) {
+    throw new Error(`${name} of ${who}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+  }
 }
 
 function describe(rates: Rates): string {

@@ -159,7 +159,7 @@ export function parseMasterKey(name: string, text: string): Buffer {
 function readCookiePrefix(value: string | undefined, secure: boolean): string {
   const wanted = value ?? 'signet';
   // On https the prefix that no sibling domain can plant is not a choice (RFC 6265bis §4.1.3.2).
-  const prefix = secure && !/^__host-/i.test(wanted) ? `__Host-${wanted}` : wanted;
+  const prefix = secure ? `__Host-${wanted.replace(/^__(host|secure)-/i, '')}` : wanted;
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(prefix)) {
     throw new ConfigError('SIGNET_COOKIE_PREFIX may hold letters, digits, "_" and "-" only, 64 at most.');
   }

@@ -9,7 +9,7 @@ export type InvitationForm = {
 };
 
 export const invitationPage = ({ token, email, name, problems = [] }: InvitationForm): Page => ({
-  title: 'Become the administrator',
+  title: 'Become an administrator',
   content: html`<h1>Become an administrator</h1>
 <p class="soft">This link makes one administrator's account, once. You will sign in with it right away.</p>
 ${
@@ -18,7 +18,7 @@ ${
 }
 <form method="post" action="/invite/${token}">
 <label for="email">E-mail address</label>
-<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" value="${email ?? ''}">
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" autofocus value="${email ?? ''}">
 <label for="name">Name</label>
 <input id="name" name="name" autocomplete="name" required maxlength="100" value="${name ?? ''}">
 <label for="password">Password</label>

@@ -36,6 +36,11 @@ async function main(args: readonly string[]): Promise<number> {
   if (first === 'serve') return serve(args.slice(1));
   const name = commands.has(first) ? first : `${first} ${second}`;
   const command = commands.get(name);
+  const group = [...commands].filter(([one]) => one.startsWith(`${first} `));
+  if (!command && group.length > 0 && (second === undefined || second === '--help')) {
+    process.stdout.write(`${table(group.map(([one, { summary }]) => [one, summary]))}\n`);
+    return second === undefined ? 2 : 0;
+  }
   if (!command) throw new UsageError(`There is no command ${JSON.stringify([first, second].join(' ').trim())}.`);
   return run(command, args.slice(name.split(' ').length));
 }

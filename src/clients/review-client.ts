@@ -1,4 +1,5 @@
 import type { Caller } from '../audit/audit.ts';
+import { readReason } from '../audit/reason.ts';
 import { now } from '../deps.ts';
 import { invalidFields, invalidState, staleRevision } from '../errors.ts';
 import { revokeGrantsOfClient } from '../oauth/grants.store.ts';
@@ -95,14 +96,3 @@ export const reinstateClient = (deps: ClientDeps, target: ReviewTarget): Promise
 
 const waitsForReview = (client: Client) =>
   client.status === 'pending_review' || (client.status === 'approved' && client.pending_change !== null);
-
-/** Its owner reads it, so a refusal says why, in a few words that show as they were written. */
-function readReason(text: string): string {
-  const reason = text.trim().replaceAll('\r\n', '\n'); // as a form sends its line breaks
-  if (reason === '' || reason.length > 500 || /[^\P{C}\n]/u.test(reason)) {
-    throw invalidFields([
-      { path: 'reason', message: 'Must say why, in 1 to 500 characters without control characters.' },
-    ]);
-  }
-  return reason;
-}

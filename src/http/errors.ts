@@ -40,10 +40,15 @@ const sendErrorPage = (reply: FastifyReply, refusal: RequestError) =>
       title: headingOf(refusal),
       content: html`<h1>${headingOf(refusal)}</h1>
 <p>${refusal.message}</p>
-<p class="soft">Error <code>${refusal.code}</code></p>`,
+<p class="soft">${adviceFor(refusal)} <code>${refusal.code}</code></p>`,
     },
     refusal.status,
   );
+
+function adviceFor(refusal: RequestError): string {
+  if (refusal.status >= 500) return 'Nothing was lost. Wait a moment, then try again.';
+  return 'Go back and try again. If it keeps happening, tell whoever runs the page you came from:';
+}
 
 function headingOf(refusal: RequestError): string {
   if (refusal.status >= 500) return 'Something is wrong on our side';

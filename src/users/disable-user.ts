@@ -1,4 +1,5 @@
 import { type Actor, auditEvent } from '../audit/audit.ts';
+import { readReason } from '../audit/reason.ts';
 import type { Statement } from '../db/db.ts';
 import { type Deps, now } from '../deps.ts';
 import { invalidState, notFound } from '../errors.ts';
@@ -12,7 +13,8 @@ import { findUser, setDisabled } from './store.ts';
  */
 export async function disableUser(deps: Deps, user_id: string, actor: Actor, reason?: string): Promise<void> {
   const at = now(deps);
-  const { statement } = auditEvent({ action: 'user.disabled', actor, target: user_id, reason }, at);
+  const event = { action: 'user.disabled', actor, target: user_id, reason: reason && readReason(reason) };
+  const { statement } = auditEvent(event, at);
   await requireUser(deps, user_id, false);
   await deps.db.batch([setDisabled(user_id, true, at), ...endEverything(user_id, at), statement]);
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 
 /**
  * Holds the master key. What the database must not be able to give away goes through here: private signing keys,
@@ -25,7 +25,7 @@ export class WrongMasterKey extends Error {
 export function openVault(masterKey: Buffer): Vault {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', masterKey, 'signet/1', use, 32));
   const sealingKey = derive('seal');
-  const macKeys = { 'refresh-token': derive('refresh-token') };
+  const macKeys = { 'refresh-token': createSecretKey(derive('refresh-token')) }; // imported once, not at every MAC
   return {
     seal(purpose, plaintext) {
       const nonce = randomBytes(12);

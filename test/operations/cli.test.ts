@@ -190,9 +190,11 @@ test('what is not understood exits with 2 and does nothing', async (t) => {
   const env = await bareSettings(t);
   const bare = await runCommand([], { env });
   assert.deepEqual([bare.code, bare.stderr], [2, '']);
+  const half = await runCommand(['users'], { env });
+  assert.equal(half.code, 2);
+  assert.match(half.stdout, /users create .*\n.*users list /);
   await Promise.all([
     misunderstood(['frobnicate'], /There is no command "frobnicate"/, env),
-    misunderstood(['users'], /There is no command "users"/, env),
     misunderstood(['users', 'destroy'], /There is no command "users destroy"/, env),
     misunderstood(['constructor'], /There is no command/, env),
     misunderstood(['users', 'show'], /It takes: <user_id or e-mail>/, env),

@@ -1,4 +1,3 @@
-import type { Client } from '../../clients/client.ts';
 import { type Deps, now } from '../../deps.ts';
 import { invalidGrant, invalidRequest, invalidScope } from '../../errors.ts';
 import { endGrant } from '../end-grant.ts';
@@ -19,25 +18,29 @@ export async function refreshTokenGrant(deps: Deps, request: TokenRequest): Prom
   if (!form.refresh_token) throw invalidRequest('refresh_token is missing.');
   const token = readRefreshToken(deps.vault, form.refresh_token);
   if (!token || !client.allowed_scopes.includes('offline_access')) throw refused();
-  const requested = form.scope === undefined ? undefined : await requestedScope(deps, client, token, form.scope);
+  const wanted = form.scope === undefined ? undefined : parseScope(form.scope);
+  if (wanted) await refuseWider(deps, token, wanted);
 
   const at = now(deps);
   const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds };
   const grant = (await rotateRefreshToken(deps.db, rotation, at)) ?? (await retriedGrant(deps, request, token));
-  return issueTokens(deps, client, grant, { asked: requested ?? grant.scope });
+  if (wanted) refuseUnlessGranted(grant, wanted);
+  return issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
 }
 
 /**
- * A narrower scope is for this access token alone; the refresh token keeps the whole (RFC 6749 §6). It is checked
- * before the rotation, because a refusal must leave the refresh token usable.
+ * A narrower scope is for this access token alone; the refresh token keeps the whole (RFC 6749 §6). A wider one is
+ * refused before the rotation, because a refusal must leave the refresh token usable. Only the current token is asked:
+ * an older one is a replay whatever it wants, and the rotation finds that out.
  */
-async function requestedScope(deps: Deps, client: Client, token: RefreshToken, scope: string): Promise<string> {
+async function refuseWider(deps: Deps, token: RefreshToken, wanted: readonly string[]): Promise<void> {
   const grant = await findGrant(deps.db, token.grant_id);
-  if (!grant || grant.client_id !== client.client_id) throw refused();
+  if (grant?.refresh_seq === token.refresh_seq) refuseUnlessGranted(grant, wanted);
+}
+
+function refuseUnlessGranted(grant: Grant, wanted: readonly string[]): void {
   const granted = grant.scope.split(' ');
-  const wanted = parseScope(scope);
   if (!wanted.every((name) => granted.includes(name))) throw invalidScope('The grant does not include this scope.');
-  return wanted.join(' ');
 }
 
 /**
