@@ -1,4 +1,5 @@
-import { type Deps, now } from './deps.ts';
+import { now } from './clock.ts';
+import type { Deps } from './deps.ts';
 import { rotateDueKeys } from './keys/rotate-keys.ts';
 import { purgeFailureCounters } from './limits/store.ts';
 import { purgePendingRequests } from './oauth/authorize/store.ts';

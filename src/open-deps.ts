@@ -1,9 +1,10 @@
 import pino, { type Logger } from 'pino';
 import { clientDirectory } from './clients/client-directory.ts';
+import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { migrate } from './db/migrate.ts';
 import { openDb } from './db/open.ts';
-import type { Clock, Deps } from './deps.ts';
+import type { Deps } from './deps.ts';
 import { openKeyRing } from './keys/key-ring.ts';
 import { ensureSigningKeys } from './keys/rotate-keys.ts';
 import { loadMasterKey, openVaultFor } from './vault/master-key.ts';

@@ -1,5 +1,6 @@
 import { type Actor, auditEvent } from '../audit/audit.ts';
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { RequestError } from '../errors.ts';
 import { digest, newSecret } from '../lib/ids.ts';
 import { deleteLinks, findOpenLink, insertLink, type OneTimeLink, spendLink } from '../one-time-links/store.ts';

@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { auditEvent } from '../audit/audit.ts';
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { createUser } from '../users/create-user.ts';

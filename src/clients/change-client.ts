@@ -1,6 +1,7 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
+import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
-import { type Deps, now } from '../deps.ts';
+import type { Deps } from '../deps.ts';
 import { staleRevision } from '../errors.ts';
 import type { Client } from './client.ts';
 import { findAnyClient } from './list-clients.ts';

@@ -1,5 +1,5 @@
+import type { Clock } from '../clock.ts';
 import type { Db } from '../db/db.ts';
-import type { Clock } from '../deps.ts';
 import { type Client, isClientId } from './client.ts';
 import { readClient } from './store.ts';
 

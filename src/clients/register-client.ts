@@ -1,5 +1,6 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { rateLimited } from '../errors.ts';
 import { digest, newId } from '../lib/ids.ts';
 import { windowLimit } from '../limits/failure-limits.ts';

@@ -1,6 +1,6 @@
 import type { Caller } from '../audit/audit.ts';
 import { readReason } from '../audit/reason.ts';
-import { now } from '../deps.ts';
+import { now } from '../clock.ts';
 import { invalidFields, invalidState, staleRevision } from '../errors.ts';
 import { revokeGrantsOfClient } from '../oauth/grants.store.ts';
 import { type ClientDeps, changeClient } from './change-client.ts';

@@ -1,5 +1,6 @@
 import { auditEvent } from '../audit/audit.ts';
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import type { PendingRequest } from '../oauth/authorize/store.ts';
 import { markConsented } from '../oauth/authorize/store.ts';
 import type { Session } from '../sessions/session.ts';

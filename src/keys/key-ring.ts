@@ -1,6 +1,6 @@
 import { hash, type KeyObject, sign, verify } from 'node:crypto';
+import type { Clock } from '../clock.ts';
 import type { Db } from '../db/db.ts';
-import type { Clock } from '../deps.ts';
 import { invalidToken, unavailable } from '../errors.ts';
 import type { Vault } from '../vault/vault.ts';
 import { type Algorithm, type KeyStatus, privateKeyFrom, publicKeyFrom } from './signing-key.ts';

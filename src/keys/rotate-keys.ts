@@ -1,5 +1,6 @@
 import { type Actor, auditEvent } from '../audit/audit.ts';
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { type Algorithm, algorithms, generateSigningKey } from './signing-key.ts';
 import { forgetRetiredKeys, insertSigningKey, listSigningKeys, rotateSigningKey, type SigningKeyRow } from './store.ts';
 

@@ -1,5 +1,6 @@
+import { now } from '../clock.ts';
 import type { Db, Statement } from '../db/db.ts';
-import { type Deps, now } from '../deps.ts';
+import type { Deps } from '../deps.ts';
 import { rateLimited } from '../errors.ts';
 import { digest } from '../lib/ids.ts';
 import { emailKey } from '../users/user.ts';

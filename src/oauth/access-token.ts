@@ -1,4 +1,5 @@
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { invalidToken } from '../errors.ts';
 import { newSuffix } from '../lib/ids.ts';
 import { findTokenSubject, type TokenSubject } from './grants.store.ts';

@@ -1,7 +1,8 @@
 import type { Client } from '../clients/client.ts';
 import { isClientId } from '../clients/client.ts';
 import { verifyClientSecret } from '../clients/client-secret.ts';
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { invalidClient, invalidRequest } from '../errors.ts';
 import type { Parameters } from '../http/parameters.ts';
 import { clientSecretLimits } from '../limits/failure-limits.ts';

@@ -1,5 +1,6 @@
 import { type Actor, auditEvent } from '../audit/audit.ts';
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { grantEndedBy, type RevocationReason, revokeGrant } from './grants.store.ts';
 
 export type Ending = { grant_id: string; reason: RevocationReason; actor: Actor; address?: string };

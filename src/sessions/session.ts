@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { accessDenied, loginRequired } from '../errors.ts';
 import { cookie, cookieNames } from '../http/cookies.ts';
 import { digest } from '../lib/ids.ts';

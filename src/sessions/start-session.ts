@@ -1,6 +1,7 @@
 import { auditEvent } from '../audit/audit.ts';
+import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
-import { type Deps, now } from '../deps.ts';
+import type { Deps } from '../deps.ts';
 import { digest, newId, newSecret } from '../lib/ids.ts';
 import { revokeGrantsOfSession } from '../oauth/grants.store.ts';
 import { acrOf, type Method } from './authentication.ts';

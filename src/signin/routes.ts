@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { RequestError } from '../errors.ts';
 import { clearCookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { sendPage } from '../http/page.ts';

@@ -1,5 +1,6 @@
 import { auditEvent } from '../audit/audit.ts';
-import { type Deps, now } from '../deps.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
 import { digest } from '../lib/ids.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { markAuthenticated } from '../oauth/authorize/store.ts';

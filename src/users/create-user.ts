@@ -1,7 +1,8 @@
 import { type Actor, auditEvent } from '../audit/audit.ts';
+import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import { UniqueViolation } from '../db/db.ts';
-import { type Deps, now } from '../deps.ts';
+import type { Deps } from '../deps.ts';
 import { invalidFields, RequestError } from '../errors.ts';
 import { displayNameProblem } from '../lib/display-name.ts';
 import { newId } from '../lib/ids.ts';

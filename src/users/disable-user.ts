@@ -1,7 +1,8 @@
 import { type Actor, auditEvent } from '../audit/audit.ts';
 import { readReason } from '../audit/reason.ts';
+import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
-import { type Deps, now } from '../deps.ts';
+import type { Deps } from '../deps.ts';
 import { invalidState, notFound } from '../errors.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
 import { endSessionsOfUser } from '../sessions/store.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { now } from '../../src/clock.ts';
 import type { Statement } from '../../src/db/db.ts';
-import { now } from '../../src/deps.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { authorize, obtainTokens, refresh, tokensOf } from '../support/relying-party.ts';
 import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { insertSecret, readClient } from '../../src/clients/store.ts';
-import { now } from '../../src/deps.ts';
+import { now } from '../../src/clock.ts';
 import { digest } from '../../src/lib/ids.ts';
 import { onBothEngines } from '../support/databases.ts';
 import {

@@ -1,6 +1,7 @@
 import type { Client } from '../../clients/client.ts';
+import { now } from '../../clock.ts';
 import { findConsent } from '../../consent/store.ts';
-import { type Deps, now } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
 import { digest, newId } from '../../lib/ids.ts';
 import { addressKey } from '../../limits/address-key.ts';
 import { windowLimit } from '../../limits/failure-limits.ts';

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Deps, now } from '../../deps.ts';
+import { now } from '../../clock.ts';
+import type { Deps } from '../../deps.ts';
 import { RequestError } from '../../errors.ts';
 import { cookie, cookieNames, setCookie } from '../../http/cookies.ts';
 import { digest, newSecret } from '../../lib/ids.ts';

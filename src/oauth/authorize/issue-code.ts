@@ -1,4 +1,5 @@
-import { type Deps, now } from '../../deps.ts';
+import { now } from '../../clock.ts';
+import type { Deps } from '../../deps.ts';
 import { digest, newId, newSecret } from '../../lib/ids.ts';
 import type { Session } from '../../sessions/session.ts';
 import { insertGrant } from '../grants.store.ts';

@@ -1,5 +1,6 @@
 import type { Client } from '../../clients/client.ts';
-import { type Deps, now } from '../../deps.ts';
+import { now } from '../../clock.ts';
+import type { Deps } from '../../deps.ts';
 import { RequestError } from '../../errors.ts';
 import { type AccessTokenClaims, useAccessToken } from '../access-token.ts';
 import { findServedGrant } from '../grants.store.ts';

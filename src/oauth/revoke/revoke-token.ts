@@ -1,5 +1,6 @@
 import type { Client } from '../../clients/client.ts';
-import { type Deps, now } from '../../deps.ts';
+import { now } from '../../clock.ts';
+import type { Deps } from '../../deps.ts';
 import { invalidClient, RequestError } from '../../errors.ts';
 import { type AccessTokenClaims, grantOfAccessToken } from '../access-token.ts';
 import { endGrant } from '../end-grant.ts';

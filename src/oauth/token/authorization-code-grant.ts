@@ -1,4 +1,5 @@
-import { type Deps, now } from '../../deps.ts';
+import { now } from '../../clock.ts';
+import type { Deps } from '../../deps.ts';
 import { invalidGrant, invalidRequest } from '../../errors.ts';
 import { digest } from '../../lib/ids.ts';
 import { endGrant } from '../end-grant.ts';

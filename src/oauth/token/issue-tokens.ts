@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Client } from '../../clients/client.ts';
-import { type Deps, now } from '../../deps.ts';
+import { now } from '../../clock.ts';
+import type { Deps } from '../../deps.ts';
 import type { Parameters } from '../../http/parameters.ts';
 import type { Algorithm } from '../../keys/signing-key.ts';
 import { newAccessTokenId } from '../access-token.ts';

@@ -1,4 +1,5 @@
-import { type Deps, now } from '../../deps.ts';
+import { now } from '../../clock.ts';
+import type { Deps } from '../../deps.ts';
 import { invalidGrant, invalidRequest, invalidScope } from '../../errors.ts';
 import { endGrant } from '../end-grant.ts';
 import { findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants.store.ts';
