@@ -45,13 +45,15 @@ const statusOf = (client: Client) => client.status + (client.pending_change ? ',
 
 export const clientCommands: Record<string, Command> = {
   'clients create': {
-    usage: 'clients create --name <name> --redirect-uri "<uri> ..." [--scope "<scope> ..."] [--public] [--approve]',
+    usage:
+      'clients create --name <name> --redirect-uri "<uri> ..." [--scope "<scope> ..."] [--public] [--alg RS256] [--approve]',
     summary: 'Registers a client of the house, which no account owns. A secret is printed this once.',
     options: {
       name: { type: 'string', help: 'what people read on the sign-in page', required: true },
       'redirect-uri': { type: 'string', help: 'where answers may go; several between spaces', required: true },
       scope: { type: 'string', help: 'what it may ask for; without it: openid profile email' },
       public: { type: 'boolean', help: 'it cannot keep a secret: a single-page or native application' },
+      alg: { type: 'string', help: 'EdDSA (default) or RS256: what its tokens are signed with' },
       approve: { type: 'boolean', help: 'you have reviewed it: it may start sign-ins at once' },
     },
     async run(deps, values) {
@@ -60,6 +62,7 @@ export const clientCommands: Record<string, Command> = {
         client_type: values.public ? 'public' : 'confidential',
         redirect_uris: words(values['redirect-uri']),
         allowed_scopes: values.scope === undefined ? undefined : words(values.scope),
+        id_token_signed_response_alg: values.alg,
       });
       const { client, client_secret } = await registerClient(
         deps,

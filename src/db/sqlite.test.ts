@@ -173,3 +173,9 @@ test('a commit that fails is told to everyone in it, and nothing is kept', async
   await put(db, 'after');
   assert.deepEqual(await keys(db), ['after']);
 });
+
+test('a commit is on disk when it is acknowledged: the connection runs with synchronous=FULL on a WAL', async (t) => {
+  const { db } = await freshTable(t);
+  assert.equal((await db.get<{ synchronous: number }>('pragma synchronous'))?.synchronous, 2);
+  assert.equal((await db.get<{ journal_mode: string }>('pragma journal_mode'))?.journal_mode, 'wal');
+});

@@ -17,11 +17,22 @@ export type Presented = {
 type Credentials = { client_id: string; client_secret: string | undefined };
 
 /**
- * Who is calling, by HTTP Basic, by the body, or, for a public client, by name alone (OAuth 2.1 §2.4).
- * @throws {RequestError} `invalid_client` for an unknown client, one that is not approved, a wrong secret, and a
- * confidential client without one; `invalid_request` for two methods at once; `rate_limited`.
+ * An approved client, by its credentials.
+ * @throws {RequestError} as {@link identifyClient}; `invalid_client` also for a client that is not approved.
  */
 export async function authenticateClient(deps: Deps, presented: Presented): Promise<Client> {
+  const client = await identifyClient(deps, presented);
+  if (client.status !== 'approved') throw invalidClient(`client is ${client.status}`);
+  return client;
+}
+
+/**
+ * Who is calling, by HTTP Basic, by the body, or, for a public client, by name alone (OAuth 2.1 §2.4). What it may do
+ * in its present status is the caller's question.
+ * @throws {RequestError} `invalid_client` for an unknown client, a wrong secret, and a confidential client without one;
+ * `invalid_request` for two methods at once; `rate_limited`.
+ */
+export async function identifyClient(deps: Deps, presented: Presented): Promise<Client> {
   const credentials = readCredentials(presented);
   if (credentials === undefined) throw invalidRequest('client_id is missing.');
   if (!isClientId(credentials.client_id)) throw invalidClient('not a client_id');
@@ -34,7 +45,6 @@ export async function authenticateClient(deps: Deps, presented: Presented): Prom
     if (credentials.client_secret !== undefined) await limits.failed(credentials.client_id, presented.address);
     throw invalidClient(credentials.client_secret === undefined ? 'no secret' : 'wrong secret');
   }
-  if (client.status !== 'approved') throw invalidClient(`client is ${client.status}`);
   return client;
 }
 

@@ -71,7 +71,7 @@ export const insertSession = (session: NewSession, now: number): Statement => ({
 
 /** The same person signed in anew: the session goes on under a new secret, so the old cookie is dead (ASVS 7.2.4). */
 export const renewSession = (session: NewSession, now: number): Statement => ({
-  sql: `update sessions set token_hash = $2, auth_time = $4, amr = $5, acr = $6, last_seen_at = $4,
+  sql: `update sessions set token_hash = $2, created_at = $4, auth_time = $4, amr = $5, acr = $6, last_seen_at = $4,
                idle_expires_at = $7, expires_at = $8, address = $9, user_agent = $10
          where session_id = $1 and user_id = $3 and ended_at is null
            and exists (select 1 from users u where u.user_id = $3 and u.disabled_at is null)

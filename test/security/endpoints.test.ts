@@ -272,7 +272,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
         const target = { client_id: client.client_id, caller: { actor: 'cli' } } as const;
         await suspendClient(signet.deps, target, 'test');
         signet.clock.advance(1);
-        for (const node of [signet, beside]) assertRefused(await introspect(node, client, 'x'), 401, 'invalid_client');
+        for (const node of [signet, beside]) assertRefused(await introspect(node, client, 'x'), 403, 'access_denied');
         await reinstateClient(signet.deps, target);
       },
       'key withdrawn': (issued) => {

@@ -51,6 +51,7 @@ async function introspectRefreshToken(deps: Deps, caller: Client, text: string) 
     sub: grant.user_id,
     aud: grant.client_id,
     iss: deps.config.baseUrl,
+    jti: `${grant.grant_id}.${grant.refresh_seq}`,
     sid: grant.session_id,
     auth_time: grant.auth_time,
     acr: grant.acr,
