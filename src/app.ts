@@ -51,7 +51,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   handleErrors(app, deps);
   const allow = refuseOtherMethods(app, deps);
 
-  await assetRoutes(app);
+  await assetRoutes(app, deps);
   await keyRoutes(app, deps);
   await oidcRoutes(app, deps);
   await authorizeRoutes(app, deps);

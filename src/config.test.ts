@@ -36,6 +36,11 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     trustProxy: false,
     rateLimits: true,
     logLevel: 'info',
+    signUp: true,
+    smtpUrl: undefined,
+    mailFrom: '"Signet" <no-reply@localhost>',
+    providers: [],
+    brand: { name: 'Signet', logo: undefined, accent: '#2f5d50' },
   } satisfies Config);
 });
 
@@ -45,7 +50,17 @@ test('a configuration does not change once it is read', () => {
 
 test('an empty setting counts as left out', () => {
   const names = ['BASE_URL', 'HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'MASTER_KEY', 'MASTER_KEY_FILE'];
-  const more = ['COOKIE_PREFIX', 'WORKERS', 'TRUST_PROXY', 'RATE_LIMITS', 'LOG_LEVEL'];
+  const more = [
+    'COOKIE_PREFIX',
+    'WORKERS',
+    'TRUST_PROXY',
+    'RATE_LIMITS',
+    'LOG_LEVEL',
+    'SIGN_UP',
+    'SMTP_URL',
+    'MAIL_FROM',
+  ];
+  more.push('NAME', 'LOGO', 'ACCENT', 'GOOGLE_CLIENT_ID', 'PROVIDER_ACME_ISSUER');
   assert.deepEqual(
     readConfig(Object.fromEntries([...names, ...more].map((name) => [`SIGNET_${name}`, '']))),
     readConfig({}),

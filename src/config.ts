@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { isProviderSetting, type Provider, readProviders } from './federation/provider.ts';
+import { displayNameProblem } from './lib/display-name.ts';
 import { editDistance } from './lib/edit-distance.ts';
 
 /** All that an operator may set. Read once, frozen, handed in; nothing else reads the environment. */
@@ -21,6 +23,24 @@ export type Config = {
   readonly trustProxy: false | number | string[];
   readonly rateLimits: boolean;
   readonly logLevel: (typeof logLevels)[number];
+  /** Whether people may make accounts themselves. */
+  readonly signUp: boolean;
+  /** Absent: mail is printed to the log on loopback, and not sent elsewhere. */
+  readonly smtpUrl: string | undefined;
+  /** The sender of mail: an address, or `Name <address>`. */
+  readonly mailFrom: string;
+  /** Upstream identity providers that are switched on. */
+  readonly providers: readonly Provider[];
+  readonly brand: Brand;
+};
+
+/** How the pages look and what they call the service. */
+export type Brand = {
+  readonly name: string;
+  /** A file, SVG or PNG, which we serve ourselves; absent: our own mark. */
+  readonly logo: string | undefined;
+  /** `#rrggbb` */
+  readonly accent: string;
 };
 
 /** Where the master key comes from. One that `mayCreate` is made at first start, with mode 0600; the others must exist. */
@@ -46,6 +66,12 @@ const settings = [
   'SIGNET_TRUST_PROXY',
   'SIGNET_RATE_LIMITS',
   'SIGNET_LOG_LEVEL',
+  'SIGNET_SIGN_UP',
+  'SIGNET_SMTP_URL',
+  'SIGNET_MAIL_FROM',
+  'SIGNET_NAME',
+  'SIGNET_LOGO',
+  'SIGNET_ACCENT',
 ] as const;
 /** Beside the code, not the current folder: the command line finds the server's store from anywhere. */
 const defaultDataDir = resolve(import.meta.dirname, '../data');
@@ -60,7 +86,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function readConfig(environment: Environment = process.env): Config {
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('SIGNET_') && !settings.includes(name as Setting)) {
+    if (name.startsWith('SIGNET_') && !settings.includes(name as Setting) && !isProviderSetting(name)) {
       throw new ConfigError(`${name} is not a setting of Signet${suggestion(name)}`);
     }
   }
@@ -71,6 +97,7 @@ export function readConfig(environment: Environment = process.env): Config {
   const secure = base.protocol === 'https:';
   const dataDir = resolve(read('SIGNET_DATA_DIR') ?? defaultDataDir);
   const databaseUrl = readDatabaseUrl(read('SIGNET_DATABASE_URL'));
+  const brand = readBrand(read);
   return Object.freeze({
     baseUrl: base.origin,
     secure,
@@ -84,7 +111,44 @@ export function readConfig(environment: Environment = process.env): Config {
     trustProxy: readTrustProxy(read('SIGNET_TRUST_PROXY')),
     rateLimits: readChoice('SIGNET_RATE_LIMITS', read('SIGNET_RATE_LIMITS') ?? 'on', ['on', 'off']) === 'on',
     logLevel: readChoice('SIGNET_LOG_LEVEL', read('SIGNET_LOG_LEVEL') ?? 'info', logLevels),
+    signUp: readChoice('SIGNET_SIGN_UP', read('SIGNET_SIGN_UP') ?? 'on', ['on', 'off']) === 'on',
+    smtpUrl: readSmtpUrl(read('SIGNET_SMTP_URL')),
+    mailFrom: readMailFrom(read('SIGNET_MAIL_FROM') ?? `${JSON.stringify(brand.name)} <no-reply@${base.hostname}>`),
+    providers: readProviders(environment, (sentence) => {
+      throw new ConfigError(sentence);
+    }),
+    brand,
   });
+}
+
+function readBrand(read: (name: Setting) => string | undefined): Brand {
+  const name = read('SIGNET_NAME') ?? 'Signet';
+  if (displayNameProblem(name) !== undefined || name.length > 40) {
+    throw new ConfigError('SIGNET_NAME must be 1 to 40 visible characters.');
+  }
+  const logo = read('SIGNET_LOGO');
+  if (logo !== undefined && !/\.(svg|png)$/.test(logo))
+    throw new ConfigError('SIGNET_LOGO must name an .svg or .png file.');
+  if (logo !== undefined && !existsSync(logo)) throw new ConfigError('SIGNET_LOGO names a file that is not there.');
+  const accent = read('SIGNET_ACCENT') ?? '#2f5d50';
+  if (!/^#[0-9a-f]{6}$/i.test(accent)) throw new ConfigError('SIGNET_ACCENT must be a colour such as #2f5d50.');
+  return Object.freeze({ name, logo: logo && resolve(logo), accent: accent.toLowerCase() });
+}
+
+function readSmtpUrl(value: string | undefined): string | undefined {
+  if (value !== undefined && !(URL.canParse(value) && /^smtps?:$/.test(new URL(value).protocol))) {
+    throw new ConfigError('SIGNET_SMTP_URL must look like smtp://user:password@mail.example.com:587, or smtps://.');
+  }
+  return value;
+}
+
+function readMailFrom(value: string): string {
+  if (!/^([^<>\r\n]{0,100}<)?[^\s<>@]+@[^\s<>@]+>?$/.test(value)) {
+    throw new ConfigError(
+      'SIGNET_MAIL_FROM must be an address, or a name and an address: Example <no-reply@example.com>.',
+    );
+  }
+  return value;
 }
 
 /** The setting that takes the fewest edits to type instead, if it takes few. */

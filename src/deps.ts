@@ -3,7 +3,9 @@ import type { ClientDirectory } from './clients/client-directory.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Db } from './db/db.ts';
+import type { Look } from './http/look.ts';
 import type { KeyRing } from './keys/key-ring.ts';
+import type { Outbox } from './mail/outbox.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** The outside world, handed to every use-case. */
@@ -18,4 +20,8 @@ export type Deps = {
   readonly keys: KeyRing;
   /** Registered clients, at most a second old. */
   readonly clients: ClientDirectory;
+  /** Mail to people. */
+  readonly mail: Outbox;
+  /** Name, logo, stylesheet and scripts of every page. */
+  readonly look: Look;
 };

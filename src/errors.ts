@@ -1,3 +1,5 @@
+import { inEnglish, type Sentence } from './i18n/translate.ts';
+
 /** Every refusal that Signet gives, and the status that carries it (decisions §1). */
 const statusOf = {
   invalid_request: 400,
@@ -41,24 +43,50 @@ export class RequestError extends Error {
   readonly details: ErrorDetails;
   /** Seconds for `Retry-After`. */
   readonly retryAfter: number | undefined;
+  /** What a page says instead of `message`, in its reader's language. */
+  readonly say: Sentence | undefined;
+  /** What is wrong with which field, for a form to show. */
+  readonly problems: readonly FieldProblem[];
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; details?: ErrorDetails; retryAfter?: number } = {},
+    options: {
+      cause?: unknown;
+      details?: ErrorDetails;
+      retryAfter?: number;
+      say?: Sentence;
+      problems?: readonly FieldProblem[];
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.status = statusOf[code];
     this.details = options.details ?? {};
     this.retryAfter = options.retryAfter;
+    this.say = options.say;
+    this.problems = options.problems ?? [];
   }
 }
 
+/** `path` is a JSON pointer without its first slash; `message` is for programs, `say` for people. */
+export type FieldProblem = { path: string; message: string; say?: Sentence };
+
+/** For what a person has typed: the same sentence for both. */
+export const fieldProblem = (path: string, say: Sentence): FieldProblem => ({ path, message: inEnglish(say), say });
+
+/** A refusal that a person may read. */
+export const refusal = (code: ErrorCode, say: Sentence, options: { cause?: unknown; details?: ErrorDetails } = {}) =>
+  new RequestError(code, inEnglish(say), { ...options, say });
+
 export const invalidRequest = (description: string) => new RequestError('invalid_request', description);
-/** @param fields what is wrong, one entry a field: `path` is a JSON pointer without its first slash. */
-export const invalidFields = (fields: { path: string; message: string }[]) =>
-  new RequestError('invalid_request', 'Some fields are not valid. Nothing was changed.', { details: { fields } });
+/** @param problems what is wrong, one entry a field. */
+export const invalidFields = (problems: readonly FieldProblem[], cause?: unknown) =>
+  new RequestError('invalid_request', 'Some fields are not valid. Nothing was changed.', {
+    cause,
+    details: { fields: problems.map(({ path, message }) => ({ path, message })) },
+    problems,
+  });
 export const invalidGrant = (description: string, cause?: unknown) =>
   new RequestError('invalid_grant', description, { cause });
 export const invalidScope = (description: string) => new RequestError('invalid_scope', description);
@@ -68,6 +96,10 @@ export const invalidToken = (cause?: unknown) =>
   new RequestError('invalid_token', 'The access token is expired, revoked or not valid.', { cause });
 export const accessDenied = (description: string) => new RequestError('access_denied', description);
 export const loginRequired = () => new RequestError('login_required', 'Sign in first; there is no live session.');
+export const reauthenticationRequired = (max_age: number) =>
+  new RequestError('reauthentication_required', 'Sign in again first: this takes a sign-in of the last 15 minutes.', {
+    details: { max_age },
+  });
 export const notFound = () => new RequestError('not_found', 'There is nothing here by that name.');
 export const invalidState = (current_status: string) =>
   new RequestError('invalid_state', 'Its present state does not allow this.', { details: { current_status } });

@@ -7,7 +7,9 @@ import { purgeGrants } from './oauth/grants.store.ts';
 import { purgeRevokedAccessTokens } from './oauth/revoke/store.ts';
 import { accessTokenSeconds } from './oauth/token/issue-tokens.ts';
 import { purgeLinks } from './one-time-links/store.ts';
-import { purgeSessions } from './sessions/store.ts';
+import { deviceSeconds } from './sessions/device.ts';
+import { purgeDevices, purgeSessions } from './sessions/store.ts';
+import { purgeAttempts } from './signin/store.ts';
 
 /** Ended sessions and grants stay this long, so that whoever is asked "what happened?" can still see it. */
 const keptSeconds = 7 * 86_400;
@@ -21,6 +23,9 @@ const jobs = {
   'purge requests': (deps) => purgePendingRequests(deps.db, now(deps)),
   'purge revoked tokens': (deps) => purgeRevokedAccessTokens(deps.db, now(deps)),
   'purge links': (deps) => deps.db.batch(purgeLinks(now(deps))),
+  'purge sign-in attempts': (deps) => deps.db.batch([purgeAttempts(now(deps))]),
+  'purge devices': (deps) => deps.db.batch([purgeDevices(now(deps) - deviceSeconds)]),
+  'send mails': (deps) => deps.mail.deliver(),
   'purge counters': (deps) => deps.db.batch([purgeFailureCounters(now(deps))]),
 } satisfies Record<string, (deps: Deps) => Promise<unknown>>;
 const jobNames = Object.keys(jobs) as (keyof typeof jobs)[];

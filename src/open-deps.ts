@@ -5,8 +5,10 @@ import type { Config } from './config.ts';
 import { migrate } from './db/migrate.ts';
 import { openDb } from './db/open.ts';
 import type { Deps } from './deps.ts';
+import { openLook } from './http/look.ts';
 import { openKeyRing } from './keys/key-ring.ts';
 import { ensureSigningKeys } from './keys/rotate-keys.ts';
+import { openOutbox } from './mail/outbox.ts';
 import { loadMasterKey, openVaultFor } from './vault/master-key.ts';
 
 export type Outside = { clock: Clock; log: Logger };
@@ -24,7 +26,18 @@ export async function openDeps(config: Config, { clock, log }: Outside): Promise
     const vault = await openVaultFor(db, masterKey);
     await ensureSigningKeys({ db, clock, vault });
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
-    return { config, db, clock, log, vault, keys, clients: clientDirectory({ db, clock }) };
+    const mail = openOutbox({ config, db, clock, log, vault });
+    return {
+      config,
+      db,
+      clock,
+      log,
+      vault,
+      keys,
+      mail,
+      look: openLook(config),
+      clients: clientDirectory({ db, clock }),
+    };
   } catch (error) {
     await db.close();
     throw error;

@@ -15,7 +15,7 @@ const read = (pattern: string): File[] =>
 
 const isTest = ({ path }: File) => path.endsWith('.test.ts');
 const source = read('src/**/*.ts').filter((file) => !isTest(file));
-const everything = [...read('{src,test,bench,examples}/**/*.{ts,sql,css}'), ...read('bin/*')];
+const everything = [...read('{src,test,bench,examples}/**/*.{ts,js,json,sql,css}'), ...read('bin/*')];
 
 /** Comments are blanked out, and their lines kept, so that a sentence about a rule does not break it. */
 const code = (text: string) =>
@@ -86,7 +86,7 @@ test('a table is written by one store', () => {
 });
 
 test('no use-case knows Fastify', () => {
-  const allowed = ['src/app.ts', 'src/sessions/session.ts', 'src/oauth/authorize/browser.ts'];
+  const allowed = ['src/app.ts', 'src/sessions/session.ts', 'src/oauth/authorize/browser.ts', 'src/signin/arrival.ts'];
   assertNone(
     found(except(...allowed, /\/routes\.ts$/, /^src\/http\//), /from\s+['"](@fastify\/|fastify\b)/g),
     'Parse and answer in routes.ts, and hand the use-case plain values: the command line calls it, too.',

@@ -1,14 +1,15 @@
 import { html } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
+import type { View } from '../http/view.ts';
 import type { Session } from '../sessions/session.ts';
 
-export const accountPage = (session: Session): Page => ({
-  title: 'Your account',
-  content: html`<h1>Your account</h1>
+export const accountPage = ({ t, plain }: View, session: Session): Page => ({
+  title: plain('account.title'),
+  tab: 'profile',
+  content: html`<h1>${t('account.title')}</h1>
 <dl>
-<dt>Name</dt><dd><bdi>${session.name ?? 'not given'}</bdi></dd>
-<dt>E-mail</dt><dd>${session.email}</dd>
-${session.role === 'admin' && html`<dt>Role</dt><dd>Administrator</dd>`}
-</dl>
-<form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">Sign out</button></form>`,
+<dt>${t('field.name')}</dt><dd><bdi>${session.name ?? t('account.no_name')}</bdi></dd>
+<dt>${t('field.email')}</dt><dd>${session.email}</dd>
+${session.role === 'admin' && html`<dt>${t('account.role')}</dt><dd>${t('account.role.admin')}</dd>`}
+</dl>`,
 });

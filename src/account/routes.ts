@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { sendPage } from '../http/page.ts';
-import { currentSession, requireSession, type Session } from '../sessions/session.ts';
+import { viewOf } from '../http/view.ts';
+import { requireSession, type Session } from '../sessions/session.ts';
 import { accountPage } from './page.ts';
 
 export async function accountRoutes(app: FastifyInstance, deps: Deps) {
@@ -13,9 +14,9 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/', { config: { page: true } }, async (_request, reply) => reply.redirect('/account', 302));
 
   app.get('/account', { config: { page: true } }, async (request, reply) => {
-    const session = await currentSession(deps, request);
-    if (!session) return reply.header('cache-control', 'no-store').redirect('/signin?next=/account', 302);
-    return sendPage(reply, accountPage(session));
+    const session = await requireSession(deps, request);
+    const view = viewOf(deps, request, session.locale);
+    return sendPage(reply, view, accountPage(view, session));
   });
 }
 

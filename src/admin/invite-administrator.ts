@@ -1,7 +1,7 @@
 import { type Actor, auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError, refusal } from '../errors.ts';
 import { digest, newSecret } from '../lib/ids.ts';
 import { deleteLinks, findOpenLink, insertLink, type OneTimeLink, spendLink } from '../one-time-links/store.ts';
 import { createUser } from '../users/create-user.ts';
@@ -52,8 +52,4 @@ export async function acceptInvitation(deps: Deps, token: string, acceptance: Ac
   }
 }
 
-export const spentInvitation = () =>
-  new RequestError(
-    'invalid_request',
-    'This link has been used or is older than a day. Ask for a new one with: bin/signet admin invite',
-  );
+export const spentInvitation = () => refusal('invalid_request', { key: 'invitation.spent' });

@@ -1,6 +1,8 @@
+import { hidden } from '../http/form.ts';
 import { html } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
-import { isScope, scopes } from '../oauth/scopes.ts';
+import type { View } from '../http/view.ts';
+import { isScope } from '../oauth/scopes.ts';
 
 export type ConsentQuestion = {
   request_id: string;
@@ -13,23 +15,20 @@ export type ConsentQuestion = {
   endsAt: string;
 };
 
-export const consentPage = (question: ConsentQuestion): Page => ({
-  title: `Allow ${question.clientName}?`,
+export const consentPage = (view: View, question: ConsentQuestion): Page => ({
+  title: view.plain('consent.title', { client: question.clientName }),
   endsAt: question.endsAt,
-  content: html`<h1>Allow <bdi>${question.clientName}</bdi>?</h1>
-<p class="soft">You are signed in as <strong>${question.email}</strong>. The application is at <code>${question.redirectHost}</code>${
-    question.ownerName && html`, registered by <bdi>${question.ownerName}</bdi>`
-  }, and has been reviewed.</p>
-<h2>It will be able to</h2>
-<ul class="scopes">${question.scope.map((name) => html`<li>${isScope(name) ? scopes[name] : name}</li>`)}</ul>
-<p class="soft">${
-    question.scope.includes('offline_access')
-      ? 'This lasts for up to 90 days, or until you disconnect it.'
-      : 'This lasts for an hour after each sign-in.'
-  }</p>
+  content: html`<h1>${view.t('consent.title', { client: html`<bdi>${question.clientName}</bdi>` })}</h1>
+<p class="soft">${view.t('consent.who', {
+    email: html`<strong>${question.email}</strong>`,
+    host: html`<code>${question.redirectHost}</code>`,
+  })}${question.ownerName && view.t('consent.owner', { owner: html`<bdi>${question.ownerName}</bdi>` })}</p>
+<h2>${view.t('consent.able')}</h2>
+<ul class="scopes">${question.scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}</ul>
+<p class="soft">${view.t(question.scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
 <form method="post" action="/consent">
-<input type="hidden" name="request" value="${question.request_id}">
-<button type="submit" name="decision" value="allow" id="consent-allow">Allow</button>
-<button type="submit" name="decision" value="deny" id="consent-deny" class="quiet">Cancel</button>
+${hidden('request', question.request_id)}
+<button type="submit" name="decision" value="allow" id="consent-allow">${view.t('consent.allow')}</button>
+<button type="submit" name="decision" value="deny" id="consent-deny" class="quiet">${view.t('consent.cancel')}</button>
 </form>`,
 });

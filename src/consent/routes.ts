@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../errors.ts';
 import { sendPage } from '../http/page.ts';
 import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
+import { viewOf } from '../http/view.ts';
 import { AuthorizationError } from '../oauth/authorize/authorization-error.ts';
 import { authorizeClientAgain } from '../oauth/authorize/authorization-request.ts';
 import { refuse } from '../oauth/authorize/authorize.ts';
@@ -22,9 +23,11 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
     const client = await deps.clients.find(pending.parameters.client_id);
     if (!session || !client) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
     const owner = client.owner_user_id === null ? undefined : await findUser(deps.db, client.owner_user_id);
+    const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
     return sendPage(
       reply,
-      consentPage({
+      view,
+      consentPage(view, {
         request_id: pending.request_id,
         clientName: client.name,
         ownerName: owner?.name ?? null,

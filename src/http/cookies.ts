@@ -1,10 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 
-/** The session cookie's name is part of the API (spec §5); the other ties a sign-in under way to its browser. */
+/** The session cookie's name is part of the API (spec §5). */
 export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
   session: `${config.cookiePrefix}_identity_session`,
+  /** Ties what waits for a person to their browser. */
   browser: `${config.cookiePrefix}_browser`,
+  /** A sign-in between its first factor and its second. */
+  attempt: `${config.cookiePrefix}_attempt`,
+  /** Tells a browser that has signed in before from a new one. Opens nothing. */
+  device: `${config.cookiePrefix}_device`,
+  /** A detour to an upstream provider. */
+  federation: `${config.cookiePrefix}_federation`,
 });
 
 /** HttpOnly, Lax, host-only; `Secure` on https, as the `__Host-` prefix demands. */

@@ -2,11 +2,15 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { StoreUnavailable } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { RequestError, unavailable } from '../errors.ts';
+import type { MessageKey } from '../i18n/translate.ts';
 import { html } from './html.ts';
 import { sendPage } from './page.ts';
+import { type View, viewOf } from './view.ts';
+
+type ErrorDeps = Pick<Deps, 'config' | 'look' | 'clock'>;
 
 /** The last resort of every route: whatever was thrown becomes one JSON body, or a page for somebody who looks at it. */
-export function handleErrors(app: FastifyInstance, deps: Pick<Deps, 'config'>) {
+export function handleErrors(app: FastifyInstance, deps: ErrorDeps) {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const refusal = refusalOf(error, request);
     const log = { err: refusal.status >= 500 ? error : undefined, code: refusal.code, cause: reasonOf(refusal) };
@@ -17,7 +21,7 @@ export function handleErrors(app: FastifyInstance, deps: Pick<Deps, 'config'>) {
 }
 
 export function sendRefusal(
-  deps: Pick<Deps, 'config'>,
+  deps: ErrorDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   refusal: RequestError,
@@ -25,7 +29,11 @@ export function sendRefusal(
   if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter);
   const challenge = challengeOf(deps, request, refusal);
   if (challenge) reply.header('www-authenticate', challenge);
-  if (wantsPage(request)) return sendErrorPage(reply, refusal);
+  if (wantsPage(request)) {
+    const detour = detourOf(request, refusal);
+    if (detour !== undefined) return reply.header('cache-control', 'no-store').redirect(detour, 303);
+    return sendErrorPage(viewOf(deps, request), reply, refusal);
+  }
   return reply
     .code(refusal.status)
     .header('cache-control', 'no-store')
@@ -33,27 +41,38 @@ export function sendRefusal(
     .send({ error: refusal.code, error_description: refusal.message, ...refusal.details });
 }
 
-const sendErrorPage = (reply: FastifyReply, refusal: RequestError) =>
+/** Somebody who looks at a page is not told to sign in but taken there, and back to where they were. */
+function detourOf(request: FastifyRequest, { code }: RequestError): string | undefined {
+  const pages = { login_required: '/signin', reauthentication_required: '/signin/confirm' };
+  if (code !== 'login_required' && code !== 'reauthentication_required') return undefined;
+  const { form } = request.routeOptions.config;
+  const next = request.method === 'GET' ? request.url : (form ?? '/account');
+  return `${pages[code]}?${new URLSearchParams({ next })}`;
+}
+
+/** In the reader's language if the refusal has a sentence for people; the English one is for who builds on us. */
+const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError) =>
   sendPage(
     reply,
+    view,
     {
-      title: headingOf(refusal),
-      content: html`<h1>${headingOf(refusal)}</h1>
-<p>${refusal.message}</p>
-<p class="soft">${adviceFor(refusal)} <code>${refusal.code}</code></p>`,
+      title: view.plain(headingOf(refusal)),
+      content: html`<h1>${view.t(headingOf(refusal))}</h1>
+<p${!refusal.say && html` lang="en"`}>${refusal.say ? view.t(refusal.say.key, refusal.say.values) : refusal.message}</p>
+<p class="soft">${view.t(adviceFor(refusal), { code: html`<code>${refusal.code}</code>` })}</p>`,
     },
     refusal.status,
   );
 
-function adviceFor(refusal: RequestError): string {
-  if (refusal.status >= 500) return 'Nothing was lost. Wait a moment, then try again.';
-  return 'Go back and try again. If it keeps happening, tell whoever runs the page you came from:';
+function adviceFor({ status, say }: RequestError): MessageKey {
+  if (status >= 500) return 'error.advice.later';
+  return say ? 'error.advice.plain' : 'error.advice.back';
 }
 
-function headingOf(refusal: RequestError): string {
-  if (refusal.status >= 500) return 'Something is wrong on our side';
-  if (refusal.status === 404) return 'There is nothing here';
-  return 'This did not work';
+function headingOf({ status }: RequestError): MessageKey {
+  if (status >= 500) return 'error.ours';
+  if (status === 404) return 'error.nothing';
+  return 'error.refused';
 }
 
 /** On an address for people unless they ask for JSON; on an unknown address only if they ask for a page. */

@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A person looks at the answer, so its errors are pages. */
     page?: boolean;
+    /** The page with the form that posts here; somebody who must sign in first is brought back to it. */
+    form?: string;
     /** No cookie authenticates here, or other sites post here on purpose: the cross-site guard stands aside. */
     anySite?: boolean;
   }

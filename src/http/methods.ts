@@ -11,7 +11,7 @@ const methods = METHODS.filter((method) => method !== 'CONNECT');
  * A known path with another method is 405 with `Allow`, an unknown path is 404 (RFC 9110 §15.5.6). Call it before the
  * routes are added, and what it returns after the last one.
  */
-export function refuseOtherMethods(app: FastifyInstance, deps: Pick<Deps, 'config'>): () => void {
+export function refuseOtherMethods(app: FastifyInstance, deps: Pick<Deps, 'config' | 'look' | 'clock'>): () => void {
   for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const declared = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {

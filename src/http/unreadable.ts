@@ -36,7 +36,7 @@ function refusalOf({ code }: { code?: string }): RequestError {
 
 /** Paths that Fastify's router cannot take apart; its own answers would repeat what was sent. */
 export const answerUnroutable =
-  (deps: Pick<Deps, 'config'>) =>
+  (deps: Pick<Deps, 'config' | 'look' | 'clock'>) =>
   ({ code }: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     // An id longer than any of ours names nothing, like every other unknown id.
     const isTooLong = code === 'FST_ERR_MAX_PARAM_LENGTH';

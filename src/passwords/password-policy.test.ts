@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { inEnglish } from '../i18n/translate.ts';
 import { passwordProblems } from './password-policy.ts';
 
 const ada = { email: 'ada.l@mail.example.com', name: 'Ada Lovelace' };
-const problems = (password: string) => passwordProblems(password, ada);
+const problems = (password: string) => passwordProblems(password, ada).map(inEnglish);
 const listed = readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8')
   .trimEnd()
   .split('\n');
@@ -66,7 +67,7 @@ test('fifteen characters are enough and fourteen are not; code points count, not
 test('with a second factor eight characters are enough and seven are not', () => {
   const withSecondFactor = { ...ada, secondFactor: true };
   assert.deepEqual(passwordProblems('kV9pQ2zL', withSecondFactor), []);
-  assert.match(passwordProblems('kV9pQ2z', withSecondFactor).join(), /at least 8 characters/);
+  assert.match(passwordProblems('kV9pQ2z', withSecondFactor).map(inEnglish).join(), /at least 8 characters/);
   assert.equal(passwordProblems('dragon12', withSecondFactor).length, 1);
 });
 

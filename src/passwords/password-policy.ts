@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { MessageKey, Sentence } from '../i18n/translate.ts';
 import { longestPasswordBytes, normalizePassword } from './password-hash.ts';
 
 /** Code points (SP 800-63B-4 §3.1.1.2): 15 where the password is all there is, 8 where a second factor is asked too. */
@@ -15,40 +16,38 @@ export type PasswordContext = {
 };
 
 /**
- * What speaks against a new password: sentences for the person, in ASCII, each saying what to do. None when it is fine.
+ * What speaks against a new password: sentences for the person, each saying what to do. None when it is fine.
  *
  * Kinds of characters do not matter, §3.1.1.2 forbids such rules. It is the *whole* password that is compared, never a
  * part: refused is what is listed, and what nothing but two things make up that a guesser tries first. So
  * `password123456789` falls, and four ordinary words in a row stand.
  */
-export function passwordProblems(password: string, context: PasswordContext): string[] {
+export function passwordProblems(password: string, context: PasswordContext): Sentence[] {
   const normalized = normalizePassword(password);
   const least = context.secondFactor ? shortest.withSecondFactor : shortest.alone;
   if (Buffer.byteLength(normalized) > longestPasswordBytes) {
-    return [
-      `That is longer than we can take. Use at most ${longestPasswordBytes} bytes, which is hundreds of letters.`,
-    ];
+    return [{ key: 'problem.password.long', values: { most: longestPasswordBytes } }];
   }
   if ([...normalized].length < least) {
-    return [`Use at least ${least} characters. Four unrelated words are long enough, and easy to remember.`];
+    return [{ key: 'problem.password.short', values: { least } }];
   }
   const problem = guessable(normalized, least, contextWords(context));
-  return problem === undefined ? [] : [problem];
+  return problem === undefined ? [] : [{ key: problem }];
 }
 
-function guessable(password: string, least: number, personal: ReadonlySet<string>): string | undefined {
+function guessable(password: string, least: number, personal: ReadonlySet<string>): MessageKey | undefined {
   const isKnown: Test = (word) => commonPasswords().has(word) || personal.has(word);
   const seen = readings(password);
   const some = (test: Test) => seen.some(test);
 
   if (some((reading) => commonPasswords().has(reading))) {
-    return 'Many people use this password, so it is guessed first. Choose one that nobody else would think of.';
+    return 'problem.password.common';
   }
   if (some((reading) => shortestPeriod(reading, least - 1) < least)) {
-    return 'This repeats one short part, which is no harder to guess than the part. Add a few unrelated words.';
+    return 'problem.password.repeats';
   }
   if (some((reading) => isOneOrTwoPieces(reading, isKnown))) {
-    return 'This is only a common word or two, a keyboard row, counting, or your name or e-mail address. Add a few unrelated words.';
+    return 'problem.password.pieces';
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
-import { accessDenied, loginRequired } from '../errors.ts';
+import { accessDenied, loginRequired, reauthenticationRequired } from '../errors.ts';
 import { cookie, cookieNames } from '../http/cookies.ts';
 import { digest } from '../lib/ids.ts';
 import { findLiveSession, type SessionRow, touchSession } from './store.ts';
@@ -29,6 +29,16 @@ export async function currentSession(deps: Deps, request: FastifyRequest): Promi
 export async function requireSession(deps: Deps, request: FastifyRequest): Promise<Session> {
   const session = await currentSession(deps, request);
   if (!session) throw loginRequired();
+  return session;
+}
+
+/** Changing how somebody signs in takes a sign-in that is at most this old (ASVS 7.5.1). */
+export const recentSeconds = 900;
+
+/** @throws {RequestError} `login_required`; `reauthentication_required` when the last sign-in is older than that. */
+export async function requireRecentSession(deps: Deps, request: FastifyRequest): Promise<Session> {
+  const session = await requireSession(deps, request);
+  if (now(deps) - session.auth_time > recentSeconds) throw reauthenticationRequired(recentSeconds);
   return session;
 }
 

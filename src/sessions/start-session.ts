@@ -14,6 +14,8 @@ export type Arrival = {
   methods: readonly Method[];
   /** The session that the browser came with, if it lives. */
   previous: Session | undefined;
+  /** True once a second factor was asked for and given in this sign-in. Without it nobody who has TOTP gets in. */
+  secondStep: boolean;
   address: string;
   userAgent: string | undefined;
 };
@@ -23,7 +25,7 @@ export type Arrival = {
  * is worth nothing (ASVS 7.2.4). The same person's session goes on under its id, so that their apps stay signed in;
  * another person's ends with all its grants, as a sign-out would.
  * @param also statements to commit with it, given the session's id and secret.
- * @returns the secret for the cookie, or undefined if the person was disabled this very moment.
+ * @returns the secret for the cookie, or undefined if the person was disabled, or got a second factor, this very moment.
  */
 export async function startSession(
   deps: Deps,
@@ -44,6 +46,7 @@ export async function startSession(
     expires_at: at + sessionSeconds,
     address: arrival.address,
     user_agent: arrival.userAgent?.slice(0, 300) ?? null,
+    second_step: arrival.secondStep ? 1 : (0 as 0 | 1),
   };
   const { statement: audit } = auditEvent(
     {

@@ -45,15 +45,25 @@ export type NewSession = {
   expires_at: number;
   address: string | null;
   user_agent: string | null;
+  /** 1 when a second step was passed in this sign-in, else 0. */
+  second_step: 0 | 1;
 };
 
-/** Nothing for a person who was disabled meanwhile. */
+/**
+ * The one gate of every path to a session: nobody who is disabled, and nobody who has TOTP without a second step. Asked
+ * by the statement that makes the session, so no path and no race leads around it.
+ */
+const mayStart = `u.disabled_at is null
+  and (cast($11 as bigint) = 1
+       or not exists (select 1 from totp t where t.user_id = u.user_id and t.confirmed_at is not null))`;
+
+/** Nothing for a person whom the gate does not let through. */
 export const insertSession = (session: NewSession, now: number): Statement => ({
   sql: `insert into sessions (session_id, token_hash, user_id, created_at, auth_time, amr, acr, last_seen_at,
                               idle_expires_at, expires_at, address, user_agent)
         select $1, $2, u.user_id, cast($4 as bigint), cast($4 as bigint), $5, $6, cast($4 as bigint),
                cast($7 as bigint), cast($8 as bigint), $9, $10
-          from users u where u.user_id = $3 and u.disabled_at is null
+          from users u where u.user_id = $3 and ${mayStart}
      returning session_id`,
   params: [
     session.session_id,
@@ -66,6 +76,7 @@ export const insertSession = (session: NewSession, now: number): Statement => ({
     session.expires_at,
     session.address,
     session.user_agent,
+    session.second_step,
   ],
 });
 
@@ -74,7 +85,7 @@ export const renewSession = (session: NewSession, now: number): Statement => ({
   sql: `update sessions set token_hash = $2, created_at = $4, auth_time = $4, amr = $5, acr = $6, last_seen_at = $4,
                idle_expires_at = $7, expires_at = $8, address = $9, user_agent = $10
          where session_id = $1 and user_id = $3 and ended_at is null
-           and exists (select 1 from users u where u.user_id = $3 and u.disabled_at is null)
+           and exists (select 1 from users u where u.user_id = $3 and ${mayStart})
      returning session_id`,
   params: insertSession(session, now).params ?? [],
 });
@@ -100,6 +111,51 @@ export const endSession = (session_id: string, reason: string, now: number): Sta
 export const endSessionsOfUser = (user_id: string, reason: string, now: number): Statement => ({
   sql: 'update sessions set ended_at = $3, end_reason = $2 where user_id = $1 and ended_at is null',
   params: [user_id, reason, now],
+});
+
+/** A live session as its person sees it in a list. */
+export type ListedSession = Pick<
+  SessionRow,
+  'session_id' | 'auth_time' | 'amr' | 'acr' | 'last_seen_at' | 'expires_at'
+> & {
+  created_at: number;
+  address: string | null;
+  user_agent: string | null;
+};
+
+/** Newest use first. */
+export const liveSessionsOf = (db: Db, user_id: string, now: number) =>
+  db.all<ListedSession>(
+    `select s.session_id, s.created_at, s.auth_time, s.amr, s.acr, s.last_seen_at, s.expires_at, s.address, s.user_agent
+       from sessions s join users u on u.user_id = s.user_id
+      where s.user_id = $1 and ${live} order by s.last_seen_at desc, s.session_id`,
+    [user_id, now],
+  );
+
+/** Whether the person has signed in with this browser before, and with any at all. */
+export async function findDevice(db: Db, user_id: string, device_hash: string) {
+  const rows = await db.all<{ device_hash: string }>('select device_hash from known_devices where user_id = $1', [
+    user_id,
+  ]);
+  return { isKnown: rows.some((row) => row.device_hash === device_hash), isFirst: rows.length === 0 };
+}
+
+export const rememberDevice = (user_id: string, device_hash: string, now: number): Statement => ({
+  sql: `insert into known_devices (user_id, device_hash, first_seen_at, last_seen_at) values ($1, $2, $3, $3)
+        on conflict (user_id, device_hash) do update set last_seen_at = excluded.last_seen_at`,
+  params: [user_id, device_hash, now],
+});
+
+export const purgeDevices = (unusedSince: number): Statement => ({
+  sql: 'delete from known_devices where last_seen_at < $1',
+  params: [unusedSince],
+});
+
+/** All of a person's sessions but one. */
+export const endOtherSessions = (user_id: string, session_id: string, reason: string, now: number): Statement => ({
+  sql: `update sessions set ended_at = $4, end_reason = $3
+         where user_id = $1 and session_id <> $2 and ended_at is null`,
+  params: [user_id, session_id, reason, now],
 });
 
 export const purgeSessions = (db: Db, expiredBefore: number) =>

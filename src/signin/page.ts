@@ -1,51 +1,96 @@
-import { type Html, html } from '../http/html.ts';
+import type { Provider } from '../federation/provider.ts';
+import { alert, hidden } from '../http/form.ts';
+import { type Html, html, type Renderable } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
+import type { View } from '../http/view.ts';
 
-export type SignInForm = {
-  /** The waiting authorization request, or where to go afterwards. */
-  request_id?: string;
-  next?: string;
+/** What a sign-in is for: a waiting authorization request, or a path. */
+export type Goal = { request_id?: string; next?: string };
+
+export type SignInForm = Goal & {
   username?: string;
   /** Which application the person is on the way to. */
   clientName?: string;
-  problem?: string;
+  problem?: Renderable;
   endsAt?: string;
+  providers: readonly Provider[];
+  /** Whether an account can be made here, and a password reset. */
+  offersSignUp: boolean;
+  offersReset: boolean;
 };
 
-const hidden = (name: string, value: string | undefined): Html | false =>
-  value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`;
-
-export const alert = (problem: string | undefined): Html | false =>
-  problem !== undefined && html`<div class="alert" role="alert" id="problem"><p>${problem}</p></div>`;
-
-export const signInPage = (form: SignInForm): Page => ({
-  title: 'Sign in',
+export const signInPage = (view: View, form: SignInForm): Page => ({
+  title: view.plain('signin.title'),
   endsAt: form.endsAt,
-  content: html`<h1>Sign in</h1>
-<p class="soft">${form.clientName ? html`to continue to <strong>${form.clientName}</strong>` : 'to your account'}</p>
+  content: html`<h1>${view.t('signin.title')}</h1>
+<p class="soft">${
+    form.clientName
+      ? view.t('signin.to_client', { client: html`<strong><bdi>${form.clientName}</bdi></strong>` })
+      : view.t('signin.to_account')
+  }</p>
 ${alert(form.problem)}
 <form method="post" action="/signin">
-${hidden('request', form.request_id)}${hidden('next', form.next)}
-<label for="username">E-mail address</label>
-<input id="username" name="username" type="email" autocomplete="username" inputmode="email" autocapitalize="none"
+${goalFields(form)}
+<label for="username">${view.t('field.email')}</label>
+<input id="username" name="username" type="email" autocomplete="username webauthn" inputmode="email" autocapitalize="none"
  spellcheck="false" required maxlength="254" value="${form.username ?? ''}"${form.username ? '' : html` autofocus`}>
-<label for="password">Password</label>
+${passwordField(view, form)}
+<button id="signin-submit" type="submit">${view.t('signin.submit')}</button>
+</form>
+${otherWays(view, form)}
+${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: html`<a href="/signup${goalQuery(form)}">${view.t('signin.sign_up.link')}</a>` })}</p>`}`,
+});
+
+/** The same person once more, before something that takes a recent sign-in (ASVS 7.5.1). */
+export const confirmPage = (view: View, form: SignInForm & { username: string }): Page => ({
+  title: view.plain('confirm.title'),
+  content: html`<h1>${view.t('confirm.title')}</h1>
+<p class="soft">${view.t('confirm.why', { email: html`<strong>${form.username}</strong>` })}</p>
+${alert(form.problem)}
+<form method="post" action="/signin/confirm">
+${goalFields(form)}
+<input type="hidden" name="username" autocomplete="username" value="${form.username}">
+${passwordField(view, form)}
+<button id="signin-submit" type="submit">${view.t('confirm.submit')}</button>
+</form>
+${otherWays(view, form)}
+<p><a href="/account">${view.t('confirm.back')}</a></p>`,
+});
+
+const goalFields = ({ request_id, next }: Goal): Html => html`${hidden('request', request_id)}${hidden('next', next)}`;
+
+/** For a link from one page of a sign-in to another. */
+export function goalQuery({ request_id, next }: Goal): string {
+  if (request_id !== undefined) return `?${new URLSearchParams({ request: request_id })}`;
+  return next === undefined ? '' : `?${new URLSearchParams({ next })}`;
+}
+
+const passwordField = (
+  view: View,
+  form: SignInForm,
+): Html => html`<label for="password">${view.t('field.password')}</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required
  ${form.problem ? html`aria-describedby="problem"` : ''}${form.username ? html` autofocus` : ''}>
-<button id="signin-submit" type="submit">Sign in</button>
-</form>`,
-});
+${form.offersReset && html`<p class="hint"><a href="/reset${goalQuery(form)}">${view.t('signin.forgot')}</a></p>`}`;
+
+const otherWays = (view: View, form: SignInForm): Html | false =>
+  form.providers.length > 0 &&
+  html`<p class="or"><span>${view.t('signin.or')}</span></p>
+<ul class="ways">${form.providers.map(
+    ({ id, label }) =>
+      html`<li><a class="button quiet" id="signin-${id}" href="/auth/${id}/login${goalQuery(form)}">${view.t('signin.with', { provider: label })}</a></li>`,
+  )}</ul>`;
 
 export type AccountChoice = { request_id: string; clientName: string; email: string; endsAt: string };
 
-export const accountChoicePage = (choice: AccountChoice): Page => ({
-  title: 'Choose an account',
+export const accountChoicePage = (view: View, choice: AccountChoice): Page => ({
+  title: view.plain('choose.title'),
   endsAt: choice.endsAt,
-  content: html`<h1>Choose an account</h1>
-<p class="soft">to continue to <strong>${choice.clientName}</strong></p>
+  content: html`<h1>${view.t('choose.title')}</h1>
+<p class="soft">${view.t('signin.to_client', { client: html`<strong><bdi>${choice.clientName}</bdi></strong>` })}</p>
 <form method="post" action="/signin/account">
 ${hidden('request', choice.request_id)}
-<button type="submit" id="continue-as">Continue as ${choice.email}</button>
+<button type="submit" id="continue-as">${view.t('choose.continue', { email: choice.email })}</button>
 </form>
-<p><a href="/signin?request=${choice.request_id}">Use another account</a></p>`,
+<p><a href="/signin?request=${choice.request_id}">${view.t('choose.other')}</a></p>`,
 });

@@ -2,54 +2,46 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { RequestError } from '../errors.ts';
-import { clearCookie, cookieNames, setCookie } from '../http/cookies.ts';
-import { sendPage } from '../http/page.ts';
+import { clearCookie, cookieNames } from '../http/cookies.ts';
+import type { Renderable } from '../http/html.ts';
+import { type Page, sendPage } from '../http/page.ts';
 import { type Parameters, parseParameters, queryOf, readForm } from '../http/parameters.ts';
+import { type View, viewOf } from '../http/view.ts';
 import { requirePendingRequest } from '../oauth/authorize/browser.ts';
 import { markAccountSelected, type PendingRequest } from '../oauth/authorize/store.ts';
-import { currentSession, sessionSeconds } from '../sessions/session.ts';
+import { currentSession, requireSession, type Session } from '../sessions/session.ts';
 import { signOut } from '../sessions/start-session.ts';
-import { nextPath } from './next-path.ts';
-import { accountChoicePage, type SignInForm, signInPage } from './page.ts';
+import { goalOf, sendOnward, visitOf } from './arrival.ts';
+import type { Outcome } from './complete-sign-in.ts';
+import { accountChoicePage, confirmPage, type SignInForm, signInPage } from './page.ts';
 import { signInWithPassword } from './sign-in.ts';
 
 const config = { page: true } as const;
 
-/** The sign-in page (decisions §9): a form that works without JavaScript. */
+/** The sign-in pages (decisions §9): forms that work without JavaScript. */
 export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/signin', { config }, async (request, reply) => {
-    const query = parseParameters(queryOf(request.url)).values;
-    return sendPage(reply, signInPage(await formFor(deps, request, query)));
+    const goal = await readGoal(deps, request, parseParameters(queryOf(request.url)).values);
+    return sendPage(reply, goal.view, signInPage(goal.view, goal.form));
   });
 
   app.post('/signin', { config }, async (request, reply) => {
     const form = readForm(request.body);
-    const pending = form.request === undefined ? undefined : await requirePendingRequest(deps, request, form.request);
-    try {
-      const token = await signInWithPassword(deps, {
-        username: form.username ?? '',
-        password: form.password ?? '',
-        previous: await currentSession(deps, request),
-        request_id: pending?.request_id,
-        address: request.ip,
-        userAgent: request.headers['user-agent'],
-      });
-      if (token !== undefined) {
-        setCookie(reply, deps.config, cookieNames(deps.config).session, token, sessionSeconds);
-        return reply.header('cache-control', 'no-store').redirect(onward(deps, pending, form), 303);
-      }
-    } catch (error) {
-      if (!(error instanceof RequestError) || (error.status !== 429 && error.status !== 503)) throw error;
-      if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
-      return sendPage(
-        reply,
-        signInPage({ ...(await formFor(deps, request, form)), problem: delayed(error) }),
-        error.status,
-      );
-    }
-    const problem =
-      'That e-mail address and password do not match an account that may sign in. Check both and try again.';
-    return sendPage(reply, signInPage({ ...(await formFor(deps, request, form)), problem }), 401);
+    const goal = await readGoal(deps, request, form);
+    return attemptPassword(deps, { request, reply, goal, form, username: form.username ?? '', page: signInPage });
+  });
+
+  app.get('/signin/confirm', { config }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    const goal = await readGoal(deps, request, parseParameters(queryOf(request.url)).values, session);
+    return sendPage(reply, goal.view, confirmPage(goal.view, { ...goal.form, username: session.email }));
+  });
+
+  app.post('/signin/confirm', { config }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    const form = readForm(request.body);
+    const goal = await readGoal(deps, request, form, session);
+    return attemptPassword(deps, { request, reply, goal, form, username: session.email, page: confirmPage });
   });
 
   app.get('/signin/account', { config }, async (request, reply) => {
@@ -58,16 +50,15 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     const session = await currentSession(deps, request);
     if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
     const { clientName = '', endsAt } = await describe(deps, pending);
-    return sendPage(
-      reply,
-      accountChoicePage({ request_id: pending.request_id, clientName, endsAt, email: session.email }),
-    );
+    const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
+    const choice = { request_id: pending.request_id, clientName, endsAt, email: session.email };
+    return sendPage(reply, view, accountChoicePage(view, choice));
   });
 
   app.post('/signin/account', { config }, async (request, reply) => {
     const pending = await requirePendingRequest(deps, request, readForm(request.body).request);
     if (await currentSession(deps, request)) await markAccountSelected(deps.db, pending.request_id, now(deps));
-    return reply.redirect(onward(deps, pending, {}), 303);
+    return reply.redirect(goalOf(deps, { request_id: pending.request_id, next: undefined }), 303);
   });
 
   app.post('/signout', { config }, async (request, reply) => {
@@ -82,17 +73,44 @@ function endOfSession(deps: Deps, reply: FastifyReply) {
   return reply.headers({ 'cache-control': 'no-store', 'clear-site-data': '"cache"' }).redirect('/signin', 303);
 }
 
-const onward = (deps: Deps, pending: PendingRequest | undefined, form: Parameters): string =>
-  pending ? `/oauth/authorize/continue?request=${pending.request_id}` : nextPath(form.next, deps.config.baseUrl);
+type Attempt = {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  goal: { view: View; form: SignInForm };
+  form: Parameters;
+  username: string;
+  page: (view: View, form: SignInForm & { username: string }) => Page;
+};
 
-async function formFor(deps: Deps, request: FastifyRequest, query: Parameters): Promise<SignInForm> {
-  if (query.request === undefined) return { next: query.next, username: query.username };
-  const pending = await requirePendingRequest(deps, request, query.request);
-  return {
-    request_id: pending.request_id,
-    username: query.username ?? pending.parameters.login_hint,
-    ...(await describe(deps, pending)),
+async function attemptPassword(deps: Deps, { request, reply, goal, form, username, page }: Attempt) {
+  const { view } = goal;
+  const again = (problem: Renderable, status: number) =>
+    sendPage(reply, view, page(view, { ...goal.form, username, problem }), status);
+  const visit = await visitOf(deps, request, goal.form);
+  let outcome: Outcome | undefined;
+  try {
+    outcome = await signInWithPassword(deps, { username, password: form.password ?? '', visit });
+  } catch (error) {
+    if (!(error instanceof RequestError) || (error.status !== 429 && error.status !== 503)) throw error;
+    if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
+    return again(delayed(view, error), error.status);
+  }
+  return outcome ? sendOnward(deps, reply, visit, outcome) : again(view.t('signin.wrong'), 401);
+}
+
+/** @returns what the page says, and in whose language. */
+async function readGoal(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
+  const pending = query.request === undefined ? undefined : await requirePendingRequest(deps, request, query.request);
+  const form: SignInForm = {
+    request_id: pending?.request_id,
+    next: pending ? undefined : query.next,
+    username: query.username ?? pending?.parameters.login_hint,
+    providers: deps.config.providers,
+    offersSignUp: deps.config.signUp && deps.mail.works,
+    offersReset: deps.mail.works,
+    ...(pending ? await describe(deps, pending) : {}),
   };
+  return { view: viewOf(deps, request, pending?.parameters.ui_locales, session?.locale), form };
 }
 
 /** What a page says about the application that waits, and what its policy needs to know of it. */
@@ -101,14 +119,7 @@ async function describe(deps: Deps, { parameters }: PendingRequest) {
   return { clientName: client?.name, endsAt: parameters.redirect_uri };
 }
 
-const delayed = (error: RequestError): string =>
+const delayed = (view: View, error: RequestError): Renderable =>
   error.status === 429
-    ? `There were too many attempts. Wait ${waitOf(error.retryAfter ?? 60)}, then try again.`
-    : 'So many people are signing in that we cannot check your password right now. Try again in a few seconds.';
-
-const waitOf = (seconds: number): string =>
-  seconds < 90
-    ? `${seconds} seconds`
-    : seconds < 5400
-      ? `${Math.ceil(seconds / 60)} minutes`
-      : `${Math.ceil(seconds / 3600)} hours`;
+    ? view.t('signin.too_many', { wait: view.lasting(error.retryAfter ?? 60) })
+    : view.t('signin.overloaded');

@@ -1,34 +1,24 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
-import { digest } from '../lib/ids.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
-import { markAuthenticated } from '../oauth/authorize/store.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../passwords/password-hash.ts';
 import { passwordOf, replaceHash } from '../passwords/store.ts';
-import type { Session } from '../sessions/session.ts';
-import { startSession } from '../sessions/start-session.ts';
 import { findUserByEmail } from '../users/store.ts';
+import { completeSignIn, type Outcome, type Visit } from './complete-sign-in.ts';
 
-export type PasswordAttempt = {
-  username: string;
-  password: string;
-  previous: Session | undefined;
-  /** The authorization request that waits for this sign-in. */
-  request_id: string | undefined;
-  address: string;
-  userAgent: string | undefined;
-};
+export type PasswordAttempt = { username: string; password: string; visit: Visit };
 
 /**
  * Signs a person in by e-mail address and password.
- * @returns the secret for the session cookie; undefined for an unknown address, a wrong password, a disabled account
+ * @returns where the sign-in stands; undefined for an unknown address, a wrong password, a disabled account
  * and one without a password, all alike and after the same work, so that nobody learns who has an account.
  * @throws {RequestError} `rate_limited`; `temporarily_unavailable` when more passwords wait to be hashed than can be.
  */
-export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): Promise<string | undefined> {
+export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): Promise<Outcome | undefined> {
   const limits = passwordLimits(deps);
-  await limits.check(attempt.username, attempt.address);
+  const { address } = attempt.visit;
+  await limits.check(attempt.username, address);
   const user = await findUserByEmail(deps.db, attempt.username);
   // Asked for nobody, too, or the missing read would tell who has an account.
   const stored = await passwordOf(deps.db, user?.user_id ?? 'nobody');
@@ -36,22 +26,17 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
   if (!isRight || !user || user.disabled_at !== null) {
     // A block that began meanwhile refuses the wrong password as it does the right one below; else, of many guesses at
     // once, the right one would be the odd answer out.
-    await limits.check(attempt.username, attempt.address);
-    await limits.failed(attempt.username, attempt.address);
-    await recordFailure(deps, attempt, user?.user_id);
+    await limits.check(attempt.username, address);
+    await limits.failed(attempt.username, address);
+    await recordFailure(deps, address, user?.user_id);
     return undefined;
   }
   // Asks again before it forgets the failures: while this password was being hashed, a hundred guesses beside it may
   // have used up the tries.
-  await limits.succeeded(attempt.username, attempt.address);
+  await limits.succeeded(attempt.username, address);
   if (stored && needsRehash(stored.password_hash))
     await strengthen(deps, user.user_id, attempt.password, stored.password_hash);
-  const { previous, address, userAgent, request_id } = attempt;
-  const arrival = { user_id: user.user_id, methods: ['pwd'], previous, address, userAgent } as const;
-  const started = await startSession(deps, arrival, ({ session_id, token }) =>
-    request_id === undefined ? [] : [markAuthenticated(request_id, session_id, digest(token))],
-  );
-  return started?.token;
+  return completeSignIn(deps, { user_id: user.user_id, methods: ['pwd'], secondStep: false }, attempt.visit);
 }
 
 /** Hashes anew with today's parameters, now that the password is at hand; not if it was changed meanwhile. */
@@ -61,7 +46,7 @@ async function strengthen(deps: Deps, user_id: string, password: string, from: s
 }
 
 /** The address that was typed is not kept: people type passwords there. */
-async function recordFailure(deps: Deps, { address }: PasswordAttempt, user_id: string | undefined): Promise<void> {
+async function recordFailure(deps: Deps, address: string, user_id: string | undefined): Promise<void> {
   const event = {
     action: 'session.refused',
     actor: 'system',

@@ -3,11 +3,11 @@ import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { invalidFields, RequestError } from '../errors.ts';
+import { type FieldProblem, fieldProblem, invalidFields } from '../errors.ts';
 import { displayNameProblem } from '../lib/display-name.ts';
 import { newId } from '../lib/ids.ts';
 import { hashPassword } from '../passwords/password-hash.ts';
-import { passwordProblems } from '../passwords/password-policy.ts';
+import { type PasswordContext, passwordProblems } from '../passwords/password-policy.ts';
 import { setPassword } from '../passwords/store.ts';
 import { insertUser } from './store.ts';
 import { emailProblem, type Role } from './user.ts';
@@ -27,15 +27,8 @@ export async function createUser(
   actor: Actor,
   also: readonly Statement[] = [],
 ): Promise<string> {
-  const fields = [
-    ...problem('email', emailProblem(account.email)),
-    ...problem('name', displayNameProblem(account.name)),
-    ...passwordProblems(account.password, { email: account.email, name: account.name }).map((message) => ({
-      path: 'password',
-      message,
-    })),
-  ];
-  if (fields.length > 0) throw invalidFields(fields);
+  const problems = [...identityProblems(account), ...newPasswordProblems(account.password, account)];
+  if (problems.length > 0) throw invalidFields(problems);
 
   const at = now(deps);
   const user_id = newId('usr');
@@ -49,12 +42,20 @@ export async function createUser(
     await deps.db.batch([...also, insertUser(user, at), setPassword(user_id, password_hash, at), statement]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new RequestError('invalid_request', 'There is an account with this e-mail address already.', {
-      cause: error,
-      details: { fields: [{ path: 'email', message: 'There is an account with this e-mail address already.' }] },
-    });
+    throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })], error);
   }
   return user_id;
 }
 
-const problem = (path: string, message: string | undefined) => (message ? [{ path, message }] : []);
+/** What stands against an e-mail address and a name. */
+export function identityProblems({ email, name }: { email: string; name: string }): FieldProblem[] {
+  const problem = emailProblem(email);
+  return [
+    ...(problem ? [fieldProblem('email', { key: problem })] : []),
+    ...(displayNameProblem(name) ? [fieldProblem('name', { key: 'problem.name' })] : []),
+  ];
+}
+
+/** What stands against a new password, for the form field `password`. */
+export const newPasswordProblems = (password: string, context: PasswordContext): FieldProblem[] =>
+  passwordProblems(password, context).map((sentence) => fieldProblem('password', sentence));

@@ -1,3 +1,5 @@
+import type { MessageKey } from '../i18n/translate.ts';
+
 export type Role = 'user' | 'admin';
 
 /** A person's account, as every capability may see it. Times are Unix seconds. */
@@ -21,12 +23,12 @@ export type User = {
 export const emailKey = (email: string): string => email.trim().normalize('NFKC').toLowerCase();
 
 /** One `@`, something on both sides, a dot in the domain or localhost, no spaces or controls; 254 at most (RFC 5321). */
-export function emailProblem(email: string): string | undefined {
+export function emailProblem(email: string): MessageKey | undefined {
   const trimmed = email.trim();
-  if (trimmed.length === 0) return 'Enter an e-mail address.';
-  if (trimmed.length > 254) return 'An e-mail address has 254 characters at most.';
+  if (trimmed.length === 0) return 'problem.email.missing';
+  if (trimmed.length > 254) return 'problem.email.long';
   if (!/^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u.test(trimmed)) {
-    return 'That is not an e-mail address. It looks like name@example.com.';
+    return 'problem.email.malformed';
   }
   return undefined;
 }

@@ -248,7 +248,11 @@ async function registerElsewhere(signet: Signet) {
 test('SS-03: on https the cookies are Secure, HttpOnly, Lax, host-only and named so that browsers hold them to it', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_BASE_URL: 'https://id.example.com' } });
   const cookies = await cookiesOfSignIn(signet);
-  assert.deepEqual([...cookies.keys()].sort(), ['__Host-signet_browser', '__Host-signet_identity_session']);
+  assert.deepEqual([...cookies.keys()].sort(), [
+    '__Host-signet_browser',
+    '__Host-signet_device',
+    '__Host-signet_identity_session',
+  ]);
   for (const attributes of cookies.values()) {
     assert.deepEqual(
       attributes.filter((one) => !one.startsWith('max-age=')),
@@ -261,7 +265,7 @@ test('SS-03: on https the cookies are Secure, HttpOnly, Lax, host-only and named
 
 test('SS-03: on http, which is loopback only, they are all that without Secure', async (t) => {
   const cookies = await cookiesOfSignIn(await startSignet(t));
-  assert.deepEqual([...cookies.keys()].sort(), ['signet_browser', 'signet_identity_session']);
+  assert.deepEqual([...cookies.keys()].sort(), ['signet_browser', 'signet_device', 'signet_identity_session']);
   for (const attributes of cookies.values()) {
     assert.deepEqual(
       attributes.filter((one) => !one.startsWith('max-age=')),

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
-import { RequestError } from '../../errors.ts';
+import { refusal } from '../../errors.ts';
 import { cookie, cookieNames, setCookie } from '../../http/cookies.ts';
 import { digest, newSecret } from '../../lib/ids.ts';
 import { findPendingRequest, type PendingRequest, pendingRequestSeconds } from './store.ts';
@@ -35,8 +35,5 @@ export async function requirePendingRequest(
 ): Promise<PendingRequest> {
   const pending = await pendingRequestOf(deps, request, request_id);
   if (pending) return pending;
-  throw new RequestError(
-    'invalid_request',
-    'This sign-in took longer than ten minutes, is finished already, or began in another browser. Go back to the application and start again.',
-  );
+  throw refusal('invalid_request', { key: 'signin.over' });
 }

@@ -1,0 +1,32 @@
+import type { FieldProblem } from '../errors.ts';
+import { type Html, html, type Renderable } from './html.ts';
+import type { View } from './view.ts';
+
+export const hidden = (name: string, value: string | undefined): Html | false =>
+  value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`;
+
+/** What stopped a form, above it and read out at once. */
+export const alert = (problem: Renderable): Html | false =>
+  isSomething(problem) && html`<div class="alert" role="alert" id="problem"><p>${problem}</p></div>`;
+
+/** What has been done. */
+export const notice = (text: Renderable): Html | false =>
+  isSomething(text) && html`<div class="notice" role="status"><p>${text}</p></div>`;
+
+const isSomething = (value: Renderable) => value !== undefined && value !== false && value !== null;
+
+/** What is wrong with the fields of a form. */
+export const fieldAlert = (view: View, problems: readonly FieldProblem[]): Html | false =>
+  problems.length > 0 &&
+  html`<div class="alert" role="alert" id="problem"><ul>${problems.map(
+    ({ say, message }) => html`<li>${say ? view.t(say.key, say.values) : message}</li>`,
+  )}</ul></div>`;
+
+/** @param least characters: 15 where the password is all there is, 8 beside a second factor. */
+export const newPasswordField = (
+  view: View,
+  least = 15,
+): Html => html`<label for="password">${view.t('field.new_password')}</label>
+<input id="password" name="password" type="password" autocomplete="new-password" required minlength="${least}"
+ aria-describedby="password-hint">
+<p class="hint" id="password-hint">${view.t('field.new_password.hint', { least })}</p>`;

@@ -1,0 +1,90 @@
+import type { FastifyRequest } from 'fastify';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import {
+  chooseLocale,
+  type Locale,
+  type Sentence,
+  type Translate,
+  translatePlain,
+  translator,
+} from '../i18n/translate.ts';
+import { type Html, html } from './html.ts';
+import type { Look } from './look.ts';
+import { parseParameters, queryOf } from './parameters.ts';
+
+/** In whose language and colours a page is drawn. */
+export type View = {
+  readonly locale: Locale;
+  readonly look: Look;
+  /** A message as markup. */
+  readonly t: Translate;
+  /** A message as plain text. */
+  plain(key: Sentence['key'], values?: Sentence['values']): string;
+  /** A moment as people say it: "3 hours ago", or the day when it is long past. @param at Unix seconds. */
+  ago(at: number): Html;
+  /** A length of time in its largest fitting unit, rounded up: "5 minutes". */
+  lasting(seconds: number): string;
+  /** A day. @param at Unix seconds. */
+  day(at: number): Html;
+};
+
+/**
+ * @param wishes what is known of the person's languages besides the query's `ui_locales` and the browser's own: those of
+ * the waiting authorization request, then the person's setting.
+ */
+export function viewOf(
+  deps: Pick<Deps, 'look' | 'clock'>,
+  request: FastifyRequest,
+  ...wishes: (string | null | undefined)[]
+): View {
+  const locale = chooseLocale(queryLocales(request), ...wishes, request.headers['accept-language']);
+  return viewIn(deps, locale);
+}
+
+export function viewIn(deps: Pick<Deps, 'look' | 'clock'>, locale: Locale): View {
+  const today = now(deps);
+  return {
+    locale,
+    look: deps.look,
+    t: translator(locale),
+    plain: (key, values) => translatePlain(locale, { key, values }),
+    ago: (at) => moment(at, ago(locale, at - today)),
+    lasting: (seconds) => lasting(locale, seconds),
+    day: (at) => moment(at, new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000)),
+  };
+}
+
+/** A query that cannot be read names no language; its route says what is wrong with it. */
+function queryLocales(request: FastifyRequest): string | undefined {
+  try {
+    return parseParameters(queryOf(request.url)).values.ui_locales;
+  } catch {
+    return undefined;
+  }
+}
+
+const moment = (at: number, text: string): Html =>
+  html`<time datetime="${new Date(at * 1000).toISOString()}">${text}</time>`;
+
+const units = [
+  ['year', 31_557_600],
+  ['month', 2_629_800],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+function ago(locale: Locale, seconds: number): string {
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  for (const [unit, length] of units) {
+    if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
+  }
+  return format.format(0, 'second');
+}
+
+function lasting(locale: Locale, seconds: number): string {
+  const [unit, length] = units.find(([, length]) => seconds >= length * 1.5) ?? (['second', 1] as const);
+  const format = new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' });
+  return format.format(Math.ceil(seconds / length));
+}

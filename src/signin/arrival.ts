@@ -1,0 +1,44 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../deps.ts';
+import { clearCookie, cookie, cookieNames, setCookie } from '../http/cookies.ts';
+import { newSecret } from '../lib/ids.ts';
+import { deviceSeconds } from '../sessions/device.ts';
+import { currentSession, sessionSeconds } from '../sessions/session.ts';
+import type { Outcome, Visit } from './complete-sign-in.ts';
+import { nextPath } from './next-path.ts';
+import { attemptSeconds } from './store.ts';
+
+/** @param goal what the sign-in is for: the id of a waiting authorization request, or a path. */
+export async function visitOf(
+  deps: Deps,
+  request: FastifyRequest,
+  goal: { request_id?: string; next?: string },
+): Promise<Visit> {
+  const device = cookie(request, cookieNames(deps.config).device);
+  return {
+    previous: await currentSession(deps, request),
+    request_id: goal.request_id,
+    next: goal.next,
+    deviceToken: device !== undefined && /^dv_[\w-]{43}$/.test(device) ? device : newSecret('dv_'),
+    address: request.ip,
+    userAgent: request.headers['user-agent'],
+  };
+}
+
+/** Sends the browser on with the cookie that it has earned. */
+export function sendOnward(deps: Deps, reply: FastifyReply, visit: Visit, outcome: Outcome): FastifyReply {
+  const names = cookieNames(deps.config);
+  reply.header('cache-control', 'no-store');
+  if (outcome.kind === 'second_factor') {
+    setCookie(reply, deps.config, names.attempt, outcome.token, attemptSeconds);
+    return reply.redirect('/signin/second-factor', 303);
+  }
+  setCookie(reply, deps.config, names.session, outcome.token, sessionSeconds);
+  setCookie(reply, deps.config, names.device, visit.deviceToken, deviceSeconds);
+  if (cookie(reply.request, names.attempt) !== undefined) clearCookie(reply, deps.config, names.attempt);
+  return reply.redirect(goalOf(deps, visit), 303);
+}
+
+/** Back to the request that waited, or to where the person wanted to go. */
+export const goalOf = (deps: Pick<Deps, 'config'>, { request_id, next }: Pick<Visit, 'request_id' | 'next'>): string =>
+  request_id === undefined ? nextPath(next, deps.config.baseUrl) : `/oauth/authorize/continue?request=${request_id}`;

@@ -1,0 +1,72 @@
+import type { Db, Statement } from '../db/db.ts';
+import type { Method } from '../sessions/authentication.ts';
+
+/** A sign-in between its first factor and its second (decisions §3). */
+export const attemptSeconds = 600;
+/** Wrong codes that one sign-in may give (decisions §13). */
+export const triesPerAttempt = 5;
+
+export type SignInAttempt = {
+  user_id: string;
+  /** What has been proved so far. */
+  methods: Method[];
+  request_id: string | null;
+  next: string | null;
+};
+type AttemptRow = Omit<SignInAttempt, 'methods'> & { methods: string };
+
+const attemptOf = ({ methods, ...row }: AttemptRow): SignInAttempt => ({
+  ...row,
+  methods: methods.split(' ') as Method[],
+});
+
+export const insertAttempt = (attempt_hash: string, attempt: SignInAttempt, now: number): Statement => ({
+  sql: `insert into sign_in_attempts (attempt_hash, user_id, methods, request_id, next, failures, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, 0, $6, $7)`,
+  params: [
+    attempt_hash,
+    attempt.user_id,
+    attempt.methods.join(' '),
+    attempt.request_id,
+    attempt.next,
+    now,
+    now + attemptSeconds,
+  ],
+});
+
+const open = `expires_at > $2 and failures < ${triesPerAttempt}`;
+
+export async function findAttempt(db: Db, attempt_hash: string, now: number): Promise<SignInAttempt | undefined> {
+  const row = await db.get<AttemptRow>(
+    `select user_id, methods, request_id, next from sign_in_attempts where attempt_hash = $1 and ${open}`,
+    [attempt_hash, now],
+  );
+  return row && attemptOf(row);
+}
+
+/** Uses up one of its tries, before the code is looked at: of any number of guesses at once, five are looked at. */
+export async function takeTry(db: Db, attempt_hash: string, now: number): Promise<SignInAttempt | undefined> {
+  const { rows } = await db.run(
+    `update sign_in_attempts set failures = failures + 1 where attempt_hash = $1 and ${open}
+  returning user_id, methods, request_id, next`,
+    [attempt_hash, now],
+  );
+  const row = rows[0] as AttemptRow | undefined;
+  return row && attemptOf(row);
+}
+
+export const deleteAttempt = (attempt_hash: string): Statement => ({
+  sql: 'delete from sign_in_attempts where attempt_hash = $1',
+  params: [attempt_hash],
+});
+
+/** For a change of password or of factors: whoever is half in by the old ones starts again. */
+export const deleteAttemptsOfUser = (user_id: string): Statement => ({
+  sql: 'delete from sign_in_attempts where user_id = $1',
+  params: [user_id],
+});
+
+export const purgeAttempts = (expiredBefore: number): Statement => ({
+  sql: 'delete from sign_in_attempts where expires_at < $1',
+  params: [expiredBefore],
+});

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SMTPServer } from 'smtp-server';
+
+export type ReceivedMail = { to: string; subject: string; text: string; headers: string };
+
+/** A real SMTP server that takes every mail, or refuses while it is told to. */
+export type Mailbox = {
+  /** For SIGNET_SMTP_URL. */
+  url: string;
+  /** In the order of their arrival. */
+  mails: ReceivedMail[];
+  /** Waits for the next mail to this address that was not handed out before. */
+  next(to: string, subject?: RegExp): Promise<ReceivedMail>;
+  /** While true, every mail is answered with 451. */
+  refuses: boolean;
+};
+
+export async function openMailbox(t: TestContext): Promise<Mailbox> {
+  const handedOut = new Set<ReceivedMail>();
+  const mailbox: Mailbox = {
+    url: '',
+    mails: [],
+    refuses: false,
+    async next(to, subject = /./) {
+      for (let waits = 0; waits < 500; waits += 1) {
+        const mail = mailbox.mails.find((one) => !handedOut.has(one) && one.to === to && subject.test(one.subject));
+        if (mail) {
+          handedOut.add(mail);
+          return mail;
+        }
+        await sleep(20);
+      }
+      const seen = mailbox.mails.map((mail) => `${mail.to}: ${mail.subject}`).join('; ');
+      throw new Error(`No mail to ${to} with subject ${subject} came. There were: ${seen || 'none'}`);
+    },
+  };
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    async onData(stream, session, callback) {
+      const message = await text(stream);
+      if (mailbox.refuses) return callback(Object.assign(new Error('Try again later'), { responseCode: 451 }));
+      mailbox.mails.push(readMail(message, session.envelope.rcptTo.map(({ address }) => address).join()));
+      callback();
+    },
+  });
+  const listener = server.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  mailbox.url = `smtp://127.0.0.1:${(listener.address() as AddressInfo).port}`;
+  t.after(() => new Promise<void>((resolve) => server.close(resolve)));
+  return mailbox;
+}
+
+/** RFC 5322 as far as one plain text part goes. */
+function readMail(message: string, to: string): ReceivedMail {
+  const end = message.indexOf('\r\n\r\n');
+  const headers = message.slice(0, end).replace(/\r\n[ \t]+/g, ' ');
+  const body = message.slice(end + 4);
+  const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(headers)?.[1] ?? '';
+  return {
+    to,
+    headers,
+    subject: decodeWords(header('Subject')),
+    text: decodeBody(body, header('Content-Transfer-Encoding')),
+  };
+}
+
+/** RFC 2047. */
+const decodeWords = (text: string): string =>
+  text
+    .replace(/\?=\s+=\?/g, '?==?')
+    .replace(/=\?utf-8\?([bq])\?([^?]*)\?=/gi, (_, encoding: string, word: string) =>
+      encoding.toLowerCase() === 'b' ? Buffer.from(word, 'base64').toString() : decodeQuoted(word.replaceAll('_', ' ')),
+    );
+
+function decodeBody(body: string, encoding: string): string {
+  const decoded =
+    encoding === 'base64'
+      ? Buffer.from(body, 'base64').toString()
+      : encoding === 'quoted-printable'
+        ? decodeQuoted(body.replace(/=\r\n/g, ''))
+        : body;
+  return decoded.replaceAll('\r\n', '\n').trimEnd();
+}
+
+const decodeQuoted = (text: string): string =>
+  Buffer.from(
+    text.replace(/=([0-9A-F]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))),
+    'latin1',
+  ).toString();
+
+/** The link in a mail: its path on our own origin. */
+export function linkIn({ text: body }: Pick<ReceivedMail, 'text'>, path: RegExp): string {
+  for (const [url] of body.matchAll(/https?:\/\/\S+/g)) {
+    const { pathname, search } = new URL(url);
+    if (path.test(pathname)) return pathname + search;
+  }
+  throw new Error(`The mail has no link to ${path}: ${body}`);
+}
