@@ -19,6 +19,8 @@ import { introspectionRoutes } from './oauth/introspect/routes.ts';
 import { revocationRoutes } from './oauth/revoke/routes.ts';
 import { tokenRoutes } from './oauth/token/routes.ts';
 import { oidcRoutes } from './oidc/routes.ts';
+import { collectOperations } from './openapi/document.ts';
+import { openApiRoutes } from './openapi/routes.ts';
 import { signInRoutes } from './signin/routes.ts';
 
 /** Decisions §13. */
@@ -50,6 +52,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   guard(app, deps);
   handleErrors(app, deps);
   const allow = refuseOtherMethods(app, deps);
+  const described = collectOperations(app);
 
   await assetRoutes(app, deps);
   await keyRoutes(app, deps);
@@ -64,6 +67,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await accountRoutes(app, deps);
   await clientRoutes(app, deps);
   await adminRoutes(app, deps);
+  await openApiRoutes(app, deps, described);
 
   allow();
   return app;

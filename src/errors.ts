@@ -1,7 +1,7 @@
 import { inEnglish, type Sentence } from './i18n/translate.ts';
 
 /** Every refusal that Signet gives, and the status that carries it (decisions §1). */
-const statusOf = {
+export const statusOf = {
   invalid_request: 400,
   invalid_grant: 400,
   invalid_scope: 400,

@@ -1,7 +1,8 @@
-import { hash, type KeyObject, sign, verify } from 'node:crypto';
+import { type KeyObject, sign, verify } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Db } from '../db/db.ts';
 import { invalidToken, unavailable } from '../errors.ts';
+import { type PublicDocument, publicDocument } from '../http/public-document.ts';
 import type { Vault } from '../vault/vault.ts';
 import { type Algorithm, type KeyStatus, privateKeyFrom, publicKeyFrom } from './signing-key.ts';
 import { listSigningKeys, type SigningKeyRow } from './store.ts';
@@ -20,7 +21,7 @@ export type KeyRing = {
    */
   verify(typ: TokenType, token: string): Promise<Claims>;
   /** The public key set as bytes in memory; never touches the store. */
-  readonly published: { body: string; etag: string };
+  readonly published: PublicDocument;
   /** Reads the keys anew. */
   refresh(): Promise<void>;
 };
@@ -36,7 +37,7 @@ type LoadedKey = {
   headers: Record<TokenType, string>;
 };
 
-type Snapshot = { at: number; byKid: Map<string, LoadedKey>; published: { body: string; etag: string } };
+type Snapshot = { at: number; byKid: Map<string, LoadedKey>; published: PublicDocument };
 type RingDeps = { db: Db; clock: Clock; vault: Vault; issuer: string };
 
 const maxAgeMs = 1000;
@@ -176,8 +177,7 @@ async function load(deps: RingDeps): Promise<Snapshot> {
     alg: algorithm,
     use: 'sig',
   }));
-  const body = JSON.stringify({ keys });
-  return { at, byKid, published: { body, etag: `"${hash('sha256', body, 'base64url')}"` } };
+  return { at, byKid, published: publicDocument({ keys }) };
 }
 
 const loaded = new WeakMap<Vault, Map<string, { publicKey: KeyObject; privateKey: KeyObject | undefined }>>();

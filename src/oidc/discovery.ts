@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { algorithms } from '../keys/signing-key.ts';
 import { prompts } from '../oauth/authorize/authorization-request.ts';
@@ -52,9 +51,4 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
     request_uri_parameter_supported: false,
     authorization_response_iss_parameter_supported: true,
   };
-}
-
-export function publishedDiscovery(config: Pick<Config, 'baseUrl'>) {
-  const body = JSON.stringify(discoveryDocument(config));
-  return { body, etag: `"${hash('sha256', body, 'base64url')}"` };
 }

@@ -2,19 +2,24 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { invalidRequest, invalidToken } from '../errors.ts';
 import { readForm } from '../http/parameters.ts';
-import { sendPublicDocument } from '../http/public-document.ts';
-import { publishedDiscovery } from './discovery.ts';
+import { publicDocument, sendPublicDocument } from '../http/public-document.ts';
+import { discoveryDocument } from './discovery.ts';
+import { readDiscovery, readUserinfo } from './operations.ts';
 import { userinfo } from './userinfo.ts';
 
 export async function oidcRoutes(app: FastifyInstance, deps: Deps) {
-  const discovery = publishedDiscovery(deps.config);
+  const discovery = publicDocument(discoveryDocument(deps.config));
   for (const path of ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']) {
-    app.get(path, async (request, reply) => sendPublicDocument(request, reply, discovery));
+    app.get(path, { config: { operation: readDiscovery } }, async (request, reply) =>
+      sendPublicDocument(request, reply, discovery),
+    );
   }
 
   // OIDC Core §5.3.1 wants both methods.
-  app.get('/oauth/userinfo', (request, reply) => answer(request, reply, deps, undefined));
-  app.post('/oauth/userinfo', { config: { anySite: true } }, (request, reply) =>
+  app.get('/oauth/userinfo', { config: { operation: readUserinfo } }, (request, reply) =>
+    answer(request, reply, deps, undefined),
+  );
+  app.post('/oauth/userinfo', { config: { anySite: true, operation: readUserinfo } }, (request, reply) =>
     answer(
       request,
       reply,

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { invalidRequest } from '../../errors.ts';
 import { FormText, parseParameters, queryOf } from '../../http/parameters.ts';
 import { currentSession } from '../../sessions/session.ts';
+import { authorize } from '../operations.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import { authorizeClient, authorizeClientAgain, readAuthorizationRequest } from './authorization-request.ts';
 import { proceed, refuse } from './authorize.ts';
@@ -13,24 +14,28 @@ const config = { page: true, anySite: true } as const;
 
 /** OAuth 2.1 §4.1.1, OIDC Core §3.1.2. */
 export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/oauth/authorize', { config, exposeHeadRoute: false }, async (request, reply) => {
-    const parsed = parseParameters(queryOf(request.url));
-    const target = await authorizeClient(deps, parsed);
-    try {
-      const wanted = await readAuthorizationRequest(deps, target, parsed);
-      const session = await currentSession(deps, request);
-      const standing = {
-        client: target.client,
-        session,
-        browserToken: () => browserToken(deps, request, reply),
-        address: request.ip,
-      };
-      return redirect(reply, await proceed(deps, wanted, standing));
-    } catch (error) {
-      if (!(error instanceof AuthorizationError)) throw error;
-      return redirect(reply, await refuse(deps, target, error));
-    }
-  });
+  app.get(
+    '/oauth/authorize',
+    { config: { ...config, operation: authorize }, exposeHeadRoute: false },
+    async (request, reply) => {
+      const parsed = parseParameters(queryOf(request.url));
+      const target = await authorizeClient(deps, parsed);
+      try {
+        const wanted = await readAuthorizationRequest(deps, target, parsed);
+        const session = await currentSession(deps, request);
+        const standing = {
+          client: target.client,
+          session,
+          browserToken: () => browserToken(deps, request, reply),
+          address: request.ip,
+        };
+        return redirect(reply, await proceed(deps, wanted, standing));
+      } catch (error) {
+        if (!(error instanceof AuthorizationError)) throw error;
+        return redirect(reply, await refuse(deps, target, error));
+      }
+    },
+  );
 
   // A form posted from another site comes without our Lax cookie. One hop to our own GET brings it along.
   app.post('/oauth/authorize', { config }, async (request, reply) => {

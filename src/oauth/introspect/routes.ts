@@ -3,11 +3,12 @@ import type { Deps } from '../../deps.ts';
 import { accessDenied, invalidClient, invalidRequest } from '../../errors.ts';
 import { readForm } from '../../http/parameters.ts';
 import { identifyClient } from '../client-authentication.ts';
+import { introspect } from '../operations.ts';
 import { introspectToken } from './introspect-token.ts';
 
 /** RFC 7662. The caller authenticates, or anybody could scan for tokens (§4). */
 export async function introspectionRoutes(app: FastifyInstance, deps: Deps) {
-  app.post('/oauth/introspect', { config: { anySite: true } }, async (request, reply) => {
+  app.post('/oauth/introspect', { config: { anySite: true, operation: introspect } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const { authorization } = request.headers;
     if (authorization === undefined) throw invalidClient('no credentials');

@@ -3,11 +3,12 @@ import type { Deps } from '../../deps.ts';
 import { invalidRequest } from '../../errors.ts';
 import { readForm } from '../../http/parameters.ts';
 import { authenticateClient, presentsCredentials } from '../client-authentication.ts';
+import { revoke } from '../operations.ts';
 import { revokeToken } from './revoke-token.ts';
 
 /** RFC 7009: an empty 200 whether there was something to revoke or not. */
 export async function revocationRoutes(app: FastifyInstance, deps: Deps) {
-  app.post('/oauth/revoke', { config: { anySite: true } }, async (request, reply) => {
+  app.post('/oauth/revoke', { config: { anySite: true, operation: revoke } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const form = readForm(request.body);
     const presented = { authorization: request.headers.authorization, form, address: request.ip };

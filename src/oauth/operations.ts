@@ -1,0 +1,102 @@
+import Type, { type TSchema } from 'typebox';
+import type { Operation } from '../openapi/operation.ts';
+import { prompts } from './authorize/authorization-request.ts';
+
+const text = (description: string) => ({ description, schema: Type.String() });
+const needed = (description: string, schema: TSchema = Type.String()) => ({ description, schema, required: true });
+
+export const authorize: Operation = {
+  tag: 'OIDC',
+  summary: 'Start a sign-in (authorization code with PKCE)',
+  description:
+    'Until `client_id` and `redirect_uri` are known to be good a refusal is a page; from then on a redirect.',
+  parameters: {
+    response_type: needed('`code`', Type.Enum(['code'])),
+    client_id: needed('As it was given at registration.'),
+    redirect_uri: needed('A registered one, character for character.'),
+    scope: text('Separated by spaces. Left out: `openid email profile`.'),
+    state: text('Comes back unchanged; up to 4096 bytes.'),
+    nonce: text('Comes back in the id token.'),
+    code_challenge: needed('base64url of the SHA-256 of the code verifier.'),
+    code_challenge_method: needed('`S256`', Type.Enum(['S256'])),
+    prompt: text(`${prompts.join(', ')}; separated by spaces.`),
+    max_age: text('Seconds since the last sign-in.'),
+    login_hint: text('An e-mail address.'),
+    id_token_hint: text('An id token of ours: who is meant.'),
+    ui_locales: text('Languages of the pages, by preference.'),
+    acr_values: text('Authentication context classes, by preference.'),
+  },
+  answers: { 302: { description: 'To the client with `code`, `state` and `iss`, or with `error`; or to `/signin`.' } },
+  refusals: ['invalid_request', 'unauthorized_client'],
+};
+
+const credentials = {
+  client_id: Type.Optional(Type.String({ description: 'Also alone in HTTP Basic.' })),
+  client_secret: Type.Optional(Type.String({ description: 'Of a confidential client; here or in HTTP Basic.' })),
+};
+
+export const token: Operation = {
+  tag: 'OIDC',
+  summary: 'Redeem an authorization code, or rotate a refresh token',
+  authentication: ['client'],
+  body: {
+    form: true,
+    schema: Type.Object({
+      grant_type: Type.Enum(['authorization_code', 'refresh_token']),
+      ...credentials,
+      code: Type.Optional(Type.String({ description: 'With authorization_code.' })),
+      redirect_uri: Type.Optional(Type.String({ description: 'With authorization_code, as at the start.' })),
+      code_verifier: Type.Optional(Type.String({ description: 'With authorization_code.' })),
+      refresh_token: Type.Optional(Type.String({ description: 'With refresh_token.' })),
+      scope: Type.Optional(Type.String({ description: 'With refresh_token: less than was granted, for this token.' })),
+    }),
+  },
+  answers: {
+    200: {
+      description: 'Tokens (specification 2.3).',
+      schema: Type.Object({
+        access_token: Type.String(),
+        token_type: Type.Literal('Bearer'),
+        expires_in: Type.Literal(3600),
+        scope: Type.String(),
+        refresh_token: Type.Optional(Type.String({ description: 'With scope `offline_access`.' })),
+        id_token: Type.Optional(Type.String({ description: 'With scope `openid`.' })),
+      }),
+    },
+  },
+  refusals: [
+    'invalid_grant',
+    'invalid_scope',
+    'unsupported_grant_type',
+    'unauthorized_client',
+    'invalid_client',
+    'rate_limited',
+  ],
+};
+
+const tokenForm = (description: string) =>
+  Type.Object({ token: Type.String({ description }), token_type_hint: Type.Optional(Type.String()), ...credentials });
+
+export const introspect: Operation = {
+  tag: 'OIDC',
+  summary: 'Ask what a token is worth right now (RFC 7662)',
+  authentication: ['client'],
+  body: { form: true, schema: tokenForm('An access token or a refresh token.') },
+  answers: {
+    200: {
+      description: 'Everything that is not active is exactly `{"active":false}`.',
+      schema: Type.Object({ active: Type.Boolean(), scope: Type.Optional(Type.String()) }),
+    },
+  },
+  refusals: ['invalid_client', 'access_denied', 'rate_limited'],
+};
+
+export const revoke: Operation = {
+  tag: 'OIDC',
+  summary: 'Revoke a token (RFC 7009)',
+  description: 'A refresh token ends its whole grant. Possession is enough for a public client.',
+  authentication: ['client'],
+  body: { form: true, schema: tokenForm('An access token or a refresh token.') },
+  answers: { 200: { description: 'It is not worth anything, or never was.' } },
+  refusals: ['invalid_client', 'rate_limited'],
+};

@@ -1,0 +1,128 @@
+import type { FastifyInstance } from 'fastify';
+import Type, { type TSchema } from 'typebox';
+import type { Config } from '../config.ts';
+import { type ErrorCode, statusOf } from '../errors.ts';
+import { cookieNames } from '../http/cookies.ts';
+import { type Authentication, type Operation, tags } from './operation.ts';
+
+export type DescribedRoute = { method: string; url: string; operation: Operation };
+
+/** Collects the routes that are added after it and describe themselves. */
+export function collectOperations(app: FastifyInstance): DescribedRoute[] {
+  const described: DescribedRoute[] = [];
+  app.addHook('onRoute', ({ method, url, config }) => {
+    const operation = config?.operation;
+    if (!operation) return;
+    for (const one of [method].flat())
+      if (one !== 'HEAD') described.push({ method: one.toLowerCase(), url, operation });
+  });
+  return described;
+}
+
+/** The body of every refusal (decisions §1). */
+const ErrorBody = Type.Object(
+  {
+    error: Type.String({ description: 'A code for programs.' }),
+    error_description: Type.String({ description: 'A sentence for people, in ASCII.' }),
+    fields: Type.Optional(
+      Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+        description: 'With `invalid_request` on /v1: what is wrong with which member.',
+      }),
+    ),
+  },
+  { description: 'Extra members depend on the code.' },
+);
+
+/** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), of which a JSON Schema is a part as it stands. */
+export function describeApi(config: Config, version: string, routes: readonly DescribedRoute[]) {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { method, url, operation } of routes) {
+    const path = url.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [method]: describeOperation(url, operation) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: { title: config.brand.name, version, description: 'OpenID Connect 1.0 and OAuth 2.1, accounts and clients.' },
+    servers: [{ url: config.baseUrl }],
+    tags: tags.map((name) => ({ name })),
+    paths: Object.fromEntries(Object.entries(paths).sort()),
+    components: { schemas: { Error: ErrorBody }, securitySchemes: securitySchemes(config) },
+  };
+}
+
+const schemeOf: Readonly<Record<Authentication, string>> = {
+  session: 'SessionCookie',
+  recent_session: 'SessionCookie',
+  bearer: 'BearerAuth',
+  client: 'BasicAuth',
+  service: 'BasicAuth',
+};
+
+const securitySchemes = (config: Config) => ({
+  BearerAuth: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+  BasicAuth: { type: 'http', scheme: 'basic' },
+  SessionCookie: { type: 'apiKey', in: 'cookie', name: cookieNames(config).session },
+});
+
+function describeOperation(url: string, operation: Operation) {
+  const { authentication = [], body } = operation;
+  const recent = authentication.includes('recent_session') ? 'The sign-in must be at most 15 minutes old.' : '';
+  return {
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: [operation.description, recent].filter(Boolean).join(' ') || undefined,
+    security: [...new Set(authentication.map((one) => schemeOf[one]))].map((scheme) => ({ [scheme]: [] })),
+    parameters: describeParameters(url, operation),
+    requestBody: body && {
+      required: true,
+      content: {
+        [body.form ? 'application/x-www-form-urlencoded' : 'application/json']: mediaType(body.schema, body.example),
+      },
+    },
+    responses: { ...describeAnswers(operation), ...describeRefusals(operation) },
+  };
+}
+
+function describeParameters(url: string, { parameters = {} }: Operation) {
+  const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, name]) => name!));
+  const missing = [...inPath].filter((name) => !(name in parameters));
+  const all = { ...Object.fromEntries(missing.map((name) => [name, { description: 'Its id.' }])), ...parameters };
+  return Object.entries<NonNullable<Operation['parameters']>[string]>(all).map(([name, parameter]) => ({
+    name,
+    in: inPath.has(name) ? 'path' : 'query',
+    required: inPath.has(name) || parameter.required === true,
+    description: parameter.description,
+    schema: parameter.schema ?? Type.String(),
+  }));
+}
+
+const describeAnswers = ({ answers }: Operation) =>
+  Object.fromEntries(
+    Object.entries(answers).map(([status, { description, schema, example, html }]) => [
+      status,
+      {
+        description,
+        ...(schema ? { content: { 'application/json': mediaType(schema, example) } } : {}),
+        ...(html ? { content: { 'text/html': {} } } : {}),
+      },
+    ]),
+  );
+
+function describeRefusals({ authentication = [], body, refusals = [] }: Operation) {
+  const codes = new Set<ErrorCode>(refusals);
+  if (authentication.includes('session') || authentication.includes('recent_session')) codes.add('login_required');
+  if (authentication.includes('recent_session')) codes.add('reauthentication_required');
+  if (body) codes.add('invalid_request');
+  const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => [
+      status,
+      {
+        description: group.map((code) => `\`${code}\``).join(', '),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    ]),
+  );
+}
+
+const mediaType = (schema: TSchema, example: unknown) => (example === undefined ? { schema } : { schema, example });
