@@ -67,6 +67,15 @@ test('an empty setting counts as left out', () => {
   );
 });
 
+const logo = resolve(import.meta.dirname, 'http/assets/signet.svg');
+const google = { SIGNET_GOOGLE_CLIENT_ID: 'g', SIGNET_GOOGLE_CLIENT_SECRET: 'hunter2' };
+const googleClient = { client_id: 'g', client_secret: 'hunter2' };
+const provider = (id: string, issuer: string): Environment => ({
+  [`SIGNET_PROVIDER_${id}_ISSUER`]: issuer,
+  [`SIGNET_PROVIDER_${id}_CLIENT_ID`]: 'c',
+  [`SIGNET_PROVIDER_${id}_CLIENT_SECRET`]: 'hunter2',
+});
+
 const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_PORT: '8080' }, { port: 8080, baseUrl: 'http://localhost:8080' }],
   [{ SIGNET_PORT: '65535' }, { port: 65_535 }],
@@ -96,6 +105,49 @@ const good: [Environment, Partial<Config>][] = [
   ],
   [{ SIGNET_RATE_LIMITS: 'off' }, { rateLimits: false }],
   [{ SIGNET_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  [{ SIGNET_SIGN_UP: 'off' }, { signUp: false }],
+  [{ SIGNET_SMTP_URL: 'smtp://localhost' }, { smtpUrl: 'smtp://localhost' }],
+  [{ SIGNET_SMTP_URL: 'smtps://u%40x:p%25w@mail.test:465' }, { smtpUrl: 'smtps://u%40x:p%25w@mail.test:465' }],
+  [{ SIGNET_MAIL_FROM: 'id@example.com' }, { mailFrom: 'id@example.com' }],
+  [{ SIGNET_MAIL_FROM: 'Example <id@example.com>' }, { mailFrom: 'Example <id@example.com>' }],
+  [{ SIGNET_BASE_URL: 'https://id.example.com' }, { mailFrom: '"Signet" <no-reply@id.example.com>' }],
+  [
+    { SIGNET_NAME: 'Müller & Söhne', SIGNET_ACCENT: '#AB12cd' },
+    {
+      brand: { name: 'Müller & Söhne', logo: undefined, accent: '#ab12cd' },
+      mailFrom: '"Müller & Söhne" <no-reply@localhost>',
+    },
+  ],
+  [{ SIGNET_LOGO: logo }, { brand: { name: 'Signet', logo, accent: '#2f5d50' } }],
+  [
+    { ...google },
+    { providers: [{ id: 'google', label: 'Google', issuer: 'https://accounts.google.com', ...googleClient }] },
+  ],
+  [
+    { ...google, SIGNET_GOOGLE_ISSUER: 'http://localhost:9000/', SIGNET_GOOGLE_LABEL: 'Ours' },
+    { providers: [{ id: 'google', label: 'Ours', issuer: 'http://localhost:9000', ...googleClient }] },
+  ],
+  [
+    {
+      ...google,
+      ...provider('ZED', 'https://ID.Zed.test/realms/main/'),
+      ...provider('ACME2', 'https://acme.test/'),
+      SIGNET_PROVIDER_ACME2_LABEL: 'Acme Inc.',
+    },
+    {
+      providers: [
+        { id: 'google', label: 'Google', issuer: 'https://accounts.google.com', ...googleClient },
+        { id: 'acme2', label: 'Acme Inc.', issuer: 'https://acme.test', client_id: 'c', client_secret: 'hunter2' },
+        {
+          id: 'zed',
+          label: 'zed',
+          issuer: 'https://id.zed.test/realms/main/',
+          client_id: 'c',
+          client_secret: 'hunter2',
+        },
+      ],
+    },
+  ],
 ];
 
 for (const [environment, expected] of good) {
@@ -140,6 +192,31 @@ const malformed: [string, string[], RegExp][] = [
   ],
   ['SIGNET_RATE_LIMITS', ['true', '0', 'OFF', 'no'], /one of: on, off/],
   ['SIGNET_LOG_LEVEL', ['verbose', 'INFO', 'constructor'], /one of: fatal, error/],
+  ['SIGNET_SIGN_UP', ['yes', 'true', 'ON', 'invited'], /one of: on, off/],
+  [
+    'SIGNET_SMTP_URL',
+    [
+      'mail.test',
+      'http://hunter2@h',
+      'smtp://',
+      'smtp://u:hunter2%zz@h',
+      'smtp://h/path',
+      'smtp://h?x=hunter2',
+      'smtp:h',
+    ],
+    /smtp:\/\/user:password@/,
+  ],
+  [
+    'SIGNET_MAIL_FROM',
+    ['Signet', 'a@b@c', '<a@b', 'a@b>', 'Signet a@b', 'A <a@b>, B <b@c>', 'A <a@b>\r\nBcc: hunter2@h', '@b', 'a@'],
+    /an address, or a name and an address/,
+  ],
+  ['SIGNET_NAME', [' ', 'x'.repeat(41), 'a\u202eb', 'a\nb'], /1 to 40 visible/],
+  ['SIGNET_LOGO', ['logo.gif', 'logo', '/etc/passwd', 'https://example.com/'], /\.svg or \.png/],
+  ['SIGNET_LOGO', ['/nowhere/logo.svg', 'https://example.com/logo.png'], /not there/],
+  ['SIGNET_ACCENT', ['green', '#abc', '2f5d50', '#2f5d5g', 'url(x)', '#2f5d50;'], /a colour such as/],
+  ['SIGNET_GOOGLE_CLIENT_ID', ['g'], /SECRET is missing, although SIGNET_GOOGLE_CLIENT_ID is set/],
+  ['SIGNET_GOOGLE_CLIENT_SECRET', ['hunter2'], /ID is missing, although SIGNET_GOOGLE_CLIENT_SECRET is set/],
 ];
 
 for (const [name, values, sentence] of malformed) {
@@ -147,13 +224,53 @@ for (const [name, values, sentence] of malformed) {
     for (const value of values) {
       const said = refused({ [name]: value });
       assert.match(said, sentence, value);
-      assert.ok(said.startsWith(name) && said.length < 400);
+      assert.ok(said.startsWith(name.replace(/_(ID|SECRET)$/, '_')) && said.length < 400);
       assert.ok(!said.includes('hunter2'), 'a value may be a secret, so none is quoted');
       if (name === 'SIGNET_MASTER_KEY' || name === 'SIGNET_DATABASE_URL')
         assert.ok(!said.includes(value.slice(0, 24)) || value === 'postgres://');
     }
   });
 }
+
+test('a provider is switched on whole or not at all, and over https', () => {
+  const { SIGNET_PROVIDER_ACME_ISSUER: issuer = '', ...client } = provider('ACME', 'https://acme.test');
+  assert.match(refused(client), /^SIGNET_PROVIDER_ACME_ISSUER is missing/);
+  assert.match(refused({ SIGNET_PROVIDER_ACME_ISSUER: issuer }), /^SIGNET_PROVIDER_ACME_CLIENT_ID is missing/);
+  assert.match(refused({ SIGNET_PROVIDER_ACME_LABEL: 'Acme' }), /^SIGNET_PROVIDER_ACME_ISSUER is missing/);
+  for (const wrong of [
+    'acme.test',
+    'http://acme.test',
+    'http://127.acme.test',
+    'http://10.0.0.1',
+    'https://acme.test?hunter2',
+    'https://acme.test/#hunter2',
+    'https://u:hunter2@acme.test',
+    'javascript:alert(1)',
+  ]) {
+    const said = refused(provider('ACME', wrong));
+    assert.match(said, /^SIGNET_PROVIDER_ACME_ISSUER must be an https URL/, wrong);
+    assert.doesNotMatch(said, /hunter2/);
+  }
+  for (const label of [' ', 'x'.repeat(41), 'a\u202eb']) {
+    const said = refused({ ...provider('ACME', issuer), SIGNET_PROVIDER_ACME_LABEL: label });
+    assert.match(said, /^SIGNET_PROVIDER_ACME_LABEL must be 1 to 40 visible characters/);
+  }
+});
+
+test('a provider that Signet knows is set under its own name, and a malformed one is no setting', () => {
+  assert.match(refused(provider('GOOGLE', 'https://x.test')), /use SIGNET_GOOGLE_ISSUER instead/);
+  assert.match(refused({ SIGNET_GOOGLE_CLIENTID: 'g' }), /did you mean SIGNET_GOOGLE_CLIENT_ID\?/);
+  for (const name of [
+    'SIGNET_PROVIDER_acme_ISSUER',
+    'SIGNET_PROVIDER_1_ISSUER',
+    'SIGNET_PROVIDER_A_B_ISSUER',
+    'SIGNET_PROVIDER__ISSUER',
+    'SIGNET_PROVIDER_ACME_SCOPE',
+    `SIGNET_PROVIDER_${'A'.repeat(21)}_ISSUER`,
+  ]) {
+    assert.match(refused({ [name]: 'hunter2' }), /is not a setting of Signet/, name);
+  }
+});
 
 test('PostgreSQL needs a master key that its operator supplies', () => {
   const said = refused({ SIGNET_DATABASE_URL: 'postgres://u:hunter2@db.test/signet' });

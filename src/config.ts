@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { isProviderSetting, type Provider, readProviders } from './federation/provider.ts';
+import { isProviderSetting, knownProviderSettings, type Provider, readProviders } from './federation/provider.ts';
 import { displayNameProblem } from './lib/display-name.ts';
 import { editDistance } from './lib/edit-distance.ts';
 
@@ -136,14 +136,24 @@ function readBrand(read: (name: Setting) => string | undefined): Brand {
 }
 
 function readSmtpUrl(value: string | undefined): string | undefined {
-  if (value !== undefined && !(URL.canParse(value) && /^smtps?:$/.test(new URL(value).protocol))) {
-    throw new ConfigError('SIGNET_SMTP_URL must look like smtp://user:password@mail.example.com:587, or smtps://.');
+  if (value !== undefined && !isSmtpUrl(value)) {
+    throw new ConfigError(
+      'SIGNET_SMTP_URL must look like smtp://user:password@mail.example.com:587, or smtps://. Percent-encode what is special in a password.',
+    );
   }
   return value;
 }
 
+function isSmtpUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, pathname, search, hash, username, password } = new URL(value);
+  const isDecodable = !/%(?![0-9a-f]{2})/i.test(username + password);
+  const isServerAlone = hostname !== '' && /^\/?$/.test(pathname) && search === '' && hash === '';
+  return /^smtps?:$/.test(protocol) && isServerAlone && isDecodable;
+}
+
 function readMailFrom(value: string): string {
-  if (!/^([^<>\r\n]{0,100}<)?[^\s<>@]+@[^\s<>@]+>?$/.test(value)) {
+  if (!/^([^\s<>@]+@[^\s<>@]+|[^<>\r\n]{0,100}<[^\s<>@]+@[^\s<>@]+>)$/.test(value)) {
     throw new ConfigError(
       'SIGNET_MAIL_FROM must be an address, or a name and an address: Example <no-reply@example.com>.',
     );
@@ -153,10 +163,12 @@ function readMailFrom(value: string): string {
 
 /** The setting that takes the fewest edits to type instead, if it takes few. */
 function suggestion(name: string): string {
-  const [nearest] = settings
+  const [nearest] = [...settings, ...knownProviderSettings]
     .map((setting) => ({ setting, edits: editDistance(name, setting) }))
     .sort((one, other) => one.edits - other.edits);
-  return nearest && nearest.edits <= 4 ? `; did you mean ${nearest.setting}?` : `. It knows ${settings.join(', ')}.`;
+  return nearest && nearest.edits <= 4
+    ? `; did you mean ${nearest.setting}?`
+    : `. It knows ${[...settings, ...knownProviderSettings].join(', ')}, and SIGNET_PROVIDER_<ID>_ISSUER and its like.`;
 }
 
 function readBaseUrl(value: string): URL {

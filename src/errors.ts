@@ -24,6 +24,7 @@ export const statusOf = {
   rate_limited: 429,
   headers_too_large: 431,
   server_error: 500,
+  upstream_failed: 502,
   temporarily_unavailable: 503,
 } as const;
 
@@ -47,6 +48,8 @@ export class RequestError extends Error {
   readonly say: Sentence | undefined;
   /** What is wrong with which field, for a form to show. */
   readonly problems: readonly FieldProblem[];
+  /** Where a page that shows it leads on: a path on our own origin. */
+  readonly back: string | undefined;
 
   constructor(
     code: ErrorCode,
@@ -57,6 +60,7 @@ export class RequestError extends Error {
       retryAfter?: number;
       say?: Sentence;
       problems?: readonly FieldProblem[];
+      back?: string;
     } = {},
   ) {
     super(message, { cause: options.cause });
@@ -66,6 +70,7 @@ export class RequestError extends Error {
     this.retryAfter = options.retryAfter;
     this.say = options.say;
     this.problems = options.problems ?? [];
+    this.back = options.back;
   }
 }
 
@@ -76,8 +81,11 @@ export type FieldProblem = { path: string; message: string; say?: Sentence };
 export const fieldProblem = (path: string, say: Sentence): FieldProblem => ({ path, message: inEnglish(say), say });
 
 /** A refusal that a person may read. */
-export const refusal = (code: ErrorCode, say: Sentence, options: { cause?: unknown; details?: ErrorDetails } = {}) =>
-  new RequestError(code, inEnglish(say), { ...options, say });
+export const refusal = (
+  code: ErrorCode,
+  say: Sentence,
+  options: { cause?: unknown; details?: ErrorDetails; back?: string } = {},
+) => new RequestError(code, inEnglish(say), { ...options, say });
 
 export const invalidRequest = (description: string) => new RequestError('invalid_request', description);
 /** @param problems what is wrong, one entry a field. */

@@ -33,10 +33,21 @@ export function insertAuditRow(row: AuditRow, onlyIf: Condition | undefined): St
   const insert = `insert into audit_log
       (event_id, at, action, actor, target, reason, before_state, after_state, address)
     select $1, cast($2 as bigint), $3, $4, $5, $6, $7, $8, $9`;
-  if (onlyIf === undefined) return { sql: insert, params: values };
-  const renumbered = onlyIf.sql.replace(/\$(\d+)/g, (_, place: string) => `$${Number(place) + values.length}`);
-  return { sql: `${insert} where ${renumbered}`, params: [...values, ...onlyIf.params] };
+  return insertIf({ sql: insert, params: values }, onlyIf);
 }
+
+/** @param insert ends with the select list of an `insert … select`, where a condition may follow. */
+export function insertIf({ sql, params = [] }: Statement, condition: Condition | undefined): Statement {
+  if (condition === undefined) return { sql, params };
+  const renumbered = condition.sql.replace(/\$(\d+)/g, (_, place: string) => `$${Number(place) + params.length}`);
+  return { sql: `${sql} where ${renumbered}`, params: [...params, ...condition.params] };
+}
+
+/** That a conditional event was kept, so its change is made. For the statements after it in the same batch. */
+export const eventWasKept = (event_id: string): Condition => ({
+  sql: 'exists (select 1 from audit_log where event_id = $1)',
+  params: [event_id],
+});
 
 /** The events about one thing, newest first. */
 export const auditRowsOf = (db: Db, target: string, limit: number): Promise<AuditRow[]> =>

@@ -15,3 +15,15 @@ export const rememberConsent = (user_id: string, client_id: string, scope: strin
         on conflict (user_id, client_id) do update set scope = $3, granted_at = $4`,
   params: [user_id, client_id, scope, now],
 });
+
+/** What a person has allowed, to whom and since when. */
+export type Consent = { client_id: string; scope: string; granted_at: number };
+
+export const listConsents = (db: Db, user_id: string) =>
+  db.all<Consent>('select client_id, scope, granted_at from consents where user_id = $1', [user_id]);
+
+/** The next authorization request of that client asks again. */
+export const forgetConsent = (user_id: string, client_id: string): Statement => ({
+  sql: 'delete from consents where user_id = $1 and client_id = $2',
+  params: [user_id, client_id],
+});

@@ -13,6 +13,7 @@ const unanswerableClasses = new Set([
   'XX', // internal error, corrupted data
 ]);
 const unanswerable = new Set([
+  '23503', // foreign key: what the change is about was deleted in the same instant; asked again, it is not found
   '25006', // read only: this server is no longer the primary
   '25P03', // idle in transaction too long
   '28000', // authorization and password refused: the operator changes them while we run

@@ -19,6 +19,8 @@ const unanswerable = new Set([
 
 /** Extended codes of a refused duplicate: PRIMARYKEY, UNIQUE, ROWID. */
 const duplicate = new Set([1555, 2067, 2579]);
+/** FOREIGNKEY: what the change is about was deleted in the same instant; asked again, it is not found. */
+const orphaned = 787;
 
 /**
  * What the engine threw, in the words of `Db`.
@@ -29,7 +31,7 @@ export function storeError(error: unknown): unknown {
   const code = resultCode(error);
   if (code === undefined) return error;
   if (duplicate.has(code)) return new UniqueViolation('A unique index refused the change.', { cause: error });
-  if (unanswerable.has(code & 0xff)) return new StoreUnavailable('SQLite cannot answer.', { cause: error });
+  if (code === orphaned || unanswerable.has(code & 0xff)) return new StoreUnavailable('SQLite cannot answer.', { cause: error });
   return error;
 }
 

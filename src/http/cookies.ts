@@ -12,6 +12,8 @@ export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
   device: `${config.cookiePrefix}_device`,
   /** A detour to an upstream provider. */
   federation: `${config.cookiePrefix}_federation`,
+  /** The language that was chosen at the foot of a page. */
+  language: `${config.cookiePrefix}_language`,
 });
 
 /** HttpOnly, Lax, host-only; `Secure` on https, as the `__Host-` prefix demands. */

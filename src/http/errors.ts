@@ -32,7 +32,9 @@ export function sendRefusal(
   if (wantsPage(request)) {
     const detour = detourOf(request, refusal);
     if (detour !== undefined) return reply.header('cache-control', 'no-store').redirect(detour, 303);
-    return sendErrorPage(viewOf(deps, request), reply, refusal);
+    const view = viewOf(deps, request);
+    // What answers once, as a callback does, has nothing to say a second time in another language.
+    return sendErrorPage(refusal.back === undefined ? view : { ...view, query: undefined }, reply, refusal);
   }
   return reply
     .code(refusal.status)
@@ -54,12 +56,13 @@ function detourOf(request: FastifyRequest, { code }: RequestError): string | und
 const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError) =>
   sendPage(
     reply,
-    view,
+    { ...view, query: undefined }, // what was asked for was refused, and is not repeated, not even in a link
     {
       title: view.plain(headingOf(refusal)),
       content: html`<h1>${view.t(headingOf(refusal))}</h1>
 <p${!refusal.say && html` lang="en"`}>${refusal.say ? view.t(refusal.say.key, refusal.say.values) : refusal.message}</p>
-<p class="soft">${view.t(adviceFor(refusal), { code: html`<code>${refusal.code}</code>` })}</p>`,
+<p class="soft">${view.t(adviceFor(refusal), { code: html`<code>${refusal.code}</code>` })}</p>
+${refusal.back !== undefined && html`<p><a class="button" id="way-back" href="${refusal.back}">${view.t('error.way_back')}</a></p>`}`,
     },
     refusal.status,
   );
@@ -69,7 +72,8 @@ function adviceFor({ status, say }: RequestError): MessageKey {
   return say ? 'error.advice.plain' : 'error.advice.back';
 }
 
-function headingOf({ status }: RequestError): MessageKey {
+function headingOf({ status, code }: RequestError): MessageKey {
+  if (code === 'upstream_failed') return 'error.upstream';
   if (status >= 500) return 'error.ours';
   if (status === 404) return 'error.nothing';
   return 'error.refused';

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Config } from '../config.ts';
+import { type AccentColours, accentOn } from '../lib/accent.ts';
 
 /** A file that pages refer to. Its address carries a hash of its content, so browsers may keep it for ever. */
 export type Asset = { path: string; type: string; content: Buffer };
@@ -27,11 +28,15 @@ const folder = join(import.meta.dirname, 'assets');
 /** The maintained half of a passkey ceremony that runs in the browser. */
 const webauthn = new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser'));
 
+/** The grounds of `signet.css` on which an accent is hardest to read: light paper, and a dark card. */
+const grounds = { light: '#f6f5f1', dark: '#1e2220' };
+
 /** Reads the files once. The accent colour is written into the stylesheet, so that pages need no inline style. */
 export function openLook({ brand }: Pick<Config, 'brand'>): Look {
-  const css = readFileSync(join(folder, 'signet.css'), 'utf8').replaceAll('#2f5d50', brand.accent);
+  const css = accentProperties(brand.accent) + readFileSync(join(folder, 'signet.css'), 'utf8');
   const stylesheet = asset('signet.css', Buffer.from(css));
-  const mark = () => readFileSync(join(folder, 'signet.svg'), 'utf8').replaceAll('#2f5d50', brand.accent);
+  const onLight = accentOn(brand.accent, grounds.light).accent;
+  const mark = () => readFileSync(join(folder, 'signet.svg'), 'utf8').replaceAll('#2f5d50', onLight);
   const logo =
     brand.logo === undefined
       ? asset('logo.svg', Buffer.from(mark()))
@@ -43,6 +48,14 @@ export function openLook({ brand }: Pick<Config, 'brand'>): Look {
     if (file.endsWith('.js')) scripts[file.slice(0, -3)] = asset(file, readFileSync(join(folder, file)));
   }
   return { name: brand.name, stylesheet, logo, scripts, assets: [stylesheet, logo, ...Object.values(scripts)] };
+}
+
+/** What an operator chose, as the stylesheet uses it: readable whatever it is. */
+function accentProperties(chosen: string): string {
+  const properties = ({ accent, hover, ink }: AccentColours) =>
+    `:root{--accent:${accent};--accent-hover:${hover};--accent-ink:${ink}}`;
+  const dark = properties(accentOn(chosen, grounds.dark));
+  return `${properties(accentOn(chosen, grounds.light))}@media (prefers-color-scheme:dark){${dark}}\n`;
 }
 
 function asset(name: string, content: Buffer): Asset {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Deps } from '../deps.ts';
+import { locales, nameOfLanguage } from '../i18n/translate.ts';
 import { type AccountTab, accountTabs } from './account-tabs.ts';
 import { type Html, html } from './html.ts';
 import type { View } from './view.ts';
@@ -20,10 +21,9 @@ export type Page = {
 };
 
 /** The whole document. */
-export const layout = (
-  { locale, look, t }: View,
-  { title, content, tab, scripts = [] }: Page,
-): Html => html`<!doctype html>
+export const layout = (view: View, { title, content, tab, scripts = [] }: Page): Html => {
+  const { locale, look, t } = view;
+  return html`<!doctype html>
 <html lang="${locale}">
 <head>
 <meta charset="utf-8">
@@ -35,12 +35,17 @@ export const layout = (
 ${scripts.map((name) => html`<script src="${look.scripts[name]?.path}" defer></script>\n`)}</head>
 <body${tab && html` class="account"`}>
 <a class="skip" href="#main">${t('layout.skip')}</a>
-<header class="brand"><a href="/account"><img src="${look.logo.path}" alt="" width="28" height="28"> ${look.name}</a></header>
+<header class="brand"><a href="/account"><img src="${look.logo.path}" alt="" width="28" height="28"> ${look.name}</a>${tab && signOutForm(t)}</header>
 ${tab && accountNavigation(t, tab)}<main id="main">
 ${content}
 </main>
-</body>
+${!tab && languageChoice(view)}</body>
 </html>
+`;
+};
+
+const signOutForm = (t: View['t']): Html => html`
+<form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${t('account.sign_out')}</button></form>
 `;
 
 const accountNavigation = (
@@ -51,9 +56,24 @@ const accountNavigation = (
   (tab) =>
     html`<li><a href="${accountTabs[tab].path}"${tab === current && html` aria-current="page"`}>${t(accountTabs[tab].label)}</a></li>`,
 )}</ul>
-<form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${t('account.sign_out')}</button></form>
 </nav>
 `;
+
+/** The same page in another language. Where it answers a form there is no such link; the page before it had one. */
+function languageChoice({ locale, query, t }: View): Html | false {
+  if (query === undefined) return false;
+  // Relative, with nothing but a query: whatever path was asked for, the link stays on it.
+  const hrefFor = (other: string) => {
+    const parameters = new URLSearchParams(query);
+    parameters.set('ui_locales', other);
+    return `?${parameters}`;
+  };
+  const entry = (other: string) =>
+    other === locale
+      ? html`<li><span lang="${other}" aria-current="true">${nameOfLanguage(other)}</span></li>`
+      : html`<li><a href="${hrefFor(other)}" lang="${other}" hreflang="${other}">${nameOfLanguage(other)}</a></li>`;
+  return html`<footer class="foot"><nav aria-label="${t('layout.languages')}"><ul>${locales.map(entry)}</ul></nav></footer>\n`;
+}
 
 export function sendPage(reply: FastifyReply, view: View, page: Page, status = 200): FastifyReply {
   const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;

@@ -10,13 +10,16 @@ import {
   translator,
 } from '../i18n/translate.ts';
 import { type Html, html } from './html.ts';
+import { queryLocales, rememberedLanguage } from './language.ts';
 import type { Look } from './look.ts';
-import { parseParameters, queryOf } from './parameters.ts';
+import { queryOf } from './parameters.ts';
 
 /** In whose language and colours a page is drawn. */
 export type View = {
   readonly locale: Locale;
   readonly look: Look;
+  /** The query that the page was asked for with; absent where it answers a form, which no link can repeat. */
+  readonly query?: string;
   /** A message as markup. */
   readonly t: Translate;
   /** A message as plain text. */
@@ -34,12 +37,13 @@ export type View = {
  * the waiting authorization request, then the person's setting.
  */
 export function viewOf(
-  deps: Pick<Deps, 'look' | 'clock'>,
+  deps: Pick<Deps, 'look' | 'clock' | 'config'>,
   request: FastifyRequest,
   ...wishes: (string | null | undefined)[]
 ): View {
-  const locale = chooseLocale(queryLocales(request), ...wishes, request.headers['accept-language']);
-  return viewIn(deps, locale);
+  const browser = [rememberedLanguage(request, deps), request.headers['accept-language']];
+  const view = viewIn(deps, chooseLocale(queryLocales(request), ...wishes, ...browser));
+  return request.method === 'GET' ? { ...view, query: queryOf(request.url) } : view;
 }
 
 export function viewIn(deps: Pick<Deps, 'look' | 'clock'>, locale: Locale): View {
@@ -53,15 +57,6 @@ export function viewIn(deps: Pick<Deps, 'look' | 'clock'>, locale: Locale): View
     lasting: (seconds) => lasting(locale, seconds),
     day: (at) => moment(at, new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000)),
   };
-}
-
-/** A query that cannot be read names no language; its route says what is wrong with it. */
-function queryLocales(request: FastifyRequest): string | undefined {
-  try {
-    return parseParameters(queryOf(request.url)).values.ui_locales;
-  } catch {
-    return undefined;
-  }
 }
 
 const moment = (at: number, text: string): Html =>

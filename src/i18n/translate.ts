@@ -20,6 +20,12 @@ export type Locale = string;
 export const locales: readonly Locale[] = [...languages.keys()];
 const lastResort = 'en';
 
+/** What a language calls itself: "Deutsch". */
+export function nameOfLanguage(locale: Locale): string {
+  const name = new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;
+  return name.charAt(0).toLocaleUpperCase(locale) + name.slice(1);
+}
+
 /** A sentence that is told in the language of whoever reads it. */
 export type Sentence = { readonly key: MessageKey; readonly values?: Readonly<Record<string, string | number>> };
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Condition } from '../audit/store.ts';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Db, Statement } from '../db/db.ts';
@@ -17,8 +18,9 @@ export type Outbox = {
   /**
    * A mail to be sent, for the batch of the change that it tells about: then neither exists without the other, and a
    * crash in between loses nothing. No statement when mail does not work here.
+   * @param onlyIf for a change that may turn out not to be made: read after the statements before it in the batch.
    */
-  promise(mail: Mail): Statement[];
+  promise(mail: Mail, onlyIf?: Condition): Statement[];
   /** Sends what is due. Any node may do so at any time. */
   deliver(): Promise<void>;
 };
@@ -28,57 +30,91 @@ type OutboxDeps = { config: Config; db: Db; clock: Clock; log: Logger; vault: Va
 /** Seconds until the next attempt, by attempts made. After the last the mail is dropped: its link has expired long ago. */
 const retryAfterSeconds = [30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
 const perRun = 50;
-/** A promised mail is sent this long after, when its change has been committed; the periodic job sends what is left. */
-const soonMs = 100;
+/** What the library says when it could not talk to the server at all: no mail would fare better. */
+const unreachable = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'ETLS', 'EAUTH', 'EPROTOCOL']);
+/**
+ * A promised mail is looked for this long after, and after that, and again: nobody tells when its change has been
+ * committed, and a busy store may take a while. The periodic job sends what is left.
+ */
+const soonMs = [100, 1000, 5000];
 
 export function openOutbox(deps: OutboxDeps): Outbox {
   const transport = openTransport(deps);
   if (!transport) return { works: false, promise: () => [], deliver: async () => {} };
 
-  let isPlanned = false;
+  let step = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  /** From the first step on; a timer that is at its first step already stays, or a stream of mails would hold it up. */
   function plan(): void {
-    if (isPlanned) return;
-    isPlanned = true;
-    setTimeout(() => {
-      isPlanned = false;
-      deliver().catch((error: unknown) => deps.log.error({ err: error }, 'mails could not be looked for'));
-    }, soonMs).unref();
+    if (timer !== undefined && step === 0) return;
+    step = 0;
+    arm();
   }
 
-  async function deliver(): Promise<void> {
+  function arm(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = undefined;
+      step += 1;
+      if (step < soonMs.length) arm();
+      deliver().catch((error: unknown) => deps.log.error({ err: error }, 'mails could not be looked for'));
+    }, soonMs[step]);
+    timer.unref();
+  }
+
+  let delivery: Promise<void> = Promise.resolve();
+
+  /** One after the other: whoever calls has what was due sent when it resolves, also what another call had taken. */
+  function deliver(): Promise<void> {
+    const next = delivery.then(deliverDue);
+    delivery = next.catch(() => {});
+    return next;
+  }
+
+  async function deliverDue(): Promise<void> {
     const due = await findDueMails(deps.db, now(deps), perRun);
-    for (const mail of due) await attempt(mail);
+    for (const mail of due) {
+      // The mails behind would wait for the same silence one by one, and the jobs behind them.
+      if ((await attempt(mail)) === 'unreachable') return;
+    }
     if (due.length === perRun) plan();
   }
 
-  async function attempt(waiting: WaitingMail): Promise<void> {
-    const { mail_id, attempts } = waiting;
+  async function attempt(waiting: WaitingMail): Promise<'unreachable' | undefined> {
+    const { mail_id, attempts, created_at } = waiting;
     const retryAfter = retryAfterSeconds[attempts];
     if (retryAfter === undefined) {
       await deleteMail(deps.db, mail_id);
       deps.log.error({ mail_id, attempts }, 'a mail was given up');
-      return;
+      return undefined;
     }
     // Of several nodes one claims it. If that one dies between sending and forgetting, another sends it again: the
     // better half of "at least once".
-    if (!(await claimMail(deps.db, waiting, now(deps) + retryAfter))) return;
+    if (!(await claimMail(deps.db, waiting, now(deps) + retryAfter))) return undefined;
     try {
-      await transport!(JSON.parse(deps.vault.open(`mail:${mail_id}`, waiting.message_sealed)) as Mail);
+      const mail = JSON.parse(deps.vault.open(`mail:${mail_id}`, waiting.message_sealed)) as Mail;
+      await transport!({ ...mail, mail_id, created_at });
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };
       deps.log.warn({ mail_id, attempts, code, responseCode }, 'a mail was not taken; it is tried again later');
-      return;
+      return code !== undefined && unreachable.has(code) ? 'unreachable' : undefined;
     }
     await deleteMail(deps.db, mail_id);
+    return undefined;
   }
 
   return {
     works: true,
-    promise(mail) {
+    promise(mail, onlyIf) {
       const mail_id = newId('mail');
       plan();
       return [
-        insertMail({ mail_id, message_sealed: deps.vault.seal(`mail:${mail_id}`, JSON.stringify(mail)) }, now(deps)),
+        insertMail(
+          { mail_id, message_sealed: deps.vault.seal(`mail:${mail_id}`, JSON.stringify(mail)) },
+          now(deps),
+          onlyIf,
+        ),
       ];
     },
     deliver,

@@ -1,16 +1,25 @@
+import { type Condition, insertIf } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 
-export type WaitingMail = { mail_id: string; message_sealed: string; attempts: number };
+export type WaitingMail = { mail_id: string; message_sealed: string; created_at: number; attempts: number };
 
-export const insertMail = (mail: { mail_id: string; message_sealed: string }, now: number): Statement => ({
-  sql: `insert into outgoing_mails (mail_id, message_sealed, created_at, attempts, next_attempt_at)
-        values ($1, $2, $3, 0, $3)`,
-  params: [mail.mail_id, mail.message_sealed, now],
-});
+export const insertMail = (
+  mail: { mail_id: string; message_sealed: string },
+  now: number,
+  onlyIf: Condition | undefined,
+): Statement =>
+  insertIf(
+    {
+      sql: `insert into outgoing_mails (mail_id, message_sealed, created_at, attempts, next_attempt_at)
+            select $1, $2, cast($3 as bigint), 0, cast($3 as bigint)`,
+      params: [mail.mail_id, mail.message_sealed, now],
+    },
+    onlyIf,
+  );
 
 export const findDueMails = (db: Db, now: number, limit: number) =>
   db.all<WaitingMail>(
-    `select mail_id, message_sealed, attempts from outgoing_mails where next_attempt_at <= $1
+    `select mail_id, message_sealed, created_at, attempts from outgoing_mails where next_attempt_at <= $1
       order by next_attempt_at limit $2`,
     [now, limit],
   );

@@ -169,6 +169,58 @@ export const revokeGrantsOfUser = (user_id: string, reason: RevocationReason, no
   params: [user_id, reason, now],
 });
 
+/** All of a person's grants but those of one session: also those that have outlived the session they came from. */
+export const revokeGrantsOfOtherSessions = (
+  user_id: string,
+  session_id: string,
+  reason: RevocationReason,
+  now: number,
+): Statement => ({
+  sql: `update grants set revoked_at = $4, revoked_reason = $3
+         where user_id = $1 and session_id <> $2 and revoked_at is null`,
+  params: [user_id, session_id, reason, now],
+});
+
+/** Everything that one client holds from one person, codes that wait to be redeemed included. */
+export const revokeGrantsOfUserToClient = (
+  user_id: string,
+  client_id: string,
+  reason: RevocationReason,
+  now: number,
+): Statement => ({
+  sql: `update grants set revoked_at = $4, revoked_reason = $3
+         where user_id = $1 and client_id = $2 and revoked_at is null`,
+  params: [user_id, client_id, reason, now],
+});
+
+/** A code that waits, or tokens that may still be refreshed or used. */
+const live = 'revoked_at is null and idle_expires_at > $2 and expires_at > $2';
+
+/** What a client may see by live grants of one scope. */
+export type LiveAccess = {
+  client_id: string;
+  scope: string;
+  since: number;
+  /** When tokens were last issued. */
+  last_used_at: number;
+};
+
+/** One row for each client and scope, however often the person has signed in there. */
+export const liveAccessOf = (db: Db, user_id: string, now: number) =>
+  db.all<LiveAccess>(
+    `select client_id, scope, min(created_at) as since, max(coalesce(refreshed_at, created_at)) as last_used_at
+       from grants where user_id = $1 and redeemed_at is not null and ${live}
+      group by client_id, scope`,
+    [user_id, now],
+  );
+
+/** There is something to disconnect: live grants, or the memory that the person has allowed them. */
+export const isConnected = (user_id: string, client_id: string, now: number): Condition => ({
+  sql: `(exists (select 1 from grants where user_id = $1 and client_id = $3 and redeemed_at is not null and ${live})
+         or exists (select 1 from consents where user_id = $1 and client_id = $3))`,
+  params: [user_id, now, client_id],
+});
+
 export const revokeGrantsOfSession = (session_id: string, reason: RevocationReason, now: number): Statement => ({
   sql: 'update grants set revoked_at = $3, revoked_reason = $2 where session_id = $1 and revoked_at is null',
   params: [session_id, reason, now],

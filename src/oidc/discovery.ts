@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { algorithms } from '../keys/signing-key.ts';
 import { prompts } from '../oauth/authorize/authorization-request.ts';
 import { scopeNames } from '../oauth/scopes.ts';
-import type { Acr } from '../sessions/authentication.ts';
+import { acrs } from '../sessions/authentication.ts';
 
 /** RFC 8414 and OIDC Discovery in one document: exactly what works here, and no field of our own. */
 export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
@@ -45,7 +45,7 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
       'role',
     ],
     prompt_values_supported: prompts,
-    acr_values_supported: ['urn:signet:acr:1fa'] satisfies Acr[],
+    acr_values_supported: acrs,
     claims_parameter_supported: false,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,

@@ -5,6 +5,10 @@ import { longestPasswordBytes, normalizePassword } from './password-hash.ts';
 /** Code points (SP 800-63B-4 §3.1.1.2): 15 where the password is all there is, 8 where a second factor is asked too. */
 const shortest = { alone: 15, withSecondFactor: 8 };
 
+/** For the form that asks for a password. */
+export const leastCharacters = ({ secondFactor }: Pick<PasswordContext, 'secondFactor'>): number =>
+  secondFactor ? shortest.withSecondFactor : shortest.alone;
+
 /** What a guesser knows about the account (§3.1.1.2: "context-specific words"). */
 export type PasswordContext = {
   email: string;
@@ -24,7 +28,7 @@ export type PasswordContext = {
  */
 export function passwordProblems(password: string, context: PasswordContext): Sentence[] {
   const normalized = normalizePassword(password);
-  const least = context.secondFactor ? shortest.withSecondFactor : shortest.alone;
+  const least = leastCharacters(context);
   if (Buffer.byteLength(normalized) > longestPasswordBytes) {
     return [{ key: 'problem.password.long', values: { most: longestPasswordBytes } }];
   }

@@ -1,3 +1,4 @@
+import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 
 export type PasswordRow = {
@@ -11,6 +12,12 @@ export type PasswordRow = {
 /** @returns nothing for a user who signs in by other means alone. */
 export const passwordOf = (db: Db, user_id: string): Promise<PasswordRow | undefined> =>
   db.get<PasswordRow>('select user_id, password_hash, changed_at from passwords where user_id = $1', [user_id]);
+
+/** Nobody has changed or removed it since it was read. @param changed_at as it was read. */
+export const passwordIsFrom = (user_id: string, changed_at: number): Condition => ({
+  sql: 'exists (select 1 from passwords where user_id = $1 and changed_at = $2)',
+  params: [user_id, changed_at],
+});
 
 /**
  * Sets the first password or replaces the present one. A statement, to commit together with what has to go with it.

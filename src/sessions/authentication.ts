@@ -2,8 +2,10 @@
 export type Method = 'pwd' | 'otp' | 'fed' | 'hwk' | 'mfa';
 
 /** Authentication context classes. There is no registered name for "one factor" or "two", so these are ours. */
-export type Acr = 'urn:signet:acr:1fa' | 'urn:signet:acr:2fa';
+export const oneFactor = 'urn:signet:acr:1fa';
+export const twoFactors = 'urn:signet:acr:2fa';
+export const acrs = [oneFactor, twoFactors] as const;
+export type Acr = (typeof acrs)[number];
 
 /** Never claims a level that was not reached. */
-export const acrOf = (methods: readonly Method[]): Acr =>
-  methods.includes('mfa') ? 'urn:signet:acr:2fa' : 'urn:signet:acr:1fa';
+export const acrOf = (methods: readonly Method[]): Acr => (methods.includes('mfa') ? twoFactors : oneFactor);

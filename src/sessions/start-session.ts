@@ -16,6 +16,8 @@ export type Arrival = {
   previous: Session | undefined;
   /** True once a second factor was asked for and given in this sign-in. Without it nobody who has TOTP gets in. */
   secondStep: boolean;
+  /** Statements that fail the batch unless what was proved is true still. First, because what they lock others lock first. */
+  stillTrue?: readonly Statement[];
   address: string;
   userAgent: string | undefined;
 };
@@ -59,13 +61,15 @@ export async function startSession(
     },
     at,
   );
-  const [started] = await deps.db.batch([
+  const first = arrival.stillTrue ?? [];
+  const results = await deps.db.batch([
+    ...first,
     continues ? renewSession(session, at) : insertSession(session, at),
     ...(replaced ? signOutStatements(replaced.session_id, at) : []),
     ...also({ session_id: session.session_id, token }),
     audit,
   ]);
-  return started?.changes === 1 ? { session_id: session.session_id, token } : undefined;
+  return results[first.length]?.changes === 1 ? { session_id: session.session_id, token } : undefined;
 }
 
 /** Ends the session and every grant that came from it, at once and everywhere. */

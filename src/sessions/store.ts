@@ -103,6 +103,25 @@ export const sessionCarries = (session_id: string, token_hash: string): Conditio
   params: [session_id, token_hash],
 });
 
+/** For a batch that must not outlive the session that asked for it. */
+export const sessionIsOpen = (session_id: string): Condition => ({
+  sql: 'exists (select 1 from sessions where session_id = $1 and ended_at is null)',
+  params: [session_id],
+});
+
+/** The session goes on under another secret, of the same sign-in; not if it has ended, or carries another by now. */
+export const replaceSessionSecret = (session_id: string, token_hash: { from: string; to: string }): Statement => ({
+  sql: 'update sessions set token_hash = $3 where session_id = $1 and token_hash = $2 and ended_at is null',
+  params: [session_id, token_hash.from, token_hash.to],
+});
+
+/** That session is this person's, and lives. */
+export const isLiveSessionOf = (user_id: string, session_id: string, now: number): Condition => ({
+  sql: `exists (select 1 from sessions s where s.session_id = $3 and s.user_id = $1 and s.ended_at is null
+                and s.idle_expires_at > $2 and s.expires_at > $2)`,
+  params: [user_id, now, session_id],
+});
+
 export const endSession = (session_id: string, reason: string, now: number): Statement => ({
   sql: 'update sessions set ended_at = $3, end_reason = $2 where session_id = $1 and ended_at is null',
   params: [session_id, reason, now],
@@ -154,7 +173,7 @@ export const purgeDevices = (unusedSince: number): Statement => ({
 /** All of a person's sessions but one. */
 export const endOtherSessions = (user_id: string, session_id: string, reason: string, now: number): Statement => ({
   sql: `update sessions set ended_at = $4, end_reason = $3
-         where user_id = $1 and session_id <> $2 and ended_at is null`,
+         where user_id = $1 and session_id <> $2 and ended_at is null and idle_expires_at > $4 and expires_at > $4`,
   params: [user_id, session_id, reason, now],
 });
 

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { newSecret } from '../lib/ids.ts';
+import { pendingRequestOf } from '../oauth/authorize/browser.ts';
 import { deviceSeconds } from '../sessions/device.ts';
 import { currentSession, sessionSeconds } from '../sessions/session.ts';
 import type { Outcome, Visit } from './complete-sign-in.ts';
@@ -22,6 +23,24 @@ export async function visitOf(
     deviceToken: device !== undefined && /^dv_[\w-]{43}$/.test(device) ? device : newSecret('dv_'),
     address: request.ip,
     userAgent: request.headers['user-agent'],
+  };
+}
+
+/**
+ * What a sign-in by link, or the page that asks for the link, is for, as far as this browser can still get there: a mail
+ * may be read elsewhere, or after the request's ten minutes. `endsAt` is for the page's form.
+ */
+export async function openGoal(
+  deps: Deps,
+  request: FastifyRequest,
+  goal: { request_id?: string | null; next?: string | null },
+) {
+  const pending = await pendingRequestOf(deps, request, goal.request_id ?? undefined);
+  return {
+    request_id: pending?.request_id,
+    next: pending || goal.next == null ? undefined : nextPath(goal.next, deps.config.baseUrl),
+    endsAt: pending?.parameters.redirect_uri,
+    ui_locales: pending?.parameters.ui_locales,
   };
 }
 

@@ -1,6 +1,7 @@
 import { auditEvent } from '../audit/audit.ts';
+import type { Condition } from '../audit/store.ts';
 import { now } from '../clock.ts';
-import type { Statement } from '../db/db.ts';
+import { type Statement, UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { digest, newSecret } from '../lib/ids.ts';
 import { mailTo } from '../mail/mail-to.ts';
@@ -9,7 +10,7 @@ import type { Method } from '../sessions/authentication.ts';
 import { deviceName } from '../sessions/device.ts';
 import type { Session } from '../sessions/session.ts';
 import { startSession } from '../sessions/start-session.ts';
-import { findDevice, rememberDevice } from '../sessions/store.ts';
+import { findDevice, rememberDevice, sessionCarries } from '../sessions/store.ts';
 import { findTotp } from '../two-factor/store.ts';
 import { findUser } from '../users/store.ts';
 import { insertAttempt } from './store.ts';
@@ -20,6 +21,11 @@ export type Proof = {
   methods: readonly Method[];
   /** True once a second factor was asked for and given. */
   secondStep: boolean;
+  /**
+   * Statements that fail their batch, with a unique violation, unless what was proved is true at that very moment: a
+   * password may be changed while the old one is being verified, and what it opens must not outlive the change.
+   */
+  stillTrue?: readonly Statement[];
 };
 
 /** Where a sign-in comes from and where it leads. */
@@ -43,7 +49,7 @@ export type Outcome = { kind: 'session'; token: string } | { kind: 'second_facto
  * The one gate between "who are you?" and a session. Password, passkey, provider, reset link, sign-up and invitation all
  * end here, and with TOTP active none of them ends in a session before the second step.
  * @param also commits with the session.
- * @returns undefined if the person was disabled, or got a second factor, this very moment.
+ * @returns undefined if the person was disabled, or got a second factor, or their proof lost its truth this very moment.
  */
 export async function completeSignIn(
   deps: Deps,
@@ -51,13 +57,27 @@ export async function completeSignIn(
   visit: Visit,
   also: readonly Statement[] = [],
 ): Promise<Outcome | undefined> {
+  try {
+    return await proceed(deps, proof, visit, also);
+  } catch (error) {
+    if (proof.stillTrue && error instanceof UniqueViolation) return undefined;
+    throw error;
+  }
+}
+
+async function proceed(
+  deps: Deps,
+  proof: Proof,
+  visit: Visit,
+  also: readonly Statement[],
+): Promise<Outcome | undefined> {
   if (!proof.secondStep && (await asksSecondFactor(deps, proof.user_id))) return beginAttempt(deps, proof, visit);
   const { previous, address, userAgent, request_id } = visit;
-  const device = await deviceStatements(deps, proof.user_id, visit);
+  const arrivedOn = await deviceStatements(deps, proof.user_id, visit);
   const arrival = { ...proof, previous, address, userAgent };
   const started = await startSession(deps, arrival, ({ session_id, token }) => [
     ...also,
-    ...device,
+    ...arrivedOn(sessionCarries(session_id, digest(token))),
     ...(request_id === undefined ? [] : [markAuthenticated(request_id, session_id, digest(token))]),
   ]);
   return started && { kind: 'session', token: started.token };
@@ -68,7 +88,7 @@ async function asksSecondFactor(deps: Deps, user_id: string): Promise<boolean> {
   return totp !== undefined && totp.confirmed_at !== null;
 }
 
-async function beginAttempt(deps: Deps, { user_id, methods }: Proof, visit: Visit): Promise<Outcome> {
+async function beginAttempt(deps: Deps, { user_id, methods, stillTrue = [] }: Proof, visit: Visit): Promise<Outcome> {
   const token = newSecret('at_');
   const attempt = { user_id, methods: [...methods], request_id: visit.request_id ?? null, next: visit.next ?? null };
   const { statement } = auditEvent(
@@ -81,17 +101,25 @@ async function beginAttempt(deps: Deps, { user_id, methods }: Proof, visit: Visi
     },
     now(deps),
   );
-  await deps.db.batch([insertAttempt(digest(token), attempt, now(deps)), statement]);
+  await deps.db.batch([...stillTrue, insertAttempt(digest(token), attempt, now(deps)), statement]);
   return { kind: 'second_factor', token };
 }
 
-/** Remembers the browser; one that a person has not used before is told to them, except the very first. */
-async function deviceStatements(deps: Deps, user_id: string, visit: Visit): Promise<Statement[]> {
+/**
+ * Remembers the browser; one that a person has not used before is told to them, except the very first.
+ * @returns the statements, given the condition that there is a session.
+ */
+async function deviceStatements(
+  deps: Deps,
+  user_id: string,
+  visit: Visit,
+): Promise<(hasSession: Condition) => Statement[]> {
   const device_hash = digest(visit.deviceToken);
   const { isKnown, isFirst } = await findDevice(deps.db, user_id, device_hash);
-  const remember = rememberDevice(user_id, device_hash, now(deps));
   const user = isKnown || isFirst ? undefined : await findUser(deps.db, user_id);
-  if (!user) return [remember];
-  const device = deviceName(visit.userAgent) ?? '?';
-  return [remember, ...mailTo(deps, user, 'new_device', { device, address: visit.address })];
+  const values = { device: deviceName(visit.userAgent) ?? '?', address: visit.address };
+  return (hasSession) => [
+    rememberDevice(user_id, device_hash, now(deps)),
+    ...(user ? mailTo(deps, user, 'new_device', values, hasSession) : []),
+  ];
 }

@@ -1,8 +1,9 @@
 import type { Provider } from '../federation/provider.ts';
-import { alert, hidden } from '../http/form.ts';
+import { alert, hidden, notice } from '../http/form.ts';
 import { type Html, html, type Renderable } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
 import type { View } from '../http/view.ts';
+import { passkeyForm, passkeyScripts } from '../passkeys/passkey-form.ts';
 
 /** What a sign-in is for: a waiting authorization request, or a path. */
 export type Goal = { request_id?: string; next?: string };
@@ -12,23 +13,29 @@ export type SignInForm = Goal & {
   /** Which application the person is on the way to. */
   clientName?: string;
   problem?: Renderable;
+  /** What happened on the way here that is no problem. */
+  notice?: Renderable;
   endsAt?: string;
   providers: readonly Provider[];
   /** Whether an account can be made here, and a password reset. */
   offersSignUp: boolean;
   offersReset: boolean;
+  offersPasskey: boolean;
+  /** False for somebody who confirms and has no password. */
+  offersPassword: boolean;
 };
 
 export const signInPage = (view: View, form: SignInForm): Page => ({
   title: view.plain('signin.title'),
   endsAt: form.endsAt,
+  scripts: form.offersPasskey ? passkeyScripts : [],
   content: html`<h1>${view.t('signin.title')}</h1>
 <p class="soft">${
     form.clientName
       ? view.t('signin.to_client', { client: html`<strong><bdi>${form.clientName}</bdi></strong>` })
       : view.t('signin.to_account')
   }</p>
-${alert(form.problem)}
+${notice(form.notice)}${alert(form.problem)}
 <form method="post" action="/signin">
 ${goalFields(form)}
 <label for="username">${view.t('field.email')}</label>
@@ -37,6 +44,17 @@ ${goalFields(form)}
 ${passwordField(view, form)}
 <button id="signin-submit" type="submit">${view.t('signin.submit')}</button>
 </form>
+${
+  form.offersPasskey &&
+  passkeyForm(view, {
+    action: '/signin/passkey',
+    ceremony: 'get',
+    autofill: true,
+    quiet: true,
+    button: view.t('passkey.button.sign_in'),
+    fields: goalFields(form),
+  })
+}
 ${otherWays(view, form)}
 ${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: html`<a href="/signup${goalQuery(form)}">${view.t('signin.sign_up.link')}</a>` })}</p>`}`,
 });
@@ -44,25 +62,43 @@ ${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: h
 /** The same person once more, before something that takes a recent sign-in (ASVS 7.5.1). */
 export const confirmPage = (view: View, form: SignInForm & { username: string }): Page => ({
   title: view.plain('confirm.title'),
+  scripts: form.offersPasskey ? passkeyScripts : [],
   content: html`<h1>${view.t('confirm.title')}</h1>
 <p class="soft">${view.t('confirm.why', { email: html`<strong>${form.username}</strong>` })}</p>
-${alert(form.problem)}
-<form method="post" action="/signin/confirm">
+${notice(form.notice)}${alert(form.problem)}
+${
+  form.offersPassword &&
+  html`<form method="post" action="/signin/confirm">
 ${goalFields(form)}
 <input type="hidden" name="username" autocomplete="username" value="${form.username}">
 ${passwordField(view, form)}
 <button id="signin-submit" type="submit">${view.t('confirm.submit')}</button>
-</form>
-${otherWays(view, form)}
+</form>`
+}
+${
+  form.offersPasskey &&
+  passkeyForm(view, {
+    action: '/signin/confirm/passkey',
+    ceremony: 'get',
+    quiet: true,
+    button: view.t('passkey.button.confirm'),
+    fields: goalFields(form),
+  })
+}
+${otherWays(view, form, '1')}
 <p><a href="/account">${view.t('confirm.back')}</a></p>`,
 });
 
-const goalFields = ({ request_id, next }: Goal): Html => html`${hidden('request', request_id)}${hidden('next', next)}`;
+export const goalFields = ({ request_id, next }: Goal): Html =>
+  html`${hidden('request', request_id)}${hidden('next', next)}`;
 
 /** For a link from one page of a sign-in to another. */
-export function goalQuery({ request_id, next }: Goal): string {
-  if (request_id !== undefined) return `?${new URLSearchParams({ request: request_id })}`;
-  return next === undefined ? '' : `?${new URLSearchParams({ next })}`;
+export function goalQuery({ request_id, next }: Goal, confirm?: '1'): string {
+  const goal: Record<string, string> = confirm ? { confirm } : {};
+  if (request_id !== undefined) goal.request = request_id;
+  else if (next !== undefined) goal.next = next;
+  const query = new URLSearchParams(goal).toString();
+  return query === '' ? '' : `?${query}`;
 }
 
 const passwordField = (
@@ -73,12 +109,13 @@ const passwordField = (
  ${form.problem ? html`aria-describedby="problem"` : ''}${form.username ? html` autofocus` : ''}>
 ${form.offersReset && html`<p class="hint"><a href="/reset${goalQuery(form)}">${view.t('signin.forgot')}</a></p>`}`;
 
-const otherWays = (view: View, form: SignInForm): Html | false =>
+/** @param confirm `1`: the provider must ask anew, and only the same person will do. */
+const otherWays = (view: View, form: SignInForm, confirm?: '1'): Html | false =>
   form.providers.length > 0 &&
   html`<p class="or"><span>${view.t('signin.or')}</span></p>
 <ul class="ways">${form.providers.map(
     ({ id, label }) =>
-      html`<li><a class="button quiet" id="signin-${id}" href="/auth/${id}/login${goalQuery(form)}">${view.t('signin.with', { provider: label })}</a></li>`,
+      html`<li><a class="button quiet" id="signin-${id}" href="/auth/${id}/login${goalQuery(form, confirm)}">${view.t('signin.with', { provider: label })}</a></li>`,
   )}</ul>`;
 
 export type AccountChoice = { request_id: string; clientName: string; email: string; endsAt: string };

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { RequestError } from '../errors.ts';
+import { listIdentities } from '../federation/store.ts';
 import { clearCookie, cookieNames } from '../http/cookies.ts';
 import type { Renderable } from '../http/html.ts';
 import { type Page, sendPage } from '../http/page.ts';
@@ -9,6 +10,9 @@ import { type Parameters, parseParameters, queryOf, readForm } from '../http/par
 import { type View, viewOf } from '../http/view.ts';
 import { requirePendingRequest } from '../oauth/authorize/browser.ts';
 import { markAccountSelected, type PendingRequest } from '../oauth/authorize/store.ts';
+import { canHavePasskeys } from '../passkeys/relying-party.ts';
+import { listPasskeys } from '../passkeys/store.ts';
+import { passwordOf } from '../passwords/store.ts';
 import { currentSession, requireSession, type Session } from '../sessions/session.ts';
 import { signOut } from '../sessions/start-session.ts';
 import { goalOf, sendOnward, visitOf } from './arrival.ts';
@@ -99,18 +103,43 @@ async function attemptPassword(deps: Deps, { request, reply, goal, form, usernam
 }
 
 /** @returns what the page says, and in whose language. */
-async function readGoal(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
+export async function readGoal(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
   const pending = query.request === undefined ? undefined : await requirePendingRequest(deps, request, query.request);
+  const view = viewOf(deps, request, pending?.parameters.ui_locales, session?.locale);
+  const cancelled = deps.config.providers.find(({ id }) => id === query.cancelled);
   const form: SignInForm = {
     request_id: pending?.request_id,
     next: pending ? undefined : query.next,
     username: query.username ?? pending?.parameters.login_hint,
-    providers: deps.config.providers,
+    notice: cancelled && view.t('federation.cancelled', { provider: cancelled.label }),
     offersSignUp: deps.config.signUp && deps.mail.works,
     offersReset: deps.mail.works,
+    ...(session ? await waysOf(deps, session.user_id) : everyWay(deps)),
     ...(pending ? await describe(deps, pending) : {}),
   };
-  return { view: viewOf(deps, request, pending?.parameters.ui_locales, session?.locale), form };
+  return { view, form };
+}
+
+type Ways = Pick<SignInForm, 'providers' | 'offersPasskey' | 'offersPassword'>;
+
+/** Before somebody has said who they are, everybody may have each of them. */
+const everyWay = ({ config }: Deps): Ways => ({
+  providers: config.providers,
+  offersPasskey: canHavePasskeys(config),
+  offersPassword: true,
+});
+
+/** What this person can confirm with. */
+async function waysOf({ db, config }: Deps, user_id: string): Promise<Ways> {
+  const [password, passkeys, identities] = await Promise.all([
+    passwordOf(db, user_id),
+    listPasskeys(db, user_id),
+    listIdentities(db, user_id),
+  ]);
+  const providers = config.providers.filter(({ issuer }) => identities.some((one) => one.issuer === issuer));
+  const hasOther = passkeys.length > 0 || providers.length > 0;
+  // Who has nothing at all sees the field all the same: the link to a reset is under it.
+  return { providers, offersPasskey: passkeys.length > 0, offersPassword: password !== undefined || !hasOther };
 }
 
 /** What a page says about the application that waits, and what its policy needs to know of it. */

@@ -1,10 +1,12 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
+import { newId } from '../lib/ids.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
+import { failUnless } from '../one-time-links/store.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../passwords/password-hash.ts';
-import { passwordOf, replaceHash } from '../passwords/store.ts';
-import { findUserByEmail } from '../users/store.ts';
+import { passwordIsFrom, passwordOf, replaceHash } from '../passwords/store.ts';
+import { findUserByEmail, lockUser } from '../users/store.ts';
 import { completeSignIn, type Outcome, type Visit } from './complete-sign-in.ts';
 
 export type PasswordAttempt = { username: string; password: string; visit: Visit };
@@ -36,7 +38,10 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
   await limits.succeeded(attempt.username, address);
   if (stored && needsRehash(stored.password_hash))
     await strengthen(deps, user.user_id, attempt.password, stored.password_hash);
-  return completeSignIn(deps, { user_id: user.user_id, methods: ['pwd'], secondStep: false }, attempt.visit);
+  const { user_id } = user;
+  const unchanged = failUnless(passwordIsFrom(user_id, stored?.changed_at ?? 0), newId('pwd'), now(deps));
+  const proof = { user_id, methods: ['pwd'], secondStep: false, stillTrue: [lockUser(user_id), unchanged] } as const;
+  return completeSignIn(deps, proof, attempt.visit);
 }
 
 /** Hashes anew with today's parameters, now that the password is at hand; not if it was changed meanwhile. */

@@ -1,3 +1,4 @@
+import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 import type { Method } from '../sessions/authentication.ts';
 
@@ -13,11 +14,14 @@ export type SignInAttempt = {
   request_id: string | null;
   next: string | null;
 };
+export type TakenTry = SignInAttempt & { triesLeft: number };
 type AttemptRow = Omit<SignInAttempt, 'methods'> & { methods: string };
 
-const attemptOf = ({ methods, ...row }: AttemptRow): SignInAttempt => ({
-  ...row,
+const attemptOf = ({ user_id, methods, request_id, next }: AttemptRow): SignInAttempt => ({
+  user_id,
   methods: methods.split(' ') as Method[],
+  request_id,
+  next,
 });
 
 export const insertAttempt = (attempt_hash: string, attempt: SignInAttempt, now: number): Statement => ({
@@ -45,15 +49,21 @@ export async function findAttempt(db: Db, attempt_hash: string, now: number): Pr
 }
 
 /** Uses up one of its tries, before the code is looked at: of any number of guesses at once, five are looked at. */
-export async function takeTry(db: Db, attempt_hash: string, now: number): Promise<SignInAttempt | undefined> {
+export async function takeTry(db: Db, attempt_hash: string, now: number): Promise<TakenTry | undefined> {
   const { rows } = await db.run(
     `update sign_in_attempts set failures = failures + 1 where attempt_hash = $1 and ${open}
-  returning user_id, methods, request_id, next`,
+  returning user_id, methods, request_id, next, failures`,
     [attempt_hash, now],
   );
-  const row = rows[0] as AttemptRow | undefined;
-  return row && attemptOf(row);
+  const row = rows[0] as (AttemptRow & { failures: number }) | undefined;
+  return row && { ...attemptOf(row), triesLeft: triesPerAttempt - row.failures };
 }
+
+/** For a batch that ends it: of two at once, and beside whatever else ends it, one still finds it. */
+export const attemptIsThere = (attempt_hash: string): Condition => ({
+  sql: 'exists (select 1 from sign_in_attempts where attempt_hash = $1)',
+  params: [attempt_hash],
+});
 
 export const deleteAttempt = (attempt_hash: string): Statement => ({
   sql: 'delete from sign_in_attempts where attempt_hash = $1',

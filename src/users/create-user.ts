@@ -12,7 +12,15 @@ import { setPassword } from '../passwords/store.ts';
 import { insertUser } from './store.ts';
 import { emailProblem, type Role } from './user.ts';
 
-export type NewAccount = { email: string; name: string; password: string; role: Role; emailVerified: boolean };
+export type NewAccount = {
+  email: string;
+  name: string;
+  password: string;
+  role: Role;
+  emailVerified: boolean;
+  /** The language that they used when they made it; left out where somebody else makes it for them. */
+  locale?: string;
+};
 
 /**
  * Makes an account with a password, all or nothing.

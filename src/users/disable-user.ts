@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts';
 import { invalidState, notFound } from '../errors.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
 import { endSessionsOfUser } from '../sessions/store.ts';
+import { deleteAttemptsOfUser } from '../signin/store.ts';
 import { findUser, setDisabled } from './store.ts';
 
 /**
@@ -23,6 +24,7 @@ export async function disableUser(deps: Deps, user_id: string, actor: Actor, rea
 const endEverything = (user_id: string, at: number): Statement[] => [
   endSessionsOfUser(user_id, 'user_disabled', at),
   revokeGrantsOfUser(user_id, 'user_disabled', at),
+  deleteAttemptsOfUser(user_id),
 ];
 
 /**

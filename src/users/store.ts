@@ -1,15 +1,35 @@
+import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 import { emailKey, type Role, type User } from './user.ts';
 
 const columns = 'user_id, email, email_verified_at, name, picture, role, locale, disabled_at, created_at, updated_at';
 
-export type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role'> & { email_verified_at: number | null };
+export type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> & {
+  picture?: string | null;
+  locale?: string | null;
+};
 
 /** Fails on a taken address: `email_key` is unique. */
 export const insertUser = (user: NewUser, now: number): Statement => ({
-  sql: `insert into users (user_id, email, email_key, email_verified_at, name, role, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $7)`,
-  params: [user.user_id, user.email.trim(), emailKey(user.email), user.email_verified_at, user.name, user.role, now],
+  sql: `insert into users (user_id, email, email_key, email_verified_at, name, role, picture, locale, created_at, updated_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
+  params: [
+    user.user_id,
+    user.email.trim(),
+    emailKey(user.email),
+    user.email_verified_at,
+    user.name,
+    user.role,
+    user.picture ?? null,
+    user.locale ?? null,
+    now,
+  ],
+});
+
+/** Changes nothing; on PostgreSQL a batch that begins with it waits for others of the same person. */
+export const lockUser = (user_id: string): Statement => ({
+  sql: 'update users set updated_at = updated_at where user_id = $1',
+  params: [user_id],
 });
 
 export const findUser = (db: Db, user_id: string) =>
@@ -38,3 +58,62 @@ export const setDisabled = (user_id: string, disabled: boolean, now: number): St
         sql: 'update users set disabled_at = null, updated_at = $2 where user_id = $1 and disabled_at is not null',
         params: [user_id, now],
       };
+
+/** An account has this address. */
+export const hasOwner = (email: string): Condition => ({
+  sql: 'exists (select 1 from users where email_key = $1)',
+  params: [emailKey(email)],
+});
+
+/** Their address is still this one, and they may sign in. */
+export const isReachedAt = (user_id: string, email: string): Condition => ({
+  sql: 'exists (select 1 from users where user_id = $1 and email_key = $2 and disabled_at is null)',
+  params: [user_id, emailKey(email)],
+});
+
+/** What a link to that very address has proved. */
+export const markEmailVerified = (user_id: string, email: string, now: number): Statement => ({
+  sql: `update users set email_verified_at = $3, updated_at = $3
+         where user_id = $1 and email_key = $2 and email_verified_at is null`,
+  params: [user_id, emailKey(email), now],
+});
+
+/** To an address that was proved. Fails on one that is taken: `email_key` is unique. */
+export const replaceEmail = (user_id: string, change: { from: string; to: string }, now: number): Statement => ({
+  sql: `update users set email = $3, email_key = $4, email_verified_at = $5, updated_at = $5
+         where user_id = $1 and email_key = $2`,
+  params: [user_id, emailKey(change.from), change.to.trim(), emailKey(change.to), now],
+});
+
+/** With everything that hangs on it: sessions, grants, factors. What they registered stays, without an owner. */
+export const deleteUser = (user_id: string): Statement => ({
+  sql: 'delete from users where user_id = $1',
+  params: [user_id],
+});
+
+/** Lets batches that take an administrator away wait for each other, so that each sees what the other has left. */
+export const lockAdministrators = (): Statement => ({
+  sql: `update users set role = role where role = 'admin'`,
+});
+
+export const setName = (user_id: string, name: string, now: number): Statement => ({
+  sql: 'update users set name = $2, updated_at = $3 where user_id = $1',
+  params: [user_id, name, now],
+});
+
+/** @param locale null: whatever the browser asks for. */
+export const setLocale = (user_id: string, locale: string | null, now: number): Statement => ({
+  sql: 'update users set locale = $2, updated_at = $3 where user_id = $1',
+  params: [user_id, locale, now],
+});
+
+/** They are no administrator, or not the only one who may sign in. */
+export const isNotLastAdministrator = (user_id: string): Condition => ({
+  sql: `not exists (select 1 from users where user_id = $1 and role = 'admin')
+        or exists (select 1 from users where user_id <> $1 and role = 'admin' and disabled_at is null)`,
+  params: [user_id],
+});
+
+/** Asks beforehand what a batch will ask again: for a page that offers only what would work. */
+export const holds = async (db: Db, { sql, params }: Condition): Promise<boolean> =>
+  (await db.get(`select 1 as one where ${sql}`, params)) !== undefined;

@@ -22,13 +22,17 @@ export type User = {
  */
 export const emailKey = (email: string): string => email.trim().normalize('NFKC').toLowerCase();
 
-/** One `@`, something on both sides, a dot in the domain or localhost, no spaces or controls; 254 at most (RFC 5321). */
+const addressShape = /^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u;
+
+/**
+ * One `@`, something on both sides, no spaces, controls or signs with which a list of addresses is written; 254 at most
+ * (RFC 5321). Judged as it is and as what it folds to, so that no wide comma becomes one on the way; and a line break
+ * is a fault even at its end, where trimming would forgive it.
+ */
 export function emailProblem(email: string): MessageKey | undefined {
   const trimmed = email.trim();
   if (trimmed.length === 0) return 'problem.email.missing';
   if (trimmed.length > 254) return 'problem.email.long';
-  if (!/^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u.test(trimmed)) {
-    return 'problem.email.malformed';
-  }
-  return undefined;
+  const isShaped = addressShape.test(trimmed) && addressShape.test(trimmed.normalize('NFKC'));
+  return isShaped && !/\p{Cc}/u.test(email) ? undefined : 'problem.email.malformed';
 }

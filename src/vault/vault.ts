@@ -13,9 +13,11 @@ export type Vault = {
   seal(purpose: string, plaintext: string): string;
   /** @throws {WrongMasterKey} if it was sealed under another key or for another purpose, or has been altered. */
   open(purpose: string, sealed: string): string;
-  /** HMAC-SHA-256 (RFC 2104) under a key of its own: 32 bytes. */
-  mac(purpose: 'refresh-token', message: Buffer): Buffer;
+  /** HMAC-SHA-256 (RFC 2104) under a key of its own: 32 bytes. No number of them wears the key out. */
+  mac(purpose: MacPurpose, message: Buffer): Buffer;
 };
+
+type MacPurpose = 'refresh-token' | 'passkey-challenge';
 
 export class WrongMasterKey extends Error {
   override name = 'WrongMasterKey';
@@ -25,7 +27,8 @@ export class WrongMasterKey extends Error {
 export function openVault(masterKey: Buffer): Vault {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', masterKey, 'signet/1', use, 32));
   const sealingKey = derive('seal');
-  const macKeys = { 'refresh-token': createSecretKey(derive('refresh-token')) }; // imported once, not at every MAC
+  const macKey = (purpose: MacPurpose) => createSecretKey(derive(purpose)); // imported once, not at every MAC
+  const macKeys = { 'refresh-token': macKey('refresh-token'), 'passkey-challenge': macKey('passkey-challenge') };
   return {
     seal(purpose, plaintext) {
       const nonce = randomBytes(12);

@@ -17,6 +17,7 @@ create table totp (
   user_id text primary key references users (user_id) on delete cascade,
   pending_secret_sealed text,
   pending_expires_at bigint,
+  pending_tries bigint,
   secret_sealed text,
   confirmed_at bigint,
   last_step bigint,
@@ -76,3 +77,10 @@ create table outgoing_mails (
   next_attempt_at bigint not null
 );
 create index outgoing_mails_by_time on outgoing_mails (next_attempt_at);
+
+-- What the sign-in that a link ends in is for: the waiting authorization request, or a path. A person has one link of
+-- each kind, so the newest is the only one, also of two that were asked for at once.
+alter table one_time_links add column request_id text;
+alter table one_time_links add column next text;
+create unique index one_time_links_one_each on one_time_links (user_id, purpose) where user_id is not null;
+create index one_time_links_by_expiry on one_time_links (expires_at);

@@ -1,0 +1,95 @@
+import { auditEvent } from '../audit/audit.ts';
+import { now } from '../clock.ts';
+import { type Statement, UniqueViolation } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { invalidFields, loginRequired } from '../errors.ts';
+import { passwordLimits } from '../limits/failure-limits.ts';
+import { mailTo } from '../mail/mail-to.ts';
+import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
+import { deleteLinksOfUser } from '../one-time-links/store.ts';
+import { type Holder, renewSecret } from '../sessions/renew-secret.ts';
+import { endOtherSessions, endSessionsOfUser } from '../sessions/store.ts';
+import { deleteAttemptsOfUser } from '../signin/store.ts';
+import { findTotp } from '../two-factor/store.ts';
+import { newPasswordProblems } from '../users/create-user.ts';
+import { lockUser } from '../users/store.ts';
+import type { User } from '../users/user.ts';
+import { hashPassword } from './password-hash.ts';
+import type { PasswordContext } from './password-policy.ts';
+import { passwordOf, setPassword } from './store.ts';
+
+type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
+
+/**
+ * Changes the password, or sets the first one. All else that was open by the old one ends: other sessions, grants,
+ * sign-ins between two factors, reset links. The caller has made sure that the sign-in is recent; that stands for the
+ * old password, which somebody who came another way may not know.
+ * @returns the session's new secret, for its cookie.
+ * @throws {RequestError} `invalid_request` for a weak password; `login_required` if the session has ended meanwhile.
+ */
+export async function changePassword(
+  deps: Deps,
+  holder: Holder,
+  { password, address }: { password: string; address: string },
+): Promise<string> {
+  const { session } = holder;
+  const password_hash = await hashNewPassword(deps, session, password);
+  const hadOne = (await passwordOf(deps.db, session.user_id)) !== undefined;
+  const at = now(deps);
+  const { event_id, statement } = auditEvent(
+    {
+      action: hadOne ? 'password.changed' : 'password.set',
+      actor: `user:${session.user_id}`,
+      target: session.user_id,
+      address,
+    },
+    at,
+  );
+  const renewal = renewSecret(holder, event_id, at);
+  try {
+    await deps.db.batch([
+      lockUser(session.user_id), // so that a sign-in with the old password comes before it, and ends, or after, and fails
+      ...renewal.statements,
+      setPassword(session.user_id, password_hash, at),
+      ...endWhatItOpened(deps, session, session.session_id),
+      ...mailTo(deps, session, hadOne ? 'password_changed' : 'password_set', { address }),
+      statement,
+    ]);
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw loginRequired();
+    throw error;
+  }
+  return renewal.token;
+}
+
+/** @throws {RequestError} `invalid_request` with what speaks against the password; `temporarily_unavailable`. */
+export async function hashNewPassword(deps: Deps, owner: Owner, password: string): Promise<string> {
+  const problems = newPasswordProblems(password, await passwordContext(deps, owner));
+  if (problems.length > 0) throw invalidFields(problems);
+  return hashPassword(password);
+}
+
+/**
+ * What the rules for a new password depend on. Eight characters are enough only while a code is asked for beside them
+ * (SP 800-63B-4 §3.1.1.2). Whoever gives that up later may be left with a short password: we keep no length, which
+ * would help whoever steals the store, so the password page tells everybody without TOTP to replace a shorter one.
+ */
+export async function passwordContext(deps: Deps, { user_id, email, name }: Owner): Promise<PasswordContext> {
+  const totp = await findTotp(deps.db, user_id);
+  const secondFactor = totp !== undefined && totp.confirmed_at !== null;
+  return { email, name, secondFactor, words: [deps.config.brand.name] };
+}
+
+/** @param keep the session that goes on. */
+export function endWhatItOpened(deps: Deps, { user_id, email }: Owner, keep?: string): Statement[] {
+  const at = now(deps);
+  return [
+    keep === undefined
+      ? endSessionsOfUser(user_id, 'password_change', at)
+      : endOtherSessions(user_id, keep, 'password_change', at),
+    revokeGrantsOfUser(user_id, 'password_change', at),
+    deleteAttemptsOfUser(user_id),
+    deleteLinksOfUser(user_id, 'password_reset'),
+    passwordLimits(deps).reset(email),
+  ];
+}

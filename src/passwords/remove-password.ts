@@ -1,0 +1,46 @@
+import { auditEvent } from '../audit/audit.ts';
+import { now } from '../clock.ts';
+import { UniqueViolation } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { loginRequired, refusal } from '../errors.ts';
+import { digest } from '../lib/ids.ts';
+import { mailTo } from '../mail/mail-to.ts';
+import { failUnless } from '../one-time-links/store.ts';
+import { type Holder, renewSecret } from '../sessions/renew-secret.ts';
+import { findLiveSession } from '../sessions/store.ts';
+import { hasAnotherWayIn, lockWaysIn } from '../users/ways-in.ts';
+import { endWhatItOpened } from './change-password.ts';
+import { passwordOf, removePassword as removal } from './store.ts';
+
+/**
+ * Takes the password away from somebody who has another way in, and ends what it had opened.
+ * @returns the session's new secret, for its cookie.
+ * @throws {RequestError} `invalid_state` for the last way in, and without a password; `login_required`.
+ */
+export async function removePassword(deps: Deps, holder: Holder, address: string): Promise<string> {
+  const { session } = holder;
+  if (!(await passwordOf(deps.db, session.user_id))) throw refusal('invalid_state', { key: 'password.none' });
+  const at = now(deps);
+  const { event_id, statement } = auditEvent(
+    { action: 'password.removed', actor: `user:${session.user_id}`, target: session.user_id, address },
+    at,
+  );
+  const renewal = renewSecret(holder, event_id, at);
+  try {
+    await deps.db.batch([
+      lockWaysIn(session.user_id),
+      ...renewal.statements,
+      failUnless(hasAnotherWayIn(deps.config, session.user_id), `${event_id}:way`, at),
+      removal(session.user_id),
+      ...endWhatItOpened(deps, session, session.session_id),
+      ...mailTo(deps, session, 'password_removed', { address }),
+      statement,
+    ]);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    // The session has ended meanwhile, or else it is the way in that is missing.
+    if (!(await findLiveSession(deps.db, digest(holder.token), at))) throw loginRequired();
+    throw refusal('invalid_state', { key: 'password.last_way' });
+  }
+  return renewal.token;
+}

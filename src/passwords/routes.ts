@@ -1,0 +1,92 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { RequestError } from '../errors.ts';
+import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
+import { jsonBody } from '../http/json-body.ts';
+import { sendPage } from '../http/page.ts';
+import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
+import { viewOf } from '../http/view.ts';
+import type { Holder } from '../sessions/renew-secret.ts';
+import { requireRecentSession, type Session } from '../sessions/session.ts';
+import { holds } from '../users/store.ts';
+import { hasAnotherWayIn } from '../users/ways-in.ts';
+import { changePassword, passwordContext } from './change-password.ts';
+import { changePassword as change, PasswordBody, removePassword as remove } from './operations.ts';
+import { type PasswordForm, passwordPage } from './page.ts';
+import { leastCharacters } from './password-policy.ts';
+import { removePassword } from './remove-password.ts';
+import { passwordOf } from './store.ts';
+
+const path = '/account/security/password';
+const config = { page: true, form: path } as const;
+const readPassword = jsonBody(PasswordBody);
+
+/** The password of somebody who is signed in, as a page and as JSON. */
+export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
+  app.get(path, { config }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const { done } = parseParameters(queryOf(request.url)).values;
+    const isKnown = done === 'changed' || done === 'removed';
+    return showForm(deps, { request, reply, session }, isKnown ? { done } : {});
+  });
+
+  app.post(path, { config }, async (request, reply) => {
+    const holder = await recentHolder(deps, request);
+    const { password = '' } = readForm(request.body);
+    try {
+      keep(deps, reply, holder, await changePassword(deps, holder, { password, address: request.ip }));
+    } catch (error) {
+      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
+      return showForm(deps, { request, reply, session: holder.session }, { problems: error.problems });
+    }
+    return reply.header('cache-control', 'no-store').redirect(`${path}?done=changed`, 303);
+  });
+
+  app.post(`${path}/remove`, { config }, async (request, reply) => {
+    const holder = await recentHolder(deps, request);
+    readForm(request.body);
+    keep(deps, reply, holder, await removePassword(deps, holder, request.ip));
+    return reply.header('cache-control', 'no-store').redirect(`${path}?done=removed`, 303);
+  });
+
+  app.post('/v1/me/password', { config: { operation: change } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const holder = await recentHolder(deps, request);
+    const { password } = readPassword(request.body);
+    keep(deps, reply, holder, await changePassword(deps, holder, { password, address: request.ip }));
+    return reply.code(204).send();
+  });
+
+  app.delete('/v1/me/password', { config: { operation: remove } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const holder = await recentHolder(deps, request);
+    keep(deps, reply, holder, await removePassword(deps, holder, request.ip));
+    return reply.code(204).send();
+  });
+}
+
+async function recentHolder(deps: Deps, request: FastifyRequest): Promise<Holder> {
+  const session = await requireRecentSession(deps, request);
+  return { session, token: cookie(request, cookieNames(deps.config).session) ?? '' };
+}
+
+/** The same session goes on, to the end that it had. */
+const keep = (deps: Deps, reply: FastifyReply, { session }: Holder, token: string) =>
+  setCookie(reply, deps.config, cookieNames(deps.config).session, token, session.expires_at - now(deps));
+
+type Asked = { request: FastifyRequest; reply: FastifyReply; session: Session };
+
+async function showForm(deps: Deps, { request, reply, session }: Asked, said: Pick<PasswordForm, 'done' | 'problems'>) {
+  const view = viewOf(deps, request, session.locale);
+  const { secondFactor = false } = await passwordContext(deps, session);
+  const form = {
+    email: session.email,
+    hasPassword: (await passwordOf(deps.db, session.user_id)) !== undefined,
+    hasAnotherWay: await holds(deps.db, hasAnotherWayIn(deps.config, session.user_id)),
+    secondFactor,
+    least: leastCharacters({ secondFactor }),
+    ...said,
+  };
+  return sendPage(reply, view, passwordPage(view, form), said.problems ? 400 : 200);
+}

@@ -1,0 +1,43 @@
+import Type from 'typebox';
+import { nullable, type Operation, Time } from '../openapi/operation.ts';
+
+const SessionRecord = Type.Object({
+  session_id: Type.String(),
+  current: Type.Boolean({ description: 'The session of this very request.' }),
+  device: nullable(Type.String({ description: 'Browser and system, as far as its User-Agent tells.' })),
+  address: nullable(Type.String({ description: 'Where it signed in from.' })),
+  created_at: Time,
+  auth_time: Time,
+  last_seen_at: Time,
+  expires_at: Time,
+  amr: Type.Array(Type.String()),
+  acr: Type.String(),
+});
+
+const shared = { tag: 'Account', authentication: ['session'] } as const;
+
+export const listSessions: Operation = {
+  ...shared,
+  summary: 'Your live sessions, last used first',
+  answers: { 200: { description: 'All of them.', schema: Type.Object({ sessions: Type.Array(SessionRecord) }) } },
+};
+
+export const endSession: Operation = {
+  ...shared,
+  summary: 'End one of your sessions and every grant that came from it',
+  parameters: { session_id: { description: 'As in the list.' } },
+  answers: { 204: { description: 'It has ended, on every node.' } },
+  refusals: ['not_found'],
+};
+
+export const endOtherSessions: Operation = {
+  ...shared,
+  summary: 'Sign out everywhere but here',
+  description: 'Ends every other session, and every grant that did not come from this one.',
+  answers: {
+    200: {
+      description: 'How many sessions that were.',
+      schema: Type.Object({ ended: Type.Integer({ minimum: 0 }) }),
+    },
+  },
+};

@@ -1,0 +1,87 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { clearCookie, cookieNames } from '../http/cookies.ts';
+import { sendPage } from '../http/page.ts';
+import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
+import { viewOf } from '../http/view.ts';
+import { deviceName } from './device.ts';
+import { type Ending, endAllOtherSessions, endOneSession } from './end-sessions.ts';
+import { endOtherSessions, endSession, listSessions } from './operations.ts';
+import { sessionsPage } from './page.ts';
+import { requireSession } from './session.ts';
+import { type ListedSession, liveSessionsOf } from './store.ts';
+
+const path = '/account/sessions';
+const config = { page: true, form: path } as const;
+type OneSession = { Params: { session_id: string } };
+
+/** Where a person is signed in. Ending access is always allowed, so none of it asks for a recent sign-in. */
+export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
+  const endingOf = async (request: FastifyRequest): Promise<Ending> => ({
+    session: await requireSession(deps, request),
+    address: request.ip,
+  });
+
+  app.get('/v1/me/sessions', { config: { operation: listSessions } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const { user_id, session_id } = await requireSession(deps, request);
+    const sessions = await liveSessionsOf(deps.db, user_id, now(deps));
+    return { sessions: sessions.map((session) => sessionRecord(session, session_id)) };
+  });
+
+  app.delete<OneSession>(
+    '/v1/me/sessions/:session_id',
+    { config: { operation: endSession } },
+    async (request, reply) => {
+      const ending = await endingOf(request);
+      const { session_id } = request.params;
+      await endOneSession(deps, ending, session_id);
+      if (session_id === ending.session.session_id) clearCookie(reply, deps.config, cookieNames(deps.config).session);
+      return reply.code(204).header('cache-control', 'no-store').send();
+    },
+  );
+
+  app.delete('/v1/me/sessions', { config: { operation: endOtherSessions } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    return { ended: await endAllOtherSessions(deps, await endingOf(request)) };
+  });
+
+  app.get(path, { config }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    const view = viewOf(deps, request, session.locale);
+    const { done } = parseParameters(queryOf(request.url)).values;
+    const list = {
+      sessions: await liveSessionsOf(deps.db, session.user_id, now(deps)),
+      current: session.session_id,
+      address: request.ip,
+      done: done === 'one' || done === 'others' ? done : undefined,
+    } as const;
+    return sendPage(reply, view, sessionsPage(view, list));
+  });
+
+  app.post(`${path}/end`, { config }, async (request, reply) => {
+    const ending = await endingOf(request);
+    await endOneSession(deps, ending, readForm(request.body).session_id ?? '');
+    return reply.header('cache-control', 'no-store').redirect(`${path}?done=one`, 303);
+  });
+
+  app.post(`${path}/end-others`, { config }, async (request, reply) => {
+    await endAllOtherSessions(deps, await endingOf(request));
+    return reply.header('cache-control', 'no-store').redirect(`${path}?done=others`, 303);
+  });
+}
+
+/** What may be told of a session: never its secret, nor the User-Agent as it came. */
+const sessionRecord = (session: ListedSession, current: string) => ({
+  session_id: session.session_id,
+  current: session.session_id === current,
+  device: deviceName(session.user_agent) ?? null,
+  address: session.address,
+  created_at: session.created_at,
+  auth_time: session.auth_time,
+  last_seen_at: session.last_seen_at,
+  expires_at: session.expires_at,
+  amr: session.amr.split(' '),
+  acr: session.acr,
+});

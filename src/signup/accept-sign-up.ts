@@ -1,0 +1,31 @@
+import type { Deps } from '../deps.ts';
+import { RequestError } from '../errors.ts';
+import type { Locale } from '../i18n/translate.ts';
+import { passwordLimits } from '../limits/failure-limits.ts';
+import { isOpenLink, requireLink, spentLink } from '../one-time-links/link.ts';
+import { type OneTimeLink, spendLink } from '../one-time-links/store.ts';
+import { createUser } from '../users/create-user.ts';
+
+export type Acceptance = { name: string; password: string; locale: Locale };
+
+/**
+ * Uses the link up and makes the account, both or neither. The link has proved the address.
+ * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and something else is not.
+ */
+export async function acceptSignUp(
+  deps: Deps,
+  token: string,
+  acceptance: Acceptance,
+): Promise<{ user_id: string; link: OneTimeLink }> {
+  const link = await requireLink(deps, token, ['sign_up']);
+  const account = { ...acceptance, email: link.email, role: 'user', emailVerified: true } as const;
+  // Somebody may have guessed at this address before it had an account, until it was blocked.
+  const also = [spendLink(link), passwordLimits(deps).reset(link.email)];
+  try {
+    return { user_id: await createUser(deps, account, 'system', also), link };
+  } catch (error) {
+    // The address is taken, or the same link was used this moment: the link itself tells which.
+    if (error instanceof RequestError && !(await isOpenLink(deps, token, ['sign_up']))) throw spentLink('sign_up');
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import { auditEvent } from '../audit/audit.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { fieldProblem, invalidFields } from '../errors.ts';
+import type { Locale } from '../i18n/translate.ts';
+import { mailTo, mailToAddress } from '../mail/mail-to.ts';
+import { takeMailTo, takeRequestFrom } from '../mail/request-limits.ts';
+import { newLink } from '../one-time-links/link.ts';
+import { insertSignUpLink, linkWasKept } from '../one-time-links/store.ts';
+import { findUserByEmail, hasOwner } from '../users/store.ts';
+import { emailKey, emailProblem } from '../users/user.ts';
+
+export type LinkRequest = {
+  email: string;
+  /** Of the page that asked. */
+  locale: Locale;
+  /** Where the request came from. */
+  address: string;
+  /** What the sign-in that follows is for. */
+  request_id?: string;
+  next?: string;
+};
+
+/**
+ * Sends a link that makes an account; to an address that has one, a mail that says so. Whoever asks sees no difference:
+ * both take the same statements, of which the store drops what does not apply.
+ * @throws {RequestError} `invalid_request` for what is no address; `rate_limited` by where it comes from.
+ */
+export async function askSignUp(deps: Deps, request: LinkRequest): Promise<void> {
+  const { email, locale } = request;
+  await admit(deps, request);
+  if (!(await takeMailTo(deps, 'sign-up', email))) return;
+  const owner = await findUserByEmail(deps.db, email);
+  const { link, url } = newLink(deps, { purpose: 'sign_up', ...request });
+  const signin_url = `${deps.config.baseUrl}/signin`;
+  const told = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
+  const { statement } = auditEvent({ action: 'sign_up.asked', actor: 'system', address: request.address }, now(deps));
+  await deps.db.batch([
+    insertSignUpLink(link, emailKey(email), now(deps)),
+    ...mailToAddress(deps, { email: link.email, locale }, 'sign_up', { url }, linkWasKept(link.token_hash)),
+    ...mailTo(deps, told, 'sign_up_taken', { signin_url }, hasOwner(email)),
+    statement,
+  ]);
+}
+
+/** The way in of whoever asks for a mail without being signed in. */
+export async function admit(deps: Deps, { email, address }: Pick<LinkRequest, 'email' | 'address'>): Promise<void> {
+  const problem = emailProblem(email);
+  if (problem) throw invalidFields([fieldProblem('email', { key: problem })]);
+  await takeRequestFrom(deps, address);
+}

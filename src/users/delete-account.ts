@@ -1,0 +1,52 @@
+import { auditEvent } from '../audit/audit.ts';
+import { now } from '../clock.ts';
+import { UniqueViolation } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { fieldProblem, invalidFields, loginRequired, refusal } from '../errors.ts';
+import { passwordLimits } from '../limits/failure-limits.ts';
+import { mailToAddress } from '../mail/mail-to.ts';
+import { failUnless } from '../one-time-links/store.ts';
+import type { Session } from '../sessions/session.ts';
+import { sessionIsOpen } from '../sessions/store.ts';
+import { deleteUser, holds, isNotLastAdministrator, lockAdministrators } from './store.ts';
+import { emailKey } from './user.ts';
+
+export type Deletion = {
+  session: Session;
+  /** The address, typed once more. */
+  email: string;
+  address: string;
+};
+
+/**
+ * Deletes an account at its owner's wish, with all that hangs on it: sessions, grants, factors, consents. Clients that
+ * they registered stay without an owner, since other people sign in with those. The id is never used again: whoever makes
+ * an account with the same address is somebody else to every client (OIDC Core §2).
+ * @throws {RequestError} `invalid_request` unless the address is the account's; `invalid_state` for the last
+ * administrator; `login_required` if the session has ended meanwhile.
+ */
+export async function deleteAccount(deps: Deps, { session, email, address }: Deletion): Promise<void> {
+  const { user_id } = session;
+  if (emailKey(email) !== emailKey(session.email)) {
+    throw invalidFields([fieldProblem('email', { key: 'problem.email.other' })]);
+  }
+  const at = now(deps);
+  const event = { action: 'user.deleted', actor: `user:${user_id}`, target: user_id, address } as const;
+  const { event_id, statement } = auditEvent(event, at);
+  const mayGo = isNotLastAdministrator(user_id);
+  try {
+    await deps.db.batch([
+      ...(session.role === 'admin' ? [lockAdministrators()] : []),
+      failUnless(sessionIsOpen(session.session_id), event_id, at),
+      failUnless(mayGo, `${event_id}:administrator`, at),
+      deleteUser(user_id),
+      passwordLimits(deps).reset(session.email),
+      ...mailToAddress(deps, session, 'account_deleted'),
+      statement,
+    ]);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    if (!(await holds(deps.db, sessionIsOpen(session.session_id)))) throw loginRequired();
+    throw refusal('invalid_state', { key: 'delete.last_administrator' });
+  }
+}

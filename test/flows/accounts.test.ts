@@ -1,0 +1,407 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { createUser } from '../../src/users/create-user.ts';
+import { findUserByEmail } from '../../src/users/store.ts';
+import { type Browser, newBrowser } from '../support/browser.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';
+import {
+  assertRefused,
+  authorize,
+  authorizePath,
+  obtainTokens,
+  redirectedTo,
+  refresh,
+  userinfo,
+} from '../support/relying-party.ts';
+import {
+  newPerson,
+  type Person,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+
+const phrase = 'harbour velvet cactus ninety';
+const other = 'walnut theorem gravel sunrise';
+
+type World = { signet: Signet; mailbox: Mailbox };
+
+async function world(t: TestContext, engine: Engine = 'sqlite', env: Record<string, string> = {}): Promise<World> {
+  const mailbox = await openMailbox(t);
+  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url, ...env } });
+  return { signet, mailbox };
+}
+
+/** Asks for an account and opens the mail. */
+async function signUpLink({ signet, mailbox }: World, email: string, fields: Record<string, string> = {}) {
+  const browser = newBrowser(signet.url);
+  const asked = await browser.post('/signup', { email, ...fields });
+  assert.equal(asked.status, 303, asked.text);
+  return { browser, path: linkIn(await mailbox.next(email), /^\/signup\//) };
+}
+
+const me = async (browser: Browser) => (await browser.get('/v1/me')).json ?? {};
+const auditOf = ({ deps }: Signet, target: string) =>
+  deps.db.all<{ action: string }>('select action from audit_log where target = $1 order by at, event_id', [target]);
+
+/** An account that an operator made, whose address nobody has confirmed. */
+async function unverifiedPerson(signet: Signet, email: string): Promise<Person> {
+  const account = { email, name: 'Ada', password: phrase, role: 'user', emailVerified: false } as const;
+  const user_id = await createUser(signet.deps, account, 'cli');
+  const person = { user_id, email, password: phrase, browser: newBrowser(signet.url) };
+  assert.equal((await signIn(person)).status, 303);
+  return person;
+}
+
+onBothEngines('somebody makes an account with a link from a mail', async (t, engine) => {
+  const here = await world(t, engine);
+  const { signet, mailbox } = here;
+
+  await t.test('the link asks for name and password, makes a verified account and signs in', async () => {
+    const { browser, path } = await signUpLink(here, 'new@example.com');
+    for (let looks = 0; looks < 3; looks += 1) assert.equal((await browser.get(path)).status, 200); // as scanners do
+    const weak = await browser.post(path, { name: 'Ada', password: 'short' });
+    assert.equal(weak.status, 400);
+    assert.match(weak.text, /at least 15 characters/);
+    assert.equal((await browser.post(path, { name: '', password: phrase })).status, 400);
+    const made = await browser.post(path, { name: 'Ada', password: phrase }, { 'accept-language': 'de' });
+    assert.deepEqual([made.status, made.headers.get('location')], [303, '/account']);
+    const { email, email_verified, name, locale, role } = await me(browser);
+    assert.deepEqual([email, email_verified, name, locale, role], ['new@example.com', true, 'Ada', 'de', 'user']);
+    assert.deepEqual((await me(browser)).session && (await sessionOf(browser)).amr, ['pwd']);
+    const again = await newBrowser(signet.url).post(path, { name: 'Eve', password: phrase });
+    assert.equal(again.status, 400);
+    assert.equal((await newBrowser(signet.url).get(path)).status, 400);
+    assert.deepEqual(again.headers.getSetCookie(), []);
+  });
+
+  await t.test('an address that has an account gets a mail that says so, and its owner keeps it', async () => {
+    const person = await newPerson(signet);
+    const asked = await newBrowser(signet.url).post('/signup', { email: ` ${person.email.toUpperCase()} ` });
+    assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/signup/sent']);
+    const mail = await mailbox.next(person.email, /already/);
+    assert.ok(linkIn(mail, /^\/signin$/) && linkIn(mail, /^\/reset$/));
+    assert.doesNotMatch(mail.text, /\/signup\//);
+    assert.equal((await signIn(person)).status, 303);
+  });
+
+  await t.test('the link lasts for a day', async () => {
+    const { browser, path } = await signUpLink(here, 'late@example.com');
+    signet.clock.advance(86_399);
+    assert.equal((await browser.get(path)).status, 200);
+    signet.clock.advance(1);
+    const late = await browser.post(path, { name: 'Late', password: phrase });
+    assert.equal(late.status, 400);
+    assert.match(late.text, /older than a day/);
+    assert.equal(await findUserByEmail(signet.deps.db, 'late@example.com'), undefined);
+  });
+
+  await t.test('of two links for one address the second says that the account is there', async () => {
+    const first = await signUpLink(here, 'twice@example.com');
+    const second = await signUpLink(here, 'twice@example.com');
+    assert.equal((await first.browser.post(first.path, { name: 'One', password: phrase })).status, 303);
+    const late = await second.browser.post(second.path, { name: 'Two', password: other });
+    assert.equal(late.status, 400);
+    assert.match(late.text, /account with this e-mail address already/);
+    assert.equal((await me(first.browser)).name, 'One');
+  });
+});
+
+const sessionOf = async (browser: Browser) => (await me(browser)).session as { amr: string[]; auth_time: number };
+
+test('a new account goes on to the application that sent its person, in the same browser', async (t) => {
+  const here = await world(t);
+  const client = await registerClient(here.signet);
+  const browser = newBrowser(here.signet.url);
+  const sent = await browser.get(authorizePath(client));
+  const { searchParams } = new URL(sent.headers.get('location') ?? '', here.signet.url);
+  const request = searchParams.get('request') ?? '';
+  const page = await browser.get(`/signup?request=${request}`);
+  assert.ok(page.text.includes(request), 'the form does not carry the request');
+  await browser.post('/signup', { email: 'app@example.com', request });
+  const path = linkIn(await here.mailbox.next('app@example.com'), /^\/signup\//);
+  assert.ok(!path.includes(request));
+
+  const elsewhere = newBrowser(here.signet.url);
+  assert.equal((await elsewhere.get(path)).status, 200);
+  const link = await browser.get(path);
+  assert.match(link.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
+  const made = await browser.post(path, { name: 'App', password: phrase });
+  assert.equal(made.headers.get('location'), `/oauth/authorize/continue?request=${request}`);
+  const done = await browser.get(made.headers.get('location') ?? '');
+  assert.ok(redirectedTo(done).get('code'), done.text);
+});
+
+test('a new account goes where the person was going, if that is ours', async (t) => {
+  const here = await world(t);
+  for (const [next, place] of [
+    ['/account/sessions', '/account/sessions'],
+    ['//evil.example/', '/account'],
+    ['https://evil.example/', '/account'],
+  ] as const) {
+    const { path, browser } = await signUpLink(here, `n${next.length}${next.length % 7}@example.com`, { next });
+    const made = await browser.post(path, { name: 'Next', password: phrase });
+    assert.equal(made.headers.get('location'), place, next);
+  }
+});
+
+test('without sign-up the page says who makes accounts', async (t) => {
+  const { signet } = await world(t, 'sqlite', { SIGNET_SIGN_UP: 'off' });
+  const browser = newBrowser(signet.url);
+  for (const answer of [
+    await browser.get('/signup'),
+    await browser.post('/signup', { email: 'a@example.com' }),
+    await browser.get('/signup/ln_x'),
+    await browser.post('/signup/ln_x', {}),
+  ]) {
+    assert.equal(answer.status, 404);
+    assert.match(answer.text, /administrator/);
+  }
+  assert.equal((await browser.get('/reset')).status, 200);
+  assert.doesNotMatch((await browser.get('/signin')).text, /\/signup/);
+});
+
+onBothEngines('an address that an operator typed is verified by its reader', async (t, engine) => {
+  const { signet, mailbox } = await world(t, engine);
+  const person = await unverifiedPerson(signet, 'typed@example.com');
+  const { browser } = person;
+  assert.match((await browser.get('/account/email')).text, /not verified/);
+  assert.equal((await browser.post('/account/email/verify')).headers.get('location'), '/account/email?done=link_sent');
+  const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
+
+  const stranger = newBrowser(signet.url);
+  assert.match((await stranger.get(path)).text, /Sign in to your account/);
+  const unsigned = await stranger.post(path);
+  assert.equal(unsigned.headers.get('location'), '/signin?next=%2Faccount%2Femail');
+  const neighbour = await signedInPerson(signet);
+  assert.equal((await neighbour.browser.get(path)).status, 403);
+  assert.equal((await neighbour.browser.post(path)).status, 403);
+  assert.equal((await browser.get(path)).status, 200);
+  assert.equal((await me(browser)).email_verified, false);
+
+  assert.equal((await browser.post(path)).headers.get('location'), '/account/email?done=verified');
+  assert.equal((await me(browser)).email_verified, true);
+  assert.equal((await browser.post(path)).status, 400);
+  assert.equal((await browser.post('/account/email/verify')).status, 409);
+  assertRefused(await browser.postJson('/v1/me/email/verify', {}), 409, 'invalid_state');
+  const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
+  assert.equal(actions.filter((action) => action === 'email.verified').length, 1);
+});
+
+test('a link verifies only the address that it was sent to', async (t) => {
+  const { signet, mailbox } = await world(t);
+  const person = await unverifiedPerson(signet, 'moved@example.com');
+  await person.browser.postJson('/v1/me/email/verify', {});
+  const old = linkIn(await mailbox.next('moved@example.com'), /^\/verify-email\//);
+  await person.browser.postJson('/v1/me/email', { email: 'there@example.com' });
+  const fresh = linkIn(await mailbox.next('there@example.com'), /^\/verify-email\//);
+  assert.equal((await person.browser.post(fresh)).status, 303);
+  assert.equal((await person.browser.post(old)).status, 400);
+  assert.deepEqual(
+    [(await me(person.browser)).email, (await me(person.browser)).email_verified],
+    ['there@example.com', true],
+  );
+});
+
+onBothEngines('an address changes when its new mailbox is shown to be theirs', async (t, engine) => {
+  const { signet, mailbox } = await world(t, engine);
+  const person = await signedInPerson(signet);
+  const { browser } = person;
+
+  await t.test('the link goes to the new address, the word of the change to the old one', async () => {
+    const asked = await browser.post('/account/email/change', { email: 'Fresh@example.com' });
+    assert.equal(asked.headers.get('location'), '/account/email?done=change_sent');
+    const mail = await mailbox.next('Fresh@example.com');
+    assert.ok(!mail.text.includes('Person'), 'the mail to a stranger says what somebody calls themselves');
+    const path = linkIn(mail, /^\/verify-email\//);
+    assert.equal((await browser.get(path)).status, 200);
+    assert.equal((await me(browser)).email, person.email);
+    assert.equal((await browser.post(path)).headers.get('location'), '/account/email?done=changed');
+    assert.match((await mailbox.next(person.email)).text, /now Fresh@example\.com/);
+    const { email, email_verified, sub } = await me(browser);
+    assert.deepEqual([email, email_verified, sub], ['Fresh@example.com', true, person.user_id]);
+    assert.equal((await browser.post(path)).status, 400);
+    assert.equal((await signIn({ ...person, browser: newBrowser(signet.url) })).status, 401);
+    const moved = { ...person, email: 'fresh@example.com', browser: newBrowser(signet.url) };
+    assert.equal((await signIn(moved)).status, 303);
+  });
+
+  await t.test('a taken address answers alike, kills the same links, and its owner hears of it', async () => {
+    const owner = await newPerson(signet);
+    await browser.postJson('/v1/me/email', { email: 'earlier@example.com' });
+    const earlier = linkIn(await mailbox.next('earlier@example.com'), /^\/verify-email\//);
+    const taken = await browser.postJson('/v1/me/email', { email: owner.email });
+    const free = await browser.postJson('/v1/me/email', { email: 'free@example.com' });
+    assert.deepEqual([taken.status, taken.text], [free.status, free.text]);
+    assert.equal(taken.status, 202);
+    assert.equal((await browser.get(earlier)).status, 400);
+    const mail = await mailbox.next(owner.email);
+    assert.doesNotMatch(mail.text, /verify-email/);
+  });
+
+  await t.test('an address that was taken meanwhile is refused, and nothing is used up', async () => {
+    await browser.postJson('/v1/me/email', { email: 'soon@example.com' });
+    const path = linkIn(await mailbox.next('soon@example.com'), /^\/verify-email\//);
+    const account = {
+      email: 'soon@example.com',
+      name: 'Soon',
+      password: phrase,
+      role: 'user',
+      emailVerified: true,
+    } as const;
+    await createUser(signet.deps, account, 'cli');
+    assert.equal((await browser.post(path)).status, 409);
+    assert.equal((await me(browser)).email, 'Fresh@example.com');
+  });
+
+  await t.test('the own address, and what is none, are refused by name', async () => {
+    for (const email of ['fresh@example.com', '', 'nobody', 'a@b,c@d', 'a@b\r\nBcc: c@d']) {
+      assert.equal((await browser.post('/account/email/change', { email })).status, 400, email);
+      assertRefused(await browser.postJson('/v1/me/email', { email }), 400, 'invalid_request');
+    }
+    assertRefused(await browser.postJson('/v1/me/email', { email: ['a@b', 'c@d'] }), 400, 'invalid_request');
+    assertRefused(await browser.postJson('/v1/me/email', { email: 'a@b.c', role: 'admin' }), 400, 'invalid_request');
+  });
+});
+
+onBothEngines('a changed password ends all that the old one had opened', async (t, engine) => {
+  const { signet, mailbox } = await world(t, engine);
+  const person = await signedInPerson(signet);
+  const client = await registerClient(signet);
+  const tokens = await obtainTokens(signet, person, client);
+  const elsewhere = { ...person, browser: newBrowser(signet.url) };
+  await signIn(elsewhere);
+  await mailbox.next(person.email, /device/);
+  const before = new Map(person.browser.cookies);
+  const { auth_time } = await sessionOf(person.browser);
+  signet.clock.advance(60);
+
+  const weak = await person.browser.post('/account/security/password', { password: 'password123456789' });
+  assert.equal(weak.status, 400);
+  assert.ok(!weak.text.includes('password123456789'));
+  const changed = await person.browser.post('/account/security/password', { password: phrase });
+  assert.equal(changed.headers.get('location'), '/account/security/password?done=changed');
+
+  assert.equal((await sessionOf(person.browser)).auth_time, auth_time, 'no sign-in happened');
+  assert.equal((await elsewhere.browser.get('/v1/me')).status, 401);
+  const thief = newBrowser(signet.url);
+  for (const [name, value] of before) thief.cookies.set(name, value);
+  assert.equal((await thief.get('/v1/me')).status, 401, 'the old cookie works');
+  assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
+  assert.equal((await userinfo(signet, tokens.access_token)).status, 401);
+  assert.equal((await signIn({ ...person, browser: newBrowser(signet.url) })).status, 401);
+  assert.equal((await signIn({ ...person, password: phrase, browser: newBrowser(signet.url) })).status, 303);
+  await authorize(person, client); // the session that changed it goes on
+
+  await mailbox.next(person.email, /password.*changed/);
+  const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
+  assert.equal(actions.filter((action) => action.startsWith('password.')).length, 1);
+  assert.equal(mailbox.mails.filter(({ subject }) => /password/.test(subject)).length, 1);
+});
+
+onBothEngines('the password comes and goes, but never as the last way in', async (t, engine) => {
+  const { signet, mailbox } = await world(t, engine);
+  const { browser, user_id, email } = await signedInPerson(signet);
+  assert.match((await browser.get('/account/security/password')).text, /only way to sign in/);
+  assert.equal((await browser.post('/account/security/password/remove')).status, 409);
+  assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
+  assert.equal((await browser.get('/v1/me')).status, 200);
+
+  await signet.deps.db.run(
+    `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
+     values ('c', $1, 'k', 0, '', 'Key', 0)`,
+    [user_id],
+  );
+  const gone = await browser.post('/account/security/password/remove');
+  assert.equal(gone.headers.get('location'), '/account/security/password?done=removed');
+  await mailbox.next(email, /removed/);
+  assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
+  assert.equal((await browser.postJson('/v1/me/password', { password: phrase })).status, 204);
+  await mailbox.next(email, /has a password now/);
+  assert.equal((await browser.send('/v1/me/password', deletion(signet))).status, 204);
+  assert.equal((await browser.get('/v1/me')).status, 200);
+});
+
+const deletion = ({ url }: Signet, body?: unknown): RequestInit => ({
+  method: 'DELETE',
+  headers: { origin: url, ...(body ? { 'content-type': 'application/json' } : {}) },
+  body: body ? JSON.stringify(body) : undefined,
+});
+
+test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 minutes', async (t) => {
+  const { signet, mailbox } = await world(t);
+  const { browser, email } = await signedInPerson(signet);
+  signet.clock.advance(901);
+  const pages = [
+    ['/account/security/password', '/account/security/password'],
+    ['/account/security/password/remove', '/account/security/password'],
+    ['/account/email/change', '/account/email/change'],
+    ['/account/delete', '/account/delete'],
+  ] as const;
+  for (const [path, form] of pages) {
+    const answer = await browser.post(path, { password: phrase, email });
+    assert.equal(answer.headers.get('location'), `/signin/confirm?${new URLSearchParams({ next: form })}`, path);
+  }
+  for (const answer of [
+    await browser.postJson('/v1/me/password', { password: phrase }),
+    await browser.send('/v1/me/password', deletion(signet)),
+    await browser.postJson('/v1/me/email', { email: 'x@example.com' }),
+    await browser.send('/v1/me', deletion(signet, { email })),
+  ]) {
+    assertRefused(answer, 403, 'reauthentication_required');
+  }
+  const stranger = newBrowser(signet.url);
+  assertRefused(await stranger.postJson('/v1/me/password', { password: phrase }), 401, 'login_required');
+  assertRefused(await stranger.send('/v1/me', deletion(signet, { email })), 401, 'login_required');
+  await signet.runJobs();
+  assert.deepEqual(mailbox.mails, []);
+});
+
+onBothEngines('a deleted account is gone at once, and its address is free for somebody else', async (t, engine) => {
+  const { signet, mailbox } = await world(t, engine);
+  const person = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner: person });
+  const visitor = await signedInPerson(signet);
+  const tokens = await obtainTokens(signet, person, client);
+  assert.equal((await person.browser.get('/account/delete')).status, 200);
+  assert.equal((await person.browser.post('/account/delete', { email: 'wrong@example.com' })).status, 400);
+  assertRefused(await person.browser.send('/v1/me', deletion(signet, { email: '' })), 400, 'invalid_request');
+  assert.equal((await person.browser.get('/v1/me')).status, 200);
+
+  const elsewhere = { ...person, browser: newBrowser(signet.url) };
+  await signIn(elsewhere);
+  const gone = await person.browser.post('/account/delete', { email: person.email.toUpperCase() });
+  assert.equal(gone.headers.get('location'), '/account-deleted');
+  assert.ok(!person.browser.cookies.has('signet_identity_session'));
+  assert.equal((await person.browser.get('/account-deleted')).status, 200);
+  assert.equal((await elsewhere.browser.get('/v1/me')).status, 401);
+  assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
+  assert.equal((await userinfo(signet, tokens.access_token)).status, 401);
+  assert.equal((await signIn({ ...person, browser: newBrowser(signet.url) })).status, 401);
+  await mailbox.next(person.email, /deleted/);
+  await authorize(visitor, client); // what they registered still serves the others
+
+  const heir = await createUser(
+    signet.deps,
+    { email: person.email, name: 'Heir', password: phrase, role: 'user', emailVerified: true },
+    'cli',
+  );
+  assert.notEqual(heir, person.user_id, 'JW-07: a subject is never reassigned');
+  const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
+  assert.equal(actions.filter((action) => action === 'user.deleted').length, 1);
+});
+
+onBothEngines('the last administrator stays, also when two go at the same moment', async (t, engine) => {
+  const { signet } = await world(t, engine);
+  const one = await signedInPerson(signet, { role: 'admin' });
+  assert.match((await one.browser.get('/account/delete')).text, /last administrator/);
+  assertRefused(await one.browser.send('/v1/me', deletion(signet, { email: one.email })), 409, 'invalid_state');
+  const two = await signedInPerson(signet, { role: 'admin' });
+  const answers = await Promise.all(
+    [one, two].map(({ browser, email }) => browser.send('/v1/me', deletion(signet, { email }))),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 409]);
+});

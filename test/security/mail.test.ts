@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mailTo } from '../../src/mail/mail-to.ts';
+import { claimMail, findDueMails } from '../../src/mail/store.ts';
+import { messageOf, smtpOptions } from '../../src/mail/transport.ts';
+import { newBrowser } from '../support/browser.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { freePort, newPerson, type Signet, startSignet } from '../support/signet.ts';
+
+async function world(t: TestContext, engine: Engine = 'sqlite', env: Record<string, string> = {}) {
+  const mailbox = await openMailbox(t);
+  return { mailbox, signet: await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url, ...env } }) };
+}
+
+const ask = (signet: Signet, email: string) => newBrowser(signet.url).post('/reset', { email });
+const waiting = ({ deps, clock }: Signet) => findDueMails(deps.db, clock() / 1000 + 1_000_000, 100);
+
+/** Waits until the mail that is due has been tried, by whichever node. */
+async function untilTried(signet: Signet, attempts: number): Promise<void> {
+  for (let waits = 0; waits < 500; waits += 1) {
+    const [mail] = await waiting(signet);
+    if (mail && mail.attempts >= attempts) return;
+    await sleep(20);
+  }
+  throw new Error('The mail was not tried.');
+}
+
+onBothEngines('a mail is sent once, whichever of the nodes looks for it', async (t, engine) => {
+  const { signet, mailbox } = await world(t, engine);
+  const beside = await startSignet(t, { beside: signet, env: { SIGNET_SMTP_URL: mailbox.url } });
+  const people = [];
+  for (let count = 0; count < 4; count += 1) people.push(await newPerson(signet));
+  await Promise.all(people.map(({ email }) => ask(signet, email)));
+  await Promise.all([signet, beside, signet, beside].map((node) => node.runJobs()));
+  for (const { email } of people) await mailbox.next(email);
+  signet.clock.advance(3600);
+  await Promise.all([signet, beside].map((node) => node.runJobs()));
+  assert.equal(mailbox.mails.length, 4);
+  assert.deepEqual(await waiting(signet), []);
+});
+
+onBothEngines('a mail outlives a server that refuses it', async (t, engine) => {
+  const { signet, mailbox } = await world(t, engine);
+  const { email } = await newPerson(signet);
+  mailbox.refuses = true;
+  assert.equal((await ask(signet, email)).status, 303, 'whoever asks does not wait for the mail server');
+  await untilTried(signet, 1);
+  await signet.runJobs();
+  assert.equal((await waiting(signet))[0]?.attempts, 1, 'tried again before its time');
+  signet.clock.advance(30);
+  await signet.runJobs();
+  assert.equal((await waiting(signet))[0]?.attempts, 2);
+  mailbox.refuses = false;
+  signet.clock.advance(120);
+  await signet.runJobs();
+  const mail = await mailbox.next(email);
+  assert.equal((await newBrowser(signet.url).get(linkIn(mail, /^\/reset\/./))).status, 200);
+  assert.deepEqual(await waiting(signet), []);
+  assert.equal(mailbox.mails.length, 1);
+});
+
+test('a mail that nobody takes is given up in the end, and the log says so without its text', async (t) => {
+  const { signet, mailbox } = await world(t);
+  const { email } = await newPerson(signet);
+  mailbox.refuses = true;
+  await ask(signet, email);
+  await untilTried(signet, 1);
+  for (let tries = 0; tries < 9; tries += 1) {
+    signet.clock.advance(28_800);
+    await signet.runJobs();
+  }
+  assert.deepEqual(await waiting(signet), []);
+  const log = signet.logLines.join('\n');
+  assert.match(log, /a mail was given up/);
+  assert.doesNotMatch(log, /\/reset\//);
+  assert.ok(!log.includes(email));
+});
+
+onBothEngines('a mail outlives the node that promised it', async (t, engine) => {
+  const mailbox = await openMailbox(t);
+  const dead = `smtp://127.0.0.1:${await freePort()}`;
+  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: dead } });
+  const { email } = await newPerson(signet);
+  await ask(signet, email);
+  await untilTried(signet, 1);
+  const beside = await startSignet(t, { beside: signet, env: { SIGNET_SMTP_URL: mailbox.url } });
+  signet.clock.advance(30);
+  const [mail] = await waiting(signet);
+  // A node that died between taking the mail and sending it.
+  assert.ok(mail && (await claimMail(signet.deps.db, mail, signet.clock() / 1000 + 120)));
+  await beside.runJobs();
+  assert.equal(mailbox.mails.length, 0);
+  signet.clock.advance(120);
+  await beside.runJobs();
+  linkIn(await mailbox.next(email), /^\/reset\/./);
+});
+
+test('a mail server that cannot be reached is tried with one mail, not with all of them', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: `smtp://127.0.0.1:${await freePort()}` } });
+  for (let count = 0; count < 3; count += 1) await ask(signet, (await newPerson(signet)).email);
+  await untilTried(signet, 0);
+  await signet.runJobs();
+  const attempts = (await waiting(signet)).map((mail) => mail.attempts);
+  assert.equal(attempts.length, 3);
+  assert.ok(attempts.every((tried) => tried <= 1) && attempts.includes(1));
+});
+
+onBothEngines('no table holds a link, nor the mail with it', async (t, engine) => {
+  const { signet, mailbox } = await world(t, engine);
+  const { db } = signet.deps;
+  mailbox.refuses = true;
+  const { email } = await newPerson(signet);
+  await ask(signet, email);
+  await newBrowser(signet.url).post('/signup', { email: 'sealed@example.com' });
+  const names =
+    db.engine === 'sqlite'
+      ? await db.all<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
+      : await db.all<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public'`);
+  const tables = [];
+  for (const { name } of names) tables.push(JSON.stringify(await db.all(`select * from ${name}`)));
+  const mails = await waiting(signet);
+  assert.equal(mails.length, 2);
+  const texts = mails.map(({ mail_id, message_sealed }) => signet.deps.vault.open(`mail:${mail_id}`, message_sealed));
+  for (const text of texts) {
+    const [, token = ''] = /(ln_[\w-]{43})/.exec(text) ?? [];
+    assert.ok(token);
+    for (const form of [token, Buffer.from(token).toString('base64url'), Buffer.from(token).toString('hex')]) {
+      assert.ok(!tables.join().includes(form));
+    }
+  }
+  assert.ok(!tables.join().includes('Hello'));
+});
+
+test('a mail is plain text with one recipient, and looks the same at each attempt', async (t) => {
+  const { signet, mailbox } = await world(t, 'sqlite', {
+    SIGNET_NAME: 'Ünity',
+    SIGNET_MAIL_FROM: 'Ünity <id@id.example>',
+  });
+  const { email } = await newPerson(signet);
+  await ask(signet, email);
+  const { headers, subject, text } = await mailbox.next(email);
+  assert.match(subject, /Ünity/);
+  assert.match(headers, /^Content-Type: text\/plain; charset=utf-8$/im);
+  assert.match(headers, /^Auto-Submitted: auto-generated$/im);
+  assert.match(headers, /^Date: Fri, 15 Jan 2027 08:00:00 \+0000$/im);
+  assert.match(headers, /^Message-ID: <mail_[\w-]{22}@id\.example>$/im);
+  assert.match(headers, /^From: .*<id@id\.example>$/im);
+  assert.match(
+    text,
+    /\n\nhttp:\/\/localhost:\d+\/reset\/ln_[\w-]{43}\n\n/,
+    'the link does not stand on a line of its own',
+  );
+  assert.match(text, /30 minutes/);
+  assert.match(text, /If it was not you/);
+});
+
+test('nothing that a mail carries becomes a header or another recipient', async () => {
+  const { createTransport } = await import('nodemailer');
+  const nowhere = createTransport({ streamTransport: true, buffer: true });
+  const mail = {
+    mail_id: 'mail_1',
+    created_at: 1_800_000_000,
+    to: 'a@example.com, evil@example.com',
+    subject: 'Hello\r\nBcc: evil@example.com\r\n\u2028x',
+    text: 'Text\r\n.\r\nBcc: evil@example.com',
+  };
+  const { message, envelope } = await nowhere.sendMail(messageOf(mail, 'Signet <no-reply@localhost>'));
+  assert.equal(envelope.from, 'no-reply@localhost');
+  assert.deepEqual(envelope.to, ['"a@example.com, evil"@example.com']); // one, and nobody's
+  const [head = ''] = message.toString().split('\r\n\r\n');
+  assert.doesNotMatch(head, /^bcc:/im);
+  assert.match(head, /^Subject: Hello Bcc: evil@example.com x$/m);
+});
+
+test('a password for a mail server elsewhere is sent over TLS or not at all', () => {
+  const tls = (url: string) => {
+    const { secure, requireTLS, ignoreTLS } = smtpOptions(url);
+    return { secure, requireTLS, ignoreTLS };
+  };
+  assert.deepEqual(tls('smtp://user:pa%40ss@mail.example.com:587'), {
+    secure: false,
+    requireTLS: true,
+    ignoreTLS: false,
+  });
+  assert.deepEqual(tls('smtps://user:pass@mail.example.com'), { secure: true, requireTLS: false, ignoreTLS: false });
+  assert.deepEqual(tls('smtp://mail.example.com'), { secure: false, requireTLS: false, ignoreTLS: false });
+  for (const here of ['localhost', '127.0.0.1', '[::1]']) {
+    assert.deepEqual(tls(`smtp://user:pass@${here}:1025`), { secure: false, requireTLS: false, ignoreTLS: true });
+  }
+  assert.equal(tls('smtp://user:pass@127.evil.example').requireTLS, true);
+  assert.deepEqual(smtpOptions('smtp://user:pa%40ss@mail.example.com').auth, { user: 'user', pass: 'pa@ss' });
+});
+
+test('a mail server that offers no TLS never sees the password', async (t) => {
+  const mailbox = await openMailbox(t); // speaks no STARTTLS, as a network in between would have it
+  const { createTransport } = await import('nodemailer');
+  const options = {
+    ...smtpOptions('smtp://user:secret@mail.example.com'),
+    host: '127.0.0.1',
+    port: Number(new URL(mailbox.url).port),
+  };
+  const mail = { mail_id: 'mail_1', created_at: 0, to: 'a@example.com', subject: 'x', text: 'x' };
+  await assert.rejects(createTransport(options).sendMail(messageOf(mail, 'b@example.com')), { code: 'ETLS' });
+  assert.deepEqual(mailbox.mails, []);
+});
+
+test('without a mail server the mail is in the log, on this machine alone', async (t) => {
+  const signet = await startSignet(t);
+  const { email } = await newPerson(signet);
+  await ask(signet, email);
+  await signet.runJobs();
+  const line = signet.logLines.map((text) => JSON.parse(text)).find(({ to }) => to === email);
+  assert.equal((await newBrowser(signet.url).get(linkIn(line, /^\/reset\/./))).status, 200);
+  assert.deepEqual(await waiting(signet), []);
+});
+
+test('on https without a mail server nothing is promised or logged, and pages say what to do instead', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_BASE_URL: 'https://id.example.com' } });
+  const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
+  const person = await newPerson(signet);
+  const headers = { origin: 'https://id.example.com' };
+  for (const path of ['/reset', '/signup']) {
+    for (const answer of [await browser.get(path), await browser.post(path, { email: person.email }, headers)]) {
+      assert.equal(answer.status, 404);
+      assert.match(answer.text, /administrator/);
+    }
+  }
+  assert.doesNotMatch((await browser.get('/signin')).text, /\/reset|\/signup/);
+  assert.deepEqual(mailTo(signet.deps, { email: person.email, locale: 'en' }, 'password_changed'), []);
+  await browser.post('/signin', { username: person.email, password: person.password }, headers);
+  const asked = await browser.postJson('/v1/me/email', { email: 'b@example.com' }, headers);
+  assert.deepEqual([asked.status, asked.json?.error], [409, 'invalid_state']);
+  assert.equal((await browser.postJson('/v1/me/password', { password: 'harbour velvet cactus' }, headers)).status, 204);
+  await signet.runJobs();
+  assert.deepEqual(await waiting(signet), []);
+  assert.ok(!signet.logLines.join('\n').includes(person.email));
+});

@@ -1,0 +1,442 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { passwordLimits } from '../../src/limits/failure-limits.ts';
+import { removePassword, setPassword } from '../../src/passwords/store.ts';
+import { createUser } from '../../src/users/create-user.ts';
+import { disableUser } from '../../src/users/disable-user.ts';
+import { type Answer, newBrowser } from '../support/browser.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';
+import { sendRaw } from '../support/raw-socket.ts';
+import {
+  assertRefused,
+  authorizePath,
+  claimsOf,
+  obtainTokens,
+  redeem,
+  redirectedTo,
+  refresh,
+  tokensOf,
+} from '../support/relying-party.ts';
+import {
+  newPerson,
+  type Person,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
+import { enableTotp, giveCode } from '../support/two-factor.ts';
+
+const phrase = 'harbour velvet cactus ninety';
+type World = { signet: Signet; mailbox: Mailbox };
+
+async function world(t: TestContext, engine: Engine = 'sqlite', env: Record<string, string> = {}): Promise<World> {
+  const mailbox = await openMailbox(t);
+  return { mailbox, signet: await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url, ...env } }) };
+}
+
+const ask = ({ signet }: World, email: string, headers: Record<string, string> = {}) =>
+  newBrowser(signet.url).post('/reset', { email }, headers);
+
+/** Asks for a reset and opens the mail. */
+async function resetLink(here: World, email: string): Promise<string> {
+  assert.equal((await ask(here, email)).status, 303);
+  return linkIn(await here.mailbox.next(email, /new password/), /^\/reset\/./);
+}
+
+const spend = ({ signet }: World, path: string, password = phrase, browser = newBrowser(signet.url)) =>
+  browser.post(path, { password });
+
+onBothEngines('PW-04: a reset link', async (t, engine) => {
+  const here = await world(t, engine);
+  const { signet, mailbox } = here;
+
+  await t.test('PW-04: works once, and ends every session and grant there was', async () => {
+    const person = await signedInPerson(signet);
+    const client = await registerClient(signet);
+    const tokens = await obtainTokens(signet, person, client);
+    const path = await resetLink(here, person.email);
+    for (let looks = 0; looks < 3; looks += 1) assert.equal((await newBrowser(signet.url).get(path)).status, 200);
+    assert.equal((await person.browser.get('/v1/me')).status, 200, 'asking changes nothing');
+    const weak = await spend(here, path, 'short');
+    assert.equal(weak.status, 400);
+    assert.match(weak.text, /at least 15/);
+
+    const browser = newBrowser(signet.url);
+    const done = await spend(here, path, phrase, browser);
+    assert.deepEqual([done.status, done.headers.get('location')], [303, '/account']);
+    const { session, sub } = (await browser.get('/v1/me')).json as { sub: string; session: { amr: string[] } };
+    assert.deepEqual([sub, session.amr], [person.user_id, ['pwd']]);
+    assert.equal((await person.browser.get('/v1/me')).status, 401);
+    assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
+    assert.equal((await spend(here, path)).status, 400);
+    assert.equal((await newBrowser(signet.url).get(path)).status, 400);
+    assert.equal((await signIn(person)).status, 401);
+    assert.equal((await signIn({ ...person, password: phrase })).status, 303);
+    await mailbox.next(person.email, /was reset/);
+    const rows = await signet.deps.db.all(`select 1 from audit_log where target = $1 and action = 'password.reset'`, [
+      person.user_id,
+    ]);
+    assert.equal(rows.length, 1);
+  });
+
+  await t.test('PW-04: is dead after 30 minutes', async () => {
+    const person = await newPerson(signet);
+    const path = await resetLink(here, person.email);
+    signet.clock.advance(1799);
+    assert.equal((await newBrowser(signet.url).get(path)).status, 200);
+    signet.clock.advance(1);
+    assert.equal((await newBrowser(signet.url).get(path)).status, 400);
+    assert.equal((await spend(here, path)).status, 400);
+    assert.equal((await signIn(person)).status, 303);
+  });
+
+  await t.test('PW-04: dies when a newer one is asked for, one at a time and at once', async () => {
+    const person = await newPerson(signet);
+    const first = await resetLink(here, person.email);
+    const second = await resetLink(here, person.email);
+    assert.equal((await spend(here, first)).status, 400);
+    assert.equal((await newBrowser(signet.url).get(second)).status, 200);
+    await Promise.all([ask(here, person.email), ask(here, person.email)]);
+    const links = [];
+    for (let mails = 0; mails < 2; mails += 1) {
+      links.push(linkIn(await mailbox.next(person.email, /new password/), /^\/reset\/./));
+    }
+    const statuses = [];
+    for (const link of [second, ...links]) statuses.push((await newBrowser(signet.url).get(link)).status);
+    assert.deepEqual(statuses.toSorted(), [200, 400, 400]);
+  });
+
+  await t.test('PW-04: dies with a change of the password or the address', async () => {
+    const person = await signedInPerson(signet);
+    const path = await resetLink(here, person.email);
+    await person.browser.postJson('/v1/me/password', { password: phrase });
+    assert.equal((await spend(here, path, 'another phrase of mine')).status, 400);
+
+    const again = await resetLink(here, person.email);
+    await person.browser.postJson('/v1/me/email', { email: `moved-${person.email}` });
+    await person.browser.post(linkIn(await mailbox.next(`moved-${person.email}`), /^\/verify-email\//));
+    assert.equal((await spend(here, again)).status, 400);
+  });
+
+  await t.test('PW-04: of a person disabled since opens nothing', async () => {
+    const person = await newPerson(signet);
+    const path = await resetLink(here, person.email);
+    await disableUser(signet.deps, person.user_id, 'cli');
+    const done = await spend(here, path);
+    assert.equal(done.status, 400);
+    assert.deepEqual(done.headers.getSetCookie(), []);
+  });
+
+  await t.test('PW-04: is not the key of another door', async () => {
+    const person = await signedInPerson(signet);
+    const token = (await resetLink(here, person.email)).split('/').at(-1);
+    for (const path of [`/signup/${token}`, `/verify-email/${token}`, `/invite/${token}`]) {
+      assert.equal((await person.browser.get(path)).status, 400, path);
+      assert.equal(
+        (await person.browser.post(path, { name: 'A', email: 'a@b.c', password: phrase })).status,
+        400,
+        path,
+      );
+    }
+    const { email } = await newPerson(signet);
+    await newBrowser(signet.url).post('/signup', { email: `x-${email}` });
+    const signUp = linkIn(await mailbox.next(`x-${email}`), /^\/signup\/./)
+      .split('/')
+      .at(-1);
+    assert.equal((await spend(here, `/reset/${signUp}`)).status, 400);
+  });
+
+  await t.test('PW-02: opens an account again that a hundred wrong passwords have closed', async () => {
+    const person = await newPerson(signet);
+    for (let tries = 0; tries < 100; tries += 1) {
+      await passwordLimits(signet.deps).failed(person.email, '198.51.100.1');
+      signet.clock.advance(3600);
+    }
+    assert.equal((await signIn(person)).status, 429);
+    assert.equal((await spend(here, await resetLink(here, person.email))).status, 303);
+    assert.equal((await signIn({ ...person, password: phrase })).status, 303);
+  });
+
+  await t.test('sets the first password of somebody who had none, and verifies the address', async () => {
+    const account = { name: 'Ada', password: phrase, role: 'user', emailVerified: false } as const;
+    const user_id = await createUser(signet.deps, { ...account, email: 'first@example.com' }, 'cli');
+    const { sql, params } = removePassword(user_id);
+    await signet.deps.db.run(sql, params);
+    const browser = newBrowser(signet.url);
+    assert.equal((await spend(here, await resetLink(here, 'first@example.com'), phrase, browser)).status, 303);
+    assert.equal((await browser.get('/v1/me')).json?.email_verified, true);
+  });
+});
+
+onBothEngines('PW-04: a reset does not lead past the second factor', async (t, engine) => {
+  const here = await world(t, engine);
+  const { signet } = here;
+  const person = await signedInPerson(signet);
+  const client = await registerClient(signet);
+  const authenticator = await enableTotp(signet, person);
+  const browser = newBrowser(signet.url);
+  const waiting = new URL((await browser.get(authorizePath(client))).headers.get('location') ?? '', signet.url);
+  await browser.post('/reset', { email: person.email, request: waiting.searchParams.get('request') ?? '' });
+  const path = linkIn(await here.mailbox.next(person.email, /new password/), /^\/reset\/./);
+  const done = await browser.post(path, { password: 'vivid8ch' }); // 8 characters are enough beside a second factor
+  assert.deepEqual([done.status, done.headers.get('location')], [303, '/signin/second-factor']);
+  assert.equal((await browser.get('/v1/me')).status, 401);
+  assert.ok(!browser.cookies.has('signet_identity_session'));
+  const goOn = `/oauth/authorize/continue${waiting.search}`;
+  assert.equal(redirectedTo(await browser.get(goOn)).get('code'), null);
+
+  const home = await giveCode({ browser }, authenticator.code());
+  assert.equal(home.headers.get('location'), goOn);
+  const code = redirectedTo(await browser.get(goOn)).get('code') ?? '';
+  const { amr } = claimsOf(tokensOf(await redeem(signet, client, code)).id_token);
+  assert.deepEqual(amr, ['pwd', 'otp', 'mfa']);
+});
+
+/** What somebody who asks can see of the answer, and the statements that it took. */
+async function outcomeOf({ signet }: World, task: () => Promise<Answer>): Promise<string> {
+  const work: string[] = [];
+  const stop = beforeEachCall(signet.deps.db, (sql) => {
+    if (!sql.some((text) => text.includes('outgoing_mails') && text.startsWith('select'))) work.push(...sql);
+  });
+  try {
+    const { status, headers, text } = await task();
+    return JSON.stringify([status, [...headers].filter(([name]) => name !== 'date'), text, work]);
+  } finally {
+    stop();
+  }
+}
+
+test('PW-03: asking for a reset or an account tells nobody who has one', async (t) => {
+  const here = await world(t, 'sqlite', { SIGNET_RATE_LIMITS: 'off' });
+  const { signet, mailbox } = here;
+  const known = await newPerson(signet);
+  const disabled = await newPerson(signet);
+  await disableUser(signet.deps, disabled.user_id, 'cli');
+  const federated = await newPerson(signet);
+  const { sql, params } = removePassword(federated.user_id);
+  await signet.deps.db.run(sql, params);
+  for (const path of ['/reset', '/signup']) {
+    const seen: string[] = [];
+    for (const email of ['nobody@example.com', known.email, disabled.email, federated.email]) {
+      const browser = newBrowser(signet.url);
+      seen.push(await outcomeOf(here, () => browser.post(path, { email })));
+      seen.push(await outcomeOf(here, () => browser.get(`${path}/sent`)));
+    }
+    for (const [place, outcome] of seen.entries()) assert.equal(outcome, seen[place % 2], `${path} ${place}`);
+  }
+  await signet.runJobs();
+  const toReset = mailbox.mails.filter(({ subject }) => /new password/.test(subject)).map(({ to }) => to);
+  assert.deepEqual(toReset.toSorted(), [known.email, federated.email].toSorted());
+});
+
+test('PW-04: what is not exactly one address is refused, and nothing is sent', async (t) => {
+  const here = await world(t, 'sqlite', { SIGNET_RATE_LIMITS: 'off' });
+  const { signet, mailbox } = here;
+  const { email } = await newPerson(signet);
+  const send = (path: string, body: string) =>
+    newBrowser(signet.url).send(path, {
+      method: 'POST',
+      body,
+      headers: { origin: signet.url, 'content-type': 'application/x-www-form-urlencoded' },
+    });
+  const e = encodeURIComponent(email);
+  const bodies = [
+    `email[]=${e}&email[]=evil%40example.com`,
+    `email%5B%5D=${e}`,
+    `email=${e}&email=evil%40example.com`,
+    `email=${e}%2Cevil%40example.com`,
+    `email=${e}%3Bevil%40example.com`,
+    `email=${e}%20evil%40example.com`,
+    `email=${e}%0D%0ABcc%3A%20evil%40example.com`,
+    `email=${e}%0A`,
+    `email=%3C${e}%3E`,
+    `email=Ada%20%3C${e}%3E`,
+    `email=${e}%EF%BC%8Cevil%40example.com`, // a wide comma
+    `email=${e}%EF%BC%A0example.com`, // a wide at-sign
+    `email=${e}%00`,
+    'email=',
+    '',
+    `email=${'a'.repeat(250)}%40example.com`,
+  ];
+  for (const path of ['/reset', '/signup']) {
+    for (const body of bodies) assert.equal((await send(path, body)).status, 400, `${path} ${body}`);
+    assert.equal((await newBrowser(signet.url).postJson(path, { email })).status, 400);
+  }
+  await signet.runJobs();
+  assert.deepEqual(mailbox.mails, []);
+});
+
+test('the mail goes to the address of the account, however it was spelt in the form', async (t) => {
+  const here = await world(t);
+  const account = {
+    email: 'mike@example.com',
+    name: 'Mike',
+    password: phrase,
+    role: 'user',
+    emailVerified: true,
+  } as const;
+  await createUser(here.signet.deps, account, 'cli');
+  for (const spelling of ['MIKE@example.com', ' mike@example.com ', 'mi\u212Ae@example.com', 'ｍike@example.com']) {
+    assert.equal((await ask(here, spelling)).status, 303);
+    await here.mailbox.next('mike@example.com', /new password/);
+  }
+  await here.signet.runJobs();
+  assert.deepEqual([...new Set(here.mailbox.mails.map(({ to }) => to))], ['mike@example.com']);
+});
+
+test('DM-02: links in mails begin with the base URL, whatever the request says of its host', async (t) => {
+  const here = await world(t);
+  const { signet, mailbox } = here;
+  const { email } = await newPerson(signet);
+  for (const headers of [
+    'Host: evil.example',
+    `Host: x\r\nX-Forwarded-Host: evil.example\r\nForwarded: host=evil.example`,
+  ]) {
+    const body = `email=${encodeURIComponent(email)}`;
+    const type = 'Content-Type: application/x-www-form-urlencoded';
+    const request = `POST /reset HTTP/1.1\r\n${headers}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    assert.match((await sendRaw(signet.deps.config.port, request)).text, /^HTTP\/1\.1 303 /);
+    const mail = await mailbox.next(email, /new password/);
+    assert.ok(mail.text.includes(`${signet.url}/reset/`));
+    assert.doesNotMatch(mail.text + mail.headers, /evil/);
+  }
+});
+
+test('one mailbox gets five mails of a kind in an hour; who asks sees no difference', async (t) => {
+  const here = await world(t);
+  const { signet, mailbox } = here;
+  const { email } = await newPerson(signet);
+  for (let times = 0; times < 8; times += 1) assert.equal((await ask(here, email)).status, 303);
+  await signet.runJobs();
+  assert.equal(mailbox.mails.length, 5);
+  signet.clock.advance(3600);
+  assert.equal((await ask(here, email)).status, 303);
+  await signet.runJobs();
+  assert.equal(mailbox.mails.length, 6);
+});
+
+test('one address asks twenty times in ten minutes', async (t) => {
+  const here = await world(t);
+  for (let times = 0; times < 20; times += 1) {
+    const path = times % 2 ? '/reset' : '/signup';
+    const answer = await newBrowser(here.signet.url).post(path, { email: `n${times}@example.com` });
+    assert.equal(answer.status, 303);
+  }
+  const refused = await ask(here, 'n@example.com');
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '600']);
+  assert.match(refused.text, /too many attempts/);
+  here.signet.clock.advance(600);
+  assert.equal((await ask(here, 'n@example.com')).status, 303);
+});
+
+onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async (t, engine) => {
+  const here = await world(t, engine);
+  const { signet, mailbox } = here;
+  const twenty = <Result>(use: (index: number) => Promise<Result>) =>
+    Promise.all(Array.from({ length: 20 }, (_, index) => use(index)));
+  const assertOneWinner = (answers: Answer[], place: string) => {
+    const won = answers.filter(({ status }) => status === 303);
+    assert.equal(won.length, 1, JSON.stringify(answers.map(({ status }) => status)));
+    assert.equal(won[0]?.headers.get('location'), place);
+    assert.ok(answers.every(({ status }) => status === 303 || status === 400));
+  };
+
+  await t.test('FL-01: a reset', async () => {
+    const person = await newPerson(signet);
+    const path = await resetLink(here, person.email);
+    assertOneWinner(await twenty((index) => spend(here, path, `phrase of racer number ${index}`)), '/account');
+  });
+
+  await t.test('FL-01: a sign-up', async () => {
+    await newBrowser(signet.url).post('/signup', { email: 'race@example.com' });
+    const path = linkIn(await mailbox.next('race@example.com'), /^\/signup\/./);
+    const answers = await twenty((index) => newBrowser(signet.url).post(path, { name: `N${index}`, password: phrase }));
+    assertOneWinner(answers, '/account');
+  });
+
+  await t.test('FL-01: a change of address', async () => {
+    const person = await signedInPerson(signet);
+    await person.browser.postJson('/v1/me/email', { email: 'raced@example.com' });
+    const path = linkIn(await mailbox.next('raced@example.com'), /^\/verify-email\//);
+    assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=changed');
+    await signet.runJobs();
+    assert.equal(mailbox.mails.filter(({ to, subject }) => to === person.email && /address/.test(subject)).length, 1);
+  });
+
+  await t.test('FL-01: a verification', async () => {
+    const account = {
+      email: 'ver@example.com',
+      name: 'V',
+      password: phrase,
+      role: 'user',
+      emailVerified: false,
+    } as const;
+    const user_id = await createUser(signet.deps, account, 'cli');
+    const person: Person = { user_id, email: account.email, password: phrase, browser: newBrowser(signet.url) };
+    await signIn(person);
+    await person.browser.post('/account/email/verify');
+    const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
+    assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=verified');
+  });
+
+  await t.test(
+    'FL-01: a change of password: the session goes on for one, and nobody is left with another',
+    async () => {
+      const person = await signedInPerson(signet);
+      const cookies = new Map(person.browser.cookies);
+      const browsers = Array.from({ length: 20 }, () => {
+        const browser = newBrowser(signet.url);
+        for (const [name, value] of cookies) browser.cookies.set(name, value);
+        return browser;
+      });
+      const answers = await twenty((index) =>
+        browsers[index]!.postJson('/v1/me/password', { password: `phrase of racer number ${index}` }),
+      );
+      const winner = answers.findIndex(({ status }) => status === 204);
+      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [204, ...new Array(19).fill(401)]);
+      const alive = await twenty((index) => browsers[index]!.get('/v1/me'));
+      assert.deepEqual(
+        alive.flatMap(({ status }, index) => (status === 200 ? [index] : [])),
+        [winner],
+      );
+      const again = { ...person, password: `phrase of racer number ${winner}`, browser: newBrowser(signet.url) };
+      assert.equal((await signIn(again)).status, 303);
+      await signet.runJobs();
+      assert.equal(
+        mailbox.mails.filter(({ to, subject }) => to === person.email && /password/.test(subject)).length,
+        1,
+      );
+    },
+  );
+});
+
+for (const withTotp of [false, true]) {
+  test(`PW-04: a sign-in by the old password does not outlive the change that came first (TOTP: ${withTotp})`, async (t) => {
+    const { signet } = await world(t);
+    const person = await signedInPerson(signet);
+    if (withTotp) await enableTotp(signet, person);
+    const { db } = signet.deps;
+    signet.clock.advance(1);
+    const [row] = await db.all<{ password_hash: string }>('select password_hash from passwords where user_id = $1', [
+      person.user_id,
+    ]);
+    let changes = 0;
+    const stop = beforeEachCall(db, (sql) => {
+      if (!sql.some((text) => /insert into (sessions|sign_in_attempts)/.test(text))) return;
+      changes += 1;
+      const change = setPassword(person.user_id, row?.password_hash ?? '', signet.clock() / 1000);
+      void db.run(change.sql, change.params); // enters the queue before the batch that asks
+    });
+    const late = newBrowser(signet.url);
+    const answer = await signIn({ ...person, browser: late });
+    stop();
+    assert.equal(changes, 1);
+    assert.equal(answer.status, 401);
+    assert.deepEqual(answer.headers.getSetCookie(), []);
+    assert.equal((await signIn({ ...person, browser: late })).status, 303);
+  });
+}
