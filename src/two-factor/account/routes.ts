@@ -1,0 +1,89 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { RequestError } from '../../errors.ts';
+import { sendPage } from '../../http/page.ts';
+import { readForm } from '../../http/parameters.ts';
+import { viewOf } from '../../http/view.ts';
+import { requireRecentSession, type Session } from '../../sessions/session.ts';
+import { confirmTotp } from '../confirm-totp.ts';
+import { disableTotp } from '../disable-totp.ts';
+import { enrollTotp, pendingEnrollment } from '../enroll-totp.ts';
+import { regenerateBackupCodes } from '../regenerate-backup-codes.ts';
+import { twoFactorState } from '../two-factor-state.ts';
+import { backupCodesPage, disableTotpPage, newBackupCodesPage, totpPage } from './page.ts';
+
+const totpPath = '/account/security/totp';
+const backupCodesPath = '/account/security/backup-codes';
+const config = { page: true, form: totpPath } as const;
+const backupCodesConfig = { page: true, form: backupCodesPath } as const;
+
+/** The pages of the second factor. All of them take a recent sign-in: they show secrets, or change them. */
+export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
+  app.get(totpPath, { config }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const { view, page } = await totpPageFor(deps, request, session);
+    return sendPage(reply, view, page);
+  });
+
+  app.post(`${totpPath}/enroll`, { config }, async (request, reply) => {
+    await enrollTotp(deps, await requireRecentSession(deps, request));
+    return reply.header('cache-control', 'no-store').redirect(totpPath, 303);
+  });
+
+  app.post(`${totpPath}/confirm`, { config }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const { code = '', sign_out_others } = readForm(request.body);
+    const onlySession = sign_out_others === undefined ? undefined : session.session_id;
+    try {
+      const codes = await confirmTotp(deps, ownerOf(request, session), { code, onlySession });
+      const view = viewOf(deps, request, session.locale);
+      return sendPage(reply, view, newBackupCodesPage(view, codes));
+    } catch (error) {
+      if (!(error instanceof RequestError) || !['invalid_code', 'invalid_state'].includes(error.code)) throw error;
+      const { view, page } = await totpPageFor(deps, request, session, 'totp.wrong');
+      return sendPage(reply, view, page, error.status);
+    }
+  });
+
+  app.get(`${totpPath}/disable`, { config }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const { enabled } = await twoFactorState(deps, session.user_id);
+    if (!enabled) return reply.redirect(totpPath, 303);
+    const view = viewOf(deps, request, session.locale);
+    return sendPage(reply, view, disableTotpPage(view));
+  });
+
+  app.post(`${totpPath}/disable`, { config }, async (request, reply) => {
+    await disableTotp(deps, ownerOf(request, await requireRecentSession(deps, request)));
+    return reply.header('cache-control', 'no-store').redirect(totpPath, 303);
+  });
+
+  app.get(backupCodesPath, { config: backupCodesConfig }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const state = await twoFactorState(deps, session.user_id);
+    if (!state.enabled) return reply.redirect(totpPath, 303);
+    const view = viewOf(deps, request, session.locale);
+    return sendPage(reply, view, backupCodesPage(view, state));
+  });
+
+  // Answered at once and not by a redirect: what is shown once must not wait anywhere to be shown.
+  app.post(backupCodesPath, { config: backupCodesConfig }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const codes = await regenerateBackupCodes(deps, ownerOf(request, session));
+    const view = viewOf(deps, request, session.locale);
+    return sendPage(reply, view, newBackupCodesPage(view, codes));
+  });
+}
+
+async function totpPageFor(deps: Deps, request: FastifyRequest, session: Session, problem?: 'totp.wrong') {
+  const view = viewOf(deps, request, session.locale);
+  const [state, enrollment] = await Promise.all([
+    twoFactorState(deps, session.user_id),
+    pendingEnrollment(deps, { ...session, locale: view.locale }),
+  ]);
+  // The last wrong code ends the pending secret, as its ten minutes do.
+  const key = enrollment ? problem : problem && 'totp.nothing_pending';
+  return { view, page: totpPage(view, { state, enrollment, problem: key && view.t(key) }) };
+}
+
+const ownerOf = (request: FastifyRequest, { user_id }: Session) => ({ user_id, address: request.ip });

@@ -1,0 +1,51 @@
+import { auditEvent } from '../audit/audit.ts';
+import type { Condition } from '../audit/store.ts';
+import { now } from '../clock.ts';
+import { type Statement, UniqueViolation } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { invalidState } from '../errors.ts';
+import { type MailName, mailTo } from '../mail/mail-to.ts';
+import { failUnless } from '../one-time-links/store.ts';
+import { deleteAttemptsOfUser } from '../signin/store.ts';
+import { findUser, lockUser } from '../users/store.ts';
+import { findTotp } from './store.ts';
+import { totpStatus } from './two-factor-state.ts';
+
+/** Who changes their own factors. */
+export type Owner = { user_id: string; address: string };
+
+export type FactorChange = {
+  action: 'totp.confirmed' | 'totp.disabled' | 'backup_codes.regenerated';
+  mail: MailName;
+  /** What must still be so when the change is made. */
+  onlyIf: Condition;
+  statements: readonly Statement[];
+};
+
+/**
+ * One change of factors, whole or not at all: with its event, its mail, and an end to every sign-in that is under way by
+ * the factors of before. Of many at once that rest on the same state, one is made.
+ * @throws {RequestError} `invalid_state` when the state has moved.
+ */
+export async function changeFactors(deps: Deps, { user_id, address }: Owner, change: FactorChange): Promise<void> {
+  const at = now(deps);
+  const user = await findUser(deps.db, user_id);
+  const event = auditEvent({ action: change.action, actor: `user:${user_id}`, target: user_id, address }, at);
+  try {
+    await deps.db.batch([
+      lockUser(user_id),
+      failUnless(change.onlyIf, event.event_id, at),
+      ...change.statements,
+      deleteAttemptsOfUser(user_id),
+      event.statement,
+      ...(user ? mailTo(deps, user, change.mail, { address }) : []),
+    ]);
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw await wrongState(deps, user_id);
+    throw error;
+  }
+}
+
+export async function wrongState(deps: Pick<Deps, 'db' | 'clock'>, user_id: string) {
+  return invalidState(totpStatus(await findTotp(deps.db, user_id), now(deps)));
+}

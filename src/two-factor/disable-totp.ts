@@ -1,0 +1,19 @@
+import type { Deps } from '../deps.ts';
+import { changeFactors, type Owner, wrongState } from './change-factors.ts';
+import { deleteBackupCodes, deleteTotp, findTotp, totpIsInForce } from './store.ts';
+
+/**
+ * No second factor is asked for any more; the backup codes go with it, and a secret that waits.
+ * @throws {RequestError} `invalid_state` unless one is in force.
+ */
+export async function disableTotp(deps: Deps, owner: Owner): Promise<void> {
+  const { user_id } = owner;
+  const totp = await findTotp(deps.db, user_id);
+  if (!totp?.secret_sealed) throw await wrongState(deps, user_id);
+  await changeFactors(deps, owner, {
+    action: 'totp.disabled',
+    mail: 'totp_disabled',
+    onlyIf: totpIsInForce(user_id, totp.secret_sealed),
+    statements: [deleteBackupCodes(user_id), deleteTotp(user_id)],
+  });
+}

@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../deps.ts';
+import { requireRecentSession, requireSession } from '../sessions/session.ts';
+import { confirmTotp } from './confirm-totp.ts';
+import { disableTotp } from './disable-totp.ts';
+import { enrollTotp } from './enroll-totp.ts';
+import { confirm, disable, enroll, readTwoFactor, regenerate } from './operations.ts';
+import { regenerateBackupCodes } from './regenerate-backup-codes.ts';
+import { readConfirmation } from './requests.ts';
+import { twoFactorState } from './two-factor-state.ts';
+
+/** A person's second factor, for programs (specification §4.13 to §4.15). Changes take a recent sign-in. */
+export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/v1/me/2fa', { config: { operation: readTwoFactor } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const { user_id } = await requireSession(deps, request);
+    return twoFactorState(deps, user_id);
+  });
+
+  app.post('/v1/me/2fa/totp/enroll', { config: { operation: enroll } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    return enrollTotp(deps, await requireRecentSession(deps, request));
+  });
+
+  app.post('/v1/me/2fa/totp/confirm', { config: { operation: confirm } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const { user_id } = await requireRecentSession(deps, request);
+    const code = readConfirmation(request.body);
+    return { backup_codes: await confirmTotp(deps, { user_id, address: request.ip }, { code }) };
+  });
+
+  app.delete('/v1/me/2fa/totp', { config: { operation: disable } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const { user_id } = await requireRecentSession(deps, request);
+    await disableTotp(deps, { user_id, address: request.ip });
+    return reply.code(204).send();
+  });
+
+  app.post('/v1/me/2fa/backup-codes', { config: { operation: regenerate } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const { user_id } = await requireRecentSession(deps, request);
+    return { backup_codes: await regenerateBackupCodes(deps, { user_id, address: request.ip }) };
+  });
+}

@@ -1,0 +1,85 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { now } from '../../clock.ts';
+import type { Deps } from '../../deps.ts';
+import { RequestError } from '../../errors.ts';
+import { clearCookie, cookie, cookieNames } from '../../http/cookies.ts';
+import type { Renderable } from '../../http/html.ts';
+import { sendPage } from '../../http/page.ts';
+import { readForm } from '../../http/parameters.ts';
+import { type View, viewOf } from '../../http/view.ts';
+import { digest } from '../../lib/ids.ts';
+import { pendingRequestOf } from '../../oauth/authorize/browser.ts';
+import { listPasskeys } from '../../passkeys/store.ts';
+import { sendOnward, visitOf } from '../../signin/arrival.ts';
+import { type Goal, goalQuery } from '../../signin/page.ts';
+import { findAttempt, type SignInAttempt } from '../../signin/store.ts';
+import { findUser } from '../../users/store.ts';
+import { checkCode } from './check-code.ts';
+import { type SecondFactorForm, secondFactorPage, signInOverPage } from './page.ts';
+
+const config = { page: true } as const;
+
+/** The page between the first factor and the session (decisions §9). */
+export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/signin/second-factor', { config }, async (request, reply) => {
+    const waiting = await waitingSignIn(deps, request);
+    if (!waiting) return startAgain(deps, reply);
+    return sendPage(reply, waiting.view, secondFactorPage(waiting.view, waiting.form));
+  });
+
+  app.post('/signin/second-factor', { config }, async (request, reply) => {
+    const { code = '' } = readForm(request.body);
+    const waiting = await waitingSignIn(deps, request);
+    if (!waiting) return startAgain(deps, reply);
+    const { view, form, goal, attempt_hash } = waiting;
+    const again = (problem: Renderable, status: number) =>
+      sendPage(reply, view, secondFactorPage(view, { ...form, problem }), status);
+    const visit = await visitOf(deps, request, goal);
+    try {
+      const verdict = await checkCode(deps, attempt_hash, code, visit);
+      if (verdict.kind === 'passed') return sendOnward(deps, reply, visit, verdict.outcome);
+      if (verdict.kind === 'over') return startAgain(deps, reply, goal);
+      if (verdict.triesLeft > 0) return again(view.t('second_factor.wrong', verdict), 401);
+      clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
+      return sendPage(reply, view, signInOverPage(view, goal), 401);
+    } catch (error) {
+      if (!(error instanceof RequestError) || error.status !== 429) throw error;
+      if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
+      return again(view.t('signin.too_many', { wait: view.lasting(error.retryAfter ?? 60) }), 429);
+    }
+  });
+}
+
+function startAgain(deps: Deps, reply: FastifyReply, goal: Goal = {}) {
+  clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
+  return reply.header('cache-control', 'no-store').redirect(`/signin${goalQuery(goal)}`, 303);
+}
+
+type Waiting = { attempt_hash: string; attempt: SignInAttempt; goal: Goal; view: View; form: SecondFactorForm };
+
+/** The sign-in that this browser is in the middle of, and how its page looks. */
+export async function waitingSignIn(deps: Deps, request: FastifyRequest): Promise<Waiting | undefined> {
+  const token = cookie(request, cookieNames(deps.config).attempt);
+  if (token === undefined || token.length > 200) return undefined;
+  const attempt_hash = digest(token);
+  const attempt = await findAttempt(deps.db, attempt_hash, now(deps));
+  if (!attempt) return undefined;
+  const [user, pending, passkeys] = await Promise.all([
+    findUser(deps.db, attempt.user_id),
+    pendingRequestOf(deps, request, attempt.request_id ?? undefined),
+    listPasskeys(deps.db, attempt.user_id),
+  ]);
+  const goal = { request_id: pending?.request_id, next: attempt.next ?? undefined };
+  const form = {
+    ...goal,
+    endsAt: pending?.parameters.redirect_uri,
+    passkeys: passkeys.length > 0 && !attempt.methods.includes('hwk'),
+  };
+  return {
+    attempt_hash,
+    attempt,
+    goal,
+    form,
+    view: viewOf(deps, request, pending?.parameters.ui_locales, user?.locale),
+  };
+}

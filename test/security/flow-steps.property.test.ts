@@ -1,0 +1,515 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
+import { authorizePath } from '../support/relying-party.ts';
+import {
+  newPerson,
+  type Person,
+  type RegisteredClient,
+  registerClient,
+  type Signet,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+import { codesOf, enableTotp, post, wrongCode } from '../support/two-factor.ts';
+
+/**
+ * FL-01, ASVS 2.3.1: every step of every sign-in flow, in any order, from any state, over HTTP, beside a model that
+ * knows which edges exist. After each step the service must have exactly the sessions and codes that the model has.
+ */
+const sessionSteps = 'after each step: the sessions, codes and second factors are those that the model allows';
+
+type App = { secret: string; code(): string; unused: string[]; consumed: string[] };
+type Account = {
+  person: Person;
+  /** The second factor in force. */
+  app?: App;
+  pending?: { secret: string; expires_at: number; tries: number };
+  reset?: { path: string; expires_at: number };
+  consented: boolean;
+};
+type Session = { account: Account; auth_time: number; isTwoFactor: boolean };
+type Waiting = {
+  id: string;
+  expires_at: number;
+  client: RegisteredClient;
+  prompt: string;
+  /** The session that a sign-in for this request made or renewed. */
+  authenticated?: Session;
+  isChosen: boolean;
+  consentedBy?: Account;
+};
+type Attempt = { account: Account; triesLeft: number; expires_at: number; waiting: Waiting | undefined };
+/** One browser, and what is supposed to be behind its cookies. */
+type Side = { browser: Browser; session?: Session; attempt?: Attempt; waiting?: Waiting };
+type Model = { sides: [Side, Side]; accounts: [Account, Account]; codes: number };
+type World = { signet: Signet; skips: RegisteredClient; asks: RegisteredClient };
+type Command = fc.AsyncCommand<Model, World>;
+type Step = (model: Model, world: World) => Promise<void>;
+
+const bogusRequest = `ar_${'x'.repeat(22)}`;
+const now = ({ signet }: World) => Math.floor(signet.clock() / 1000);
+const locationOf = (answer: Answer) => answer.headers.get('location') ?? '';
+
+function leadsTo(answer: Answer, location: string | RegExp): void {
+  assert.ok(answer.status === 302 || answer.status === 303, `${answer.status} ${answer.text}`);
+  if (typeof location === 'string') assert.equal(locationOf(answer), location);
+  else assert.match(locationOf(answer), location);
+}
+
+const answers = (answer: Answer, status: number) =>
+  assert.equal(answer.status, status, `${answer.status} ${answer.text}`);
+
+const isOpen = (world: World, thing: { expires_at: number } | undefined): boolean =>
+  thing !== undefined && thing.expires_at > now(world);
+
+/** What the model says of a sign-in whose factors have all been given. */
+function entered(
+  world: World,
+  side: Side,
+  account: Account,
+  arrival: { isTwoFactor: boolean; waiting?: Waiting },
+): void {
+  const signedIn = { account, auth_time: now(world), isTwoFactor: arrival.isTwoFactor };
+  // The same person's session goes on; another person's ends.
+  if (side.session?.account === account) Object.assign(side.session, signedIn);
+  else side.session = signedIn;
+  side.attempt = undefined;
+  if (arrival.waiting) arrival.waiting.authenticated = side.session;
+}
+
+/** What follows the first factor: a session only for somebody who has no second one. */
+function afterFirstFactor(world: World, side: Side, account: Account, answer: Answer, waiting?: Waiting): void {
+  if (!account.app) {
+    leadsTo(answer, waiting ? `/oauth/authorize/continue?request=${waiting.id}` : '/account');
+    entered(world, side, account, { isTwoFactor: false, waiting });
+    return;
+  }
+  leadsTo(answer, '/signin/second-factor');
+  side.attempt = { account, triesLeft: 5, expires_at: now(world) + 600, waiting };
+}
+
+function endAttempts({ sides }: Model, account: Account): void {
+  for (const { attempt } of sides) if (attempt?.account === account) attempt.triesLeft = 0;
+}
+
+/** Waiting requests are shared with attempts, so what ends one ends it everywhere. */
+function endRequest(waiting: Waiting): void {
+  waiting.expires_at = 0;
+}
+
+function nextPage(side: Side, wanted: Pick<Waiting, 'client' | 'prompt'>, world: World, waiting?: Waiting) {
+  const { session } = side;
+  if (!session) return '/signin';
+  const hasJustSignedIn = waiting?.authenticated === session;
+  if (wanted.prompt === 'login' && !hasJustSignedIn) return '/signin';
+  if (wanted.prompt === 'select_account' && !hasJustSignedIn && !waiting?.isChosen) return '/signin/account';
+  const mayKnow =
+    wanted.client === world.skips || session.account.consented || waiting?.consentedBy === session.account;
+  return mayKnow ? 'code' : '/consent';
+}
+
+const steps = {
+  signIn:
+    (at: number, who: number, right: boolean, forRequest: boolean): Step =>
+    async (model, world) => {
+      const side = model.sides[at]!;
+      const account = model.accounts[who]!;
+      const waiting = forRequest ? side.waiting : undefined;
+      const fields = {
+        ...(waiting ? { request: waiting.id } : {}),
+        ...(right ? {} : { password: 'other words in a row' }),
+      };
+      const answer = await signIn({ ...account.person, browser: side.browser }, fields);
+      if (waiting && !isOpen(world, waiting)) answers(answer, 400);
+      else if (right) afterFirstFactor(world, side, account, answer, waiting);
+      else answers(answer, 401);
+    },
+
+  giveCode:
+    (at: number, kind: 'right' | 'wrong' | 'replayed' | 'backup' | 'used backup' | 'of the other'): Step =>
+    async (model, world) => {
+      const side = model.sides[at]!;
+      const { attempt } = side;
+      const account = attempt?.account ?? model.accounts[0];
+      const { app } = account;
+      const other = model.accounts.find((one) => one !== account)?.app;
+      const codes = {
+        right: app?.code(), // may move the clock, so before anything that depends on it
+        wrong: app && wrongCode(world.signet, app.secret),
+        replayed: app?.consumed.at(-1),
+        backup: app?.unused[0],
+        'used backup': app?.consumed.find((code) => code.includes('-')),
+        'of the other': other?.code(),
+      };
+      const code = codes[kind] ?? 'nothing';
+      const answer = await side.browser.post('/signin/second-factor', { code });
+      if (!attempt || attempt.triesLeft === 0 || !isOpen(world, attempt)) {
+        leadsTo(answer, /^\/signin(\?|$)/);
+        side.attempt = undefined;
+        return;
+      }
+      if (app && code !== 'nothing' && (kind === 'right' || kind === 'backup')) {
+        app.consumed.push(code);
+        app.unused = app.unused.filter((one) => one !== code);
+        const waiting = isOpen(world, attempt.waiting) ? attempt.waiting : undefined;
+        leadsTo(answer, waiting ? `/oauth/authorize/continue?request=${waiting.id}` : '/account');
+        entered(world, side, account, { isTwoFactor: true, waiting });
+        return;
+      }
+      answers(answer, 401);
+      attempt.triesLeft -= 1;
+      if (attempt.triesLeft === 0) side.attempt = undefined;
+    },
+
+  seeSecondFactor:
+    (at: number): Step =>
+    async (model, world) => {
+      const { browser, attempt } = model.sides[at]!;
+      const answer = await browser.get('/signin/second-factor');
+      if (attempt && attempt.triesLeft > 0 && isOpen(world, attempt)) return answers(answer, 200);
+      leadsTo(answer, '/signin');
+      model.sides[at]!.attempt = undefined;
+    },
+
+  confirm:
+    (at: number, right: boolean): Step =>
+    async (model, world) => {
+      const side = model.sides[at]!;
+      const account = side.session?.account ?? model.accounts[1];
+      const { email, password } = account.person;
+      const fields = { username: email, password: right ? password : 'other words in a row' };
+      const answer = await side.browser.post('/signin/confirm', fields);
+      if (!side.session) leadsTo(answer, /^\/signin\?next=/);
+      else if (right) afterFirstFactor(world, side, account, answer);
+      else answers(answer, 401);
+    },
+
+  signOut:
+    (at: number): Step =>
+    async (model) => {
+      const side = model.sides[at]!;
+      leadsTo(await side.browser.post('/signout'), '/signin');
+      side.session = undefined;
+    },
+
+  authorize:
+    (at: number, of: 'skips' | 'asks', prompt: string): Step =>
+    async (model, world) => {
+      const side = model.sides[at]!;
+      const client = world[of];
+      const answer = await side.browser.get(authorizePath(client, { prompt: prompt || undefined }));
+      const page = nextPage(side, { client, prompt }, world);
+      if (page === 'code') return receivesCode(model, client, answer);
+      if (prompt === 'none') return leadsTo(answer, /[?&]error=(login|consent)_required/);
+      leadsTo(answer, new RegExp(`^${page}\\?request=ar_`));
+      const id = new URL(locationOf(answer), world.signet.url).searchParams.get('request') ?? '';
+      side.waiting = { id, expires_at: now(world) + 600, client, prompt, isChosen: false };
+    },
+
+  proceed:
+    (at: number, of: 'own' | 'other'): Step =>
+    async (model, world) => {
+      const side = model.sides[at]!;
+      const waiting = of === 'own' ? side.waiting : model.sides[1 - at]!.waiting;
+      const id = waiting?.id ?? bogusRequest;
+      const answer = await side.browser.get(`/oauth/authorize/continue?request=${id}`);
+      if (of === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
+      const page = nextPage(side, waiting, world, waiting);
+      if (page !== 'code') return leadsTo(answer, `${page}?request=${id}`);
+      receivesCode(model, waiting.client, answer);
+      endRequest(waiting);
+    },
+
+  choose:
+    (at: number, of: 'own' | 'other'): Step =>
+    async (model, world) => {
+      const side = model.sides[at]!;
+      const waiting = of === 'own' ? side.waiting : model.sides[1 - at]!.waiting;
+      const answer = await side.browser.post('/signin/account', { request: waiting?.id ?? bogusRequest });
+      if (of === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
+      leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
+      if (side.session) waiting.isChosen = true;
+    },
+
+  consent:
+    (at: number, decision: 'allow' | 'deny', of: 'own' | 'other'): Step =>
+    async (model, world) => {
+      const side = model.sides[at]!;
+      const waiting = of === 'own' ? side.waiting : model.sides[1 - at]!.waiting;
+      const answer = await side.browser.post('/consent', { request: waiting?.id ?? bogusRequest, decision });
+      if (of === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
+      if (!side.session) return leadsTo(answer, `/signin?request=${waiting.id}`);
+      if (decision === 'deny') {
+        leadsTo(answer, /[?&]error=access_denied/);
+        return endRequest(waiting);
+      }
+      leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
+      waiting.consentedBy = side.session.account;
+      if (waiting.client === world.asks) side.session.account.consented = true;
+    },
+
+  enroll:
+    (at: number): Step =>
+    async (model, world) => {
+      const { browser, session } = model.sides[at]!;
+      const answer = await browser.send('/v1/me/2fa/totp/enroll', post(world.signet));
+      if (!mayChangeFactors(world, session, answer)) return;
+      answers(answer, 200);
+      session!.account.pending = { secret: String(answer.json?.secret_base32), expires_at: now(world) + 600, tries: 0 };
+    },
+
+  confirmTotp:
+    (at: number, right: boolean): Step =>
+    async (model, world) => {
+      const { browser, session } = model.sides[at]!;
+      const pending = session?.account.pending;
+      const code =
+        pending && (right ? codesOf(world.signet, pending.secret) : () => wrongCode(world.signet, pending.secret));
+      const answer = await browser.postJson('/v1/me/2fa/totp/confirm', { code: code?.() ?? '123456' });
+      if (!mayChangeFactors(world, session, answer)) return;
+      if (!pending || pending.tries >= 5 || !isOpen(world, pending)) return answers(answer, 409);
+      pending.tries += 1;
+      if (!right) return answers(answer, 400);
+      answers(answer, 200);
+      const next = codesOf(world.signet, pending.secret);
+      const confirming = next();
+      session!.account.app = {
+        secret: pending.secret,
+        code: next,
+        unused: answer.json?.backup_codes as string[],
+        consumed: [confirming],
+      };
+      session!.account.pending = undefined;
+      endAttempts(model, session!.account);
+    },
+
+  disableTotp:
+    (at: number): Step =>
+    async (model, world) => {
+      const { browser, session } = model.sides[at]!;
+      const answer = await browser.send('/v1/me/2fa/totp', { method: 'DELETE', headers: { origin: world.signet.url } });
+      if (!mayChangeFactors(world, session, answer)) return;
+      if (!session!.account.app) return answers(answer, 409);
+      answers(answer, 204);
+      session!.account.app = undefined;
+      session!.account.pending = undefined;
+      endAttempts(model, session!.account);
+    },
+
+  askReset:
+    (at: number, who: number): Step =>
+    async (model, world) => {
+      const { email } = model.accounts[who]!.person;
+      const { signet } = world;
+      const before = signet.logLines.length;
+      leadsTo(await model.sides[at]!.browser.post('/reset', { email }), '/reset/sent');
+      for (let waits = 0; waits < 200; waits += 1) {
+        await signet.deps.mail.deliver();
+        const line = signet.logLines.slice(before).find((one) => one.includes(email) && one.includes('/reset/ln_'));
+        const path = /\/reset\/ln_[\w-]+/.exec(line ?? '')?.[0];
+        if (path) {
+          model.accounts[who]!.reset = { path, expires_at: now(world) + 1800 };
+          return;
+        }
+        await sleep(5);
+      }
+      assert.fail('no reset mail');
+    },
+
+  useReset:
+    (at: number, who: number): Step =>
+    async (model, world) => {
+      const side = model.sides[at]!;
+      const account = model.accounts[who]!;
+      const { reset } = account;
+      const answer = await side.browser.post(reset?.path ?? '/reset/ln_bogus', { password: account.person.password });
+      if (!isOpen(world, reset)) return answers(answer, 400);
+      account.reset = undefined;
+      for (const one of model.sides) if (one.session?.account === account) one.session = undefined;
+      endAttempts(model, account);
+      afterFirstFactor(world, side, account, answer);
+    },
+
+  wait:
+    (seconds: number): Step =>
+    async (_model, { signet }) =>
+      signet.clock.advance(seconds),
+
+  /** What nobody who follows the flows sends. It is refused, and changes nothing. */
+  garbage:
+    (at: number, probe: Probe): Step =>
+    async (model) => {
+      const { browser } = model.sides[at]!;
+      const answer = probe.fields ? await browser.post(probe.path, probe.fields) : await browser.get(probe.path);
+      assert.ok(answer.status < 500, `${probe.path}: ${answer.status} ${answer.text}`);
+      assert.ok(!/[?&]code=/.test(locationOf(answer)));
+    },
+};
+
+type Probe = { path: string; fields?: Record<string, string> };
+const probes: Probe[] = [
+  { path: '/signin/passkey', fields: { credential: 'x' } },
+  { path: '/signin/passkey', fields: { credential: '{"id":"x","response":{}}' } },
+  { path: '/signin/confirm/passkey', fields: { credential: '{"id":"x","response":{}}' } },
+  { path: '/signin/second-factor/passkey', fields: { credential: 'x' } },
+  { path: '/signin/passkey/options', fields: {} },
+  { path: '/signin/confirm/passkey/options', fields: {} },
+  { path: '/signin/second-factor/passkey/options', fields: {} },
+  { path: '/auth/google/callback?code=x&state=y' },
+  { path: '/auth/google/callback?error=access_denied' },
+  { path: '/signup/ln_bogus', fields: { name: 'X', password: 'ordinary words in a row' } },
+  { path: '/verify-email/ln_bogus', fields: {} },
+  { path: '/invite/it_bogus', fields: { email: 'x@example.com', name: 'X', password: 'ordinary words in a row' } },
+  { path: '/consent', fields: { decision: 'allow' } },
+  { path: '/signin/account', fields: {} },
+  { path: '/oauth/authorize/continue' },
+  { path: '/signin/second-factor', fields: { code: '' } },
+];
+
+function mayChangeFactors(world: World, session: Session | undefined, answer: Answer): boolean {
+  if (!session) answers(answer, 401);
+  else if (now(world) - session.auth_time > 900) answers(answer, 403);
+  else return true;
+  return false;
+}
+
+function receivesCode(model: Model, client: RegisteredClient, answer: Answer): void {
+  leadsTo(answer, new RegExp(`^${client.redirect_uri}\\?code=ac_`));
+  model.codes += 1;
+}
+
+/** The service has what the model has: these sessions, of these people, by these factors, and not one code more. */
+async function compare(model: Model, world: World): Promise<void> {
+  const { db } = world.signet.deps;
+  for (const { browser, session } of model.sides) {
+    const { status, json } = await browser.get('/v1/me');
+    assert.equal(status, session ? 200 : 401, sessionSteps);
+    if (!session || !json) continue;
+    assert.equal(json.user_id, session.account.person.user_id);
+    assert.equal(json.two_factor_enabled, session.account.app !== undefined);
+    const { acr, auth_time } = json.session as { acr: string; auth_time: number };
+    assert.equal(acr, session.isTwoFactor ? 'urn:signet:acr:2fa' : 'urn:signet:acr:1fa');
+    assert.equal(auth_time, session.auth_time);
+  }
+  const users = model.accounts.map(({ person }) => person.user_id);
+  const live = await db.all<{ user_id: string }>(
+    'select user_id from sessions where ended_at is null and user_id in ($1, $2) order by user_id',
+    users,
+  );
+  const expected = model.sides.flatMap(({ session }) => session?.account.person.user_id ?? []).sort();
+  assert.deepEqual(
+    live.map(({ user_id }) => user_id),
+    expected,
+    'no session but those of the two browsers',
+  );
+  const codes = await db.get<{ count: number }>(
+    'select count(*) as count from grants where user_id in ($1, $2)',
+    users,
+  );
+  assert.equal(codes?.count, model.codes, 'no code but those that a live session asked for');
+}
+
+/**
+ * One command for each choice of its parameters; its weight is how often it stands in the list.
+ * @param when leaves out most of what would only be refused, so that more of a run is spent further in. Every step
+ * stands in the list without it, too.
+ */
+function commands<Choice extends [number, ...unknown[]]>(
+  weight: number,
+  step: (...choice: Choice) => Step,
+  choices: fc.Arbitrary<Choice>,
+  when: (side: Side) => boolean = () => true,
+): fc.Arbitrary<Command>[] {
+  const command = (choice: Choice): Command => ({
+    check: ({ sides }) => when(sides[choice[0]] ?? sides[0]),
+    async run(model, world) {
+      await step(...choice)(model, world);
+      await compare(model, world);
+    },
+    toString: () => `${step.name}(${choice.map((one) => JSON.stringify(one)).join(', ')})`,
+  });
+  return Array.from({ length: weight }, () => choices.map(command));
+}
+
+const side = fc.constantFrom<number[]>(0, 0, 0, 0, 1);
+const who = fc.constantFrom<number[]>(0, 0, 1);
+const mostlyTrue = fc.constantFrom<boolean[]>(true, true, true, false);
+const whose = fc.constantFrom('own' as const, 'own' as const, 'own' as const, 'other' as const);
+const prompt = fc.constantFrom('', '', 'none', 'login', 'select_account');
+const client = fc.constantFrom('skips' as const, 'asks' as const);
+const decision = fc.constantFrom('allow' as const, 'allow' as const, 'deny' as const);
+const rightCode = fc.constantFrom('right' as const, 'backup' as const);
+const otherCode = fc.constantFrom(...(['wrong', 'replayed', 'used backup', 'of the other'] as const));
+const anyCode = fc.oneof(rightCode, otherCode);
+const isHalfIn = ({ attempt }: Side) => attempt !== undefined;
+const isIn = ({ session }: Side) => session !== undefined;
+const isAwaited = ({ waiting }: Side) => waiting !== undefined && waiting.expires_at > 0;
+const everyCommand = [
+  ...commands(5, steps.signIn, fc.tuple(side, who, mostlyTrue, fc.boolean())),
+  ...commands(5, steps.giveCode, fc.tuple(side, rightCode), isHalfIn),
+  ...commands(4, steps.giveCode, fc.tuple(side, otherCode), isHalfIn),
+  ...commands(1, steps.giveCode, fc.tuple(side, anyCode)),
+  ...commands(1, steps.seeSecondFactor, fc.tuple(side)),
+  ...commands(1, steps.confirm, fc.tuple(side, mostlyTrue), isIn),
+  ...commands(1, steps.confirm, fc.tuple(side, mostlyTrue)),
+  ...commands(1, steps.signOut, fc.tuple(side)),
+  ...commands(4, steps.authorize, fc.tuple(side, client, prompt)),
+  ...commands(4, steps.proceed, fc.tuple(side, whose), isAwaited),
+  ...commands(1, steps.proceed, fc.tuple(side, whose)),
+  ...commands(1, steps.choose, fc.tuple(side, whose)),
+  ...commands(3, steps.consent, fc.tuple(side, decision, whose), isAwaited),
+  ...commands(1, steps.consent, fc.tuple(side, decision, whose)),
+  ...commands(1, steps.enroll, fc.tuple(side)),
+  ...commands(2, steps.enroll, fc.tuple(side), isIn),
+  ...commands(3, steps.confirmTotp, fc.tuple(side, mostlyTrue), isIn),
+  ...commands(1, steps.confirmTotp, fc.tuple(side, mostlyTrue)),
+  ...commands(1, steps.disableTotp, fc.tuple(side)),
+  ...commands(1, steps.askReset, fc.tuple(side, who)),
+  ...commands(1, steps.useReset, fc.tuple(side, who)),
+  ...commands(1, steps.wait, fc.tuple(fc.constantFrom(1, 31, 300, 601, 901))),
+  ...commands(2, steps.garbage, fc.tuple(side, fc.constantFrom(...probes))),
+];
+
+/** Two people, one of them with TOTP, and two browsers that have nothing in them yet. */
+async function beginning({ signet }: World): Promise<Model> {
+  const guarded = await newPerson(signet);
+  const plain = await newPerson(signet);
+  await signIn(guarded);
+  const { secret, code, backup_codes } = await enableTotp(signet, guarded);
+  await guarded.browser.post('/signout');
+  const accounts: Model['accounts'] = [
+    { person: guarded, app: { secret, code, unused: backup_codes, consumed: [] }, consented: false },
+    { person: plain, consented: false },
+  ];
+  return { accounts, sides: [{ browser: newBrowser(signet.url) }, { browser: newBrowser(signet.url) }], codes: 0 };
+}
+
+async function openWorld(t: TestContext): Promise<World> {
+  const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' };
+  const signet = await startSignet(t, { env });
+  const owner = await newPerson(signet);
+  await signIn(owner);
+  return {
+    signet,
+    skips: await registerClient(signet, { owner }),
+    asks: await registerClient(signet, { owner, consent: 'required' }),
+  };
+}
+
+test('FL-01: of all steps in all orders only the allowed edges succeed, and none leads around the second factor', async (t) => {
+  const world = await openWorld(t);
+  const seed = randomInt(2 ** 31);
+  t.diagnostic(`seed ${seed}`);
+  const anyOrder = fc.commands(everyCommand, { maxCommands: 90, size: 'max' });
+  await fc.assert(
+    fc.asyncProperty(anyOrder, async (order) => {
+      const model = await beginning(world);
+      await fc.asyncModelRun(() => ({ model, real: world }), order);
+    }),
+    { seed, numRuns: 20 },
+  );
+});

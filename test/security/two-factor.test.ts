@@ -1,0 +1,628 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { auditRowsOf } from '../../src/audit/store.ts';
+import { disableUser, enableUser } from '../../src/users/disable-user.ts';
+import { newBrowser } from '../support/browser.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { openMailbox } from '../support/mailbox.ts';
+import { assertRefused, authorizePath, claimsOf, redeem, redirectedTo, tokensOf } from '../support/relying-party.ts';
+import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { codesOf, enableTotp, giveCode, post, totpAt, wrongCode } from '../support/two-factor.ts';
+
+const enrollPath = '/v1/me/2fa/totp/enroll';
+const confirmPath = '/v1/me/2fa/totp/confirm';
+
+async function world(t: TestContext, engine: Engine = 'sqlite') {
+  const signet = await startSignet(t, { engine });
+  const person = await signedInPerson(signet);
+  return { signet, person, browser: person.browser };
+}
+
+/** A person with TOTP, in a browser that is signed out. */
+async function withTotp(t: TestContext, engine: Engine = 'sqlite') {
+  const { signet, person, browser } = await world(t, engine);
+  const app = await enableTotp(signet, person);
+  await browser.post('/signout');
+  return { signet, person, browser, app };
+}
+
+/** The same person at another machine, after the right password. */
+async function halfIn(signet: Signet, person: Person): Promise<Person> {
+  const other = { ...person, browser: newBrowser(signet.url) };
+  const answer = await signIn(other);
+  assert.equal(answer.headers.get('location'), '/signin/second-factor', answer.text);
+  return other;
+}
+
+const enroll = async (signet: Signet, { browser }: Pick<Person, 'browser'>) => {
+  const answer = await browser.send(enrollPath, post(signet));
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json as { otpauth_uri: string; secret_base32: string; qr_svg: string };
+};
+const stateOf = async ({ browser }: Pick<Person, 'browser'>) => {
+  const { json } = await browser.get('/v1/me/2fa');
+  return json as {
+    enabled: boolean;
+    methods: string[];
+    totp: Record<string, unknown>;
+    backup_codes: { total: number; remaining: number };
+  };
+};
+const remove = (signet: Signet, { browser }: Pick<Person, 'browser'>) =>
+  browser.send('/v1/me/2fa/totp', { method: 'DELETE', headers: { origin: signet.url } });
+const isIn = async ({ browser }: Pick<Person, 'browser'>) => (await browser.get('/v1/me')).status === 200;
+const at = ({ clock }: Signet) => clock() / 1000;
+const twenty = <Result>(of: (place: number) => Promise<Result>) =>
+  Promise.all(Array.from({ length: 20 }, (_, place) => of(place)));
+
+onBothEngines('decisions §10: the state is told in one shape from nothing to active and back', async (t, engine) => {
+  const { signet, person, browser } = await world(t, engine);
+  const nothing = {
+    enabled: false,
+    methods: [],
+    totp: { status: 'none', confirmed_at: null, last_used_at: null },
+    backup_codes: { total: 0, remaining: 0, generated_at: null },
+    passkeys: { count: 0 },
+  };
+  assert.deepEqual(await stateOf(person), nothing);
+  const { secret_base32 } = await enroll(signet, person);
+  assert.deepEqual(await stateOf(person), { ...nothing, totp: { ...nothing.totp, status: 'pending' } });
+  const code = codesOf(signet, secret_base32);
+  assert.equal((await browser.postJson(confirmPath, { code: code() })).status, 200);
+  const now = at(signet);
+  assert.deepEqual(await stateOf(person), {
+    enabled: true,
+    methods: ['totp', 'backup_codes'],
+    totp: { status: 'active', confirmed_at: now, last_used_at: now },
+    backup_codes: { total: 10, remaining: 10, generated_at: now },
+    passkeys: { count: 0 },
+  });
+  assert.equal((await browser.get('/v1/me')).json?.two_factor_enabled, true);
+  assert.equal((await remove(signet, person)).status, 204);
+  assert.deepEqual(await stateOf(person), nothing);
+  assert.equal((await browser.get('/v1/me')).json?.two_factor_enabled, false);
+  assertRefused(await remove(signet, person), 409, 'invalid_state');
+});
+
+onBothEngines(
+  'MF-03: a secret has 160 bits, is new at each call, and only the last one can be confirmed',
+  async (t, engine) => {
+    const { signet, person, browser } = await world(t, engine);
+    const answer = await browser.send(enrollPath, post(signet));
+    assert.equal(answer.headers.get('cache-control'), 'no-store');
+    const first = answer.json as Awaited<ReturnType<typeof enroll>>;
+    assert.deepEqual(Object.keys(first), ['otpauth_uri', 'secret_base32', 'qr_svg']);
+    assert.match(first.secret_base32, /^[A-Z2-7]{32}$/);
+    const uri = new URL(first.otpauth_uri);
+    assert.equal(decodeURIComponent(uri.pathname), `/Signet:${person.email}`);
+    assert.equal(uri.searchParams.get('secret'), first.secret_base32);
+    assert.match(first.qr_svg, /^<svg .*<\/svg>$/);
+    const second = await enroll(signet, person);
+    assert.notEqual(second.secret_base32, first.secret_base32);
+
+    const refused = await browser.postJson(confirmPath, { code: totpAt(first.secret_base32, at(signet)) });
+    assertRefused(refused, 400, 'invalid_code');
+    assert.equal((await stateOf(person)).enabled, false);
+    const confirmed = await browser.postJson(confirmPath, { code: totpAt(second.secret_base32, at(signet)) });
+    assert.equal(confirmed.status, 200);
+    assert.equal(confirmed.headers.get('cache-control'), 'no-store');
+    const codes = confirmed.json?.backup_codes as string[];
+    assert.equal(new Set(codes).size, 10);
+    for (const code of codes) assert.match(code, /^([0-9a-z]{4}-){5}[0-9a-z]{4}$/);
+  },
+);
+
+onBothEngines('MF-03: enrolling anew leaves the app in force until the new one is confirmed', async (t, engine) => {
+  const { signet, person, app } = await withTotp(t, engine);
+  const there = await halfIn(signet, person);
+  await giveCode(there, app.code());
+  const { secret_base32 } = await enroll(signet, there);
+  const elsewhere = await halfIn(signet, person);
+  assert.equal((await giveCode(elsewhere, totpAt(secret_base32, at(signet)))).status, 401);
+  assert.equal((await giveCode(elsewhere, app.code())).status, 303);
+  assert.equal((await stateOf(there)).totp.status, 'active');
+
+  const code = codesOf(signet, secret_base32);
+  const confirmed = await there.browser.postJson(confirmPath, { code: code() });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  const last = await halfIn(signet, person);
+  assert.equal((await giveCode(last, app.code())).status, 401);
+  assert.equal((await giveCode(last, app.backup_codes[0]!)).status, 401);
+  assert.equal((await giveCode(last, code())).status, 303);
+});
+
+onBothEngines('a secret that waits is over after ten minutes, and after five wrong codes', async (t, engine) => {
+  const { signet, person, browser } = await world(t, engine);
+  const confirm = (code: string) => browser.postJson(confirmPath, { code });
+  const over = async (code: string) => {
+    const answer = await confirm(code);
+    assertRefused(answer, 409, 'invalid_state');
+    assert.equal(answer.json?.current_status, 'none');
+  };
+  await over('123456');
+  const late = await enroll(signet, person);
+  signet.clock.advance(600);
+  await over(totpAt(late.secret_base32, at(signet)));
+  const guessed = await enroll(signet, person);
+  const wrong = wrongCode(signet, guessed.secret_base32);
+  for (let guess = 0; guess < 5; guess += 1) assertRefused(await confirm(wrong), 400, 'invalid_code');
+  await over(totpAt(guessed.secret_base32, at(signet)));
+  assert.equal((await stateOf(person)).totp.status, 'none');
+  const raced = await enroll(signet, person);
+  const answers = await twenty(() => confirm(wrongCode(signet, raced.secret_base32)));
+  assert.equal(answers.filter(({ status }) => status === 400).length, 5);
+});
+
+onBothEngines(
+  'MF-01: a code counts once, also for twenty at once, and none older after a newer one',
+  async (t, engine) => {
+    const { signet, person, app } = await withTotp(t, engine);
+    // Not the code that confirmed it, either: it was given out before this step.
+    const confirming = await halfIn(signet, person);
+    assert.equal((await giveCode(confirming, totpAt(app.secret, at(signet)))).status, 401);
+
+    const code = app.code();
+    const people = await twenty(() => halfIn(signet, person));
+    const answers = await Promise.all(people.map((one) => giveCode(one, code)));
+    // Ten of an hour are looked at; the rest are told to wait. One is in.
+    assert.equal(answers.filter(({ status }) => status === 303).length, 1);
+    assert.equal((await Promise.all(people.map(isIn))).filter(Boolean).length, 1);
+
+    signet.clock.advance(3600);
+    const older = totpAt(app.secret, at(signet));
+    signet.clock.advance(30);
+    const newer = app.code();
+    const next = await halfIn(signet, person);
+    assert.equal((await giveCode(next, newer)).status, 303);
+    const last = await halfIn(signet, person);
+    for (const used of [newer, older]) assert.equal((await giveCode(last, used)).status, 401);
+    assert.equal(await isIn(last), false);
+  },
+);
+
+test('MF-02: the clock that counts is ours: one step early or late, never two', async (t) => {
+  const { signet, person, app } = await withTotp(t);
+  signet.clock.advance(300);
+  for (const steps of [2, -2, 20]) {
+    const one = await halfIn(signet, person);
+    assert.equal((await giveCode(one, totpAt(app.secret, at(signet) + steps * 30))).status, 401, String(steps));
+  }
+  for (const steps of [-1, 1]) {
+    const one = await halfIn(signet, person);
+    assert.equal((await giveCode(one, totpAt(app.secret, at(signet) + steps * 30))).status, 303, String(steps));
+  }
+});
+
+onBothEngines('MF-02: five wrong codes end the sign-in, for the right one too', async (t, engine) => {
+  const { signet, person, app } = await withTotp(t, engine);
+  const guesser = await halfIn(signet, person);
+  const wrong = wrongCode(signet, app.secret);
+  for (const left of [4, 3, 2, 1]) {
+    const answer = await giveCode(guesser, wrong);
+    assert.equal(answer.status, 401);
+    assert.match(answer.text, new RegExp(`Tries left: ${left}\\.`));
+  }
+  const kept = new Map(guesser.browser.cookies);
+  const over = await giveCode(guesser, wrong);
+  assert.equal(over.status, 401);
+  assert.match(over.text, /Start again/);
+  for (const [name, value] of kept) guesser.browser.cookies.set(name, value);
+  const late = await giveCode(guesser, app.code());
+  assert.equal(late.status, 303);
+  assert.equal(late.headers.get('location'), '/signin');
+  assert.equal(await isIn(guesser), false);
+
+  const raced = await halfIn(signet, person);
+  const cookies = new Map(raced.browser.cookies);
+  const answers = await twenty(() => {
+    const browser = newBrowser(signet.url);
+    for (const [name, value] of cookies) browser.cookies.set(name, value);
+    return giveCode({ browser }, wrong);
+  });
+  assert.equal(answers.filter(({ status }) => status === 401).length, 5, 'of twenty at once five are looked at');
+  const again = await halfIn(signet, person);
+  assert.equal((await giveCode(again, app.code())).status, 429);
+});
+
+test('MF-02: ten failures of a person within an hour, over any number of sign-ins', async (t) => {
+  const { signet, person, app } = await withTotp(t);
+  const wrong = () => wrongCode(signet, app.secret);
+  for (let guess = 0; guess < 9; guess += 1) {
+    assert.equal((await giveCode(await halfIn(signet, person), wrong())).status, 401);
+  }
+  assert.equal((await giveCode(await halfIn(signet, person), app.code())).status, 303, 'success forgets them');
+  for (let guess = 0; guess < 10; guess += 1) {
+    assert.equal((await giveCode(await halfIn(signet, person), wrong())).status, 401);
+  }
+  const blocked = await giveCode(await halfIn(signet, person), app.code());
+  assert.equal(blocked.status, 429);
+  assert.ok(Number(blocked.headers.get('retry-after')) > 0);
+  const bystander = await signedInPerson(signet);
+  const theirs = await enableTotp(signet, bystander);
+  assert.equal((await giveCode(await halfIn(signet, bystander), theirs.code())).status, 303);
+  signet.clock.advance(3600);
+  assert.equal((await giveCode(await halfIn(signet, person), app.code())).status, 303);
+});
+
+onBothEngines('MF-04: a backup code signs in once, also when twenty use it at once', async (t, engine) => {
+  const { signet, person, app } = await withTotp(t, engine);
+  const [first = '', second = ''] = app.backup_codes;
+  const people = await twenty(() => halfIn(signet, person));
+  const answers = await Promise.all(people.map((one) => giveCode(one, first)));
+  assert.equal(answers.filter(({ status }) => status === 303).length, 1);
+  assert.equal((await Promise.all(people.map(isIn))).filter(Boolean).length, 1);
+  const winner = people[answers.findIndex(({ status }) => status === 303)]!;
+  assert.equal((await stateOf(winner)).backup_codes.remaining, 9);
+
+  signet.clock.advance(3600);
+  const other = await halfIn(signet, person);
+  assert.equal((await giveCode(other, first)).status, 401);
+  assert.equal((await giveCode(other, ` ${second.toUpperCase().replaceAll('-', ' ')} `)).status, 303);
+  assert.deepEqual((await other.browser.get('/v1/me')).json?.session, {
+    ...((await other.browser.get('/v1/me')).json?.session as object),
+    amr: ['pwd', 'otp', 'mfa'],
+    acr: 'urn:signet:acr:2fa',
+  });
+});
+
+onBothEngines("MF-04: somebody else's backup code opens nothing, and new ones end the old", async (t, engine) => {
+  const { signet, person, app } = await withTotp(t, engine);
+  const thief = await signedInPerson(signet);
+  const theirs = await enableTotp(signet, thief);
+  const half = await halfIn(signet, person);
+  assert.equal((await giveCode(half, theirs.backup_codes[0]!)).status, 401);
+  assert.equal((await stateOf(thief)).backup_codes.remaining, 10);
+  assert.equal((await giveCode(half, app.code())).status, 303);
+
+  const answers = await twenty(() => half.browser.send('/v1/me/2fa/backup-codes', post(signet)));
+  assert.ok(answers.every(({ status }) => status === 200));
+  assert.equal((await stateOf(half)).backup_codes.total, 10, 'twenty at once leave one set');
+  const renewed = (await half.browser.send('/v1/me/2fa/backup-codes', post(signet))).json?.backup_codes as string[];
+  const next = await halfIn(signet, person);
+  assert.equal((await giveCode(next, app.backup_codes[1]!)).status, 401);
+  assert.equal((await giveCode(next, renewed[0]!)).status, 303);
+  await remove(signet, half);
+  assertRefused(await half.browser.send('/v1/me/2fa/backup-codes', post(signet)), 409, 'invalid_state');
+});
+
+onBothEngines('MF-03, MF-04: neither the database nor the log can give a factor away', async (t, engine) => {
+  const { signet, person, app } = await withTotp(t, engine);
+  const half = await halfIn(signet, person);
+  await giveCode(half, app.backup_codes[0]!);
+  const pending = await enroll(signet, half);
+  const used = app.code();
+  await giveCode(await halfIn(signet, person), used);
+  const secrets = [app.secret, pending.secret_base32, ...app.backup_codes];
+  const raw = secrets.flatMap((secret) => [secret, secret.toLowerCase(), secret.replaceAll('-', '')]);
+  const tables = ['totp', 'backup_codes', 'audit_log', 'outgoing_mails', 'sign_in_attempts', 'sessions'];
+  const rows = await Promise.all(tables.map((table) => signet.deps.db.all(`select * from ${table}`)));
+  const { dataDir } = signet.deps.config;
+  const files = readdirSync(dataDir).map((file) => readFileSync(join(dataDir, file), 'latin1'));
+  const places = [JSON.stringify(rows), signet.logLines.join('\n'), ...files];
+  for (const secret of raw) assert.ok(!places.some((place) => place.includes(secret)), secret);
+  const attempt = half.browser.cookies.get('signet_attempt');
+  assert.equal(attempt, undefined, 'the cookie of the half sign-in is gone');
+  // A row copied to another person is sealed for its own.
+  const thief = await signedInPerson(signet);
+  await enableTotp(signet, thief);
+  const { db } = signet.deps;
+  await db.run(
+    'update totp set secret_sealed = (select t.secret_sealed from totp t where t.user_id = $2) where user_id = $1',
+    [thief.user_id, person.user_id],
+  );
+  assert.notEqual((await giveCode(await halfIn(signet, thief), app.code())).status, 303);
+});
+
+onBothEngines('MF-05: a sign-in that waits for its second factor opens nothing', async (t, engine) => {
+  const { signet, person, app } = await withTotp(t, engine);
+  const client = await registerClient(signet);
+  const half = await halfIn(signet, person);
+  const { browser } = half;
+  const attempt = browser.cookies.get('signet_attempt') ?? '';
+  assert.match(attempt, /^at_[\w-]{43}$/);
+  const jsonPaths = ['/v1/me', '/v1/me/2fa', '/v1/me/entitlements', '/v1/oauth/clients', '/oauth/userinfo'];
+  const inDisguise = [{}, { cookie: `signet_identity_session=${attempt}` }, { authorization: `Bearer ${attempt}` }];
+  for (const path of jsonPaths) {
+    for (const headers of inDisguise) {
+      const answer = await browser.get(path, headers as Record<string, string>);
+      assert.ok(answer.status === 401 || answer.status === 404, `${path}: ${answer.status}`);
+    }
+  }
+  assertRefused(await browser.send(enrollPath, post(signet)), 401, 'login_required');
+  assertRefused(await browser.postJson(confirmPath, { code: app.code() }), 401, 'login_required');
+  assertRefused(await remove(signet, half), 401, 'login_required');
+  for (const path of ['/account', '/account/security/totp', '/account/security/backup-codes', '/signin/confirm']) {
+    assert.match((await browser.get(path)).headers.get('location') ?? '', /^\/signin\?next=/, path);
+  }
+  const confirmed = await browser.post('/signin/confirm', { username: person.email, password: person.password });
+  assert.match(confirmed.headers.get('location') ?? '', /^\/signin\?next=/);
+  assert.match((await browser.get(authorizePath(client))).headers.get('location') ?? '', /^\/signin\?request=/);
+  const none = redirectedTo(await browser.get(authorizePath(client, { prompt: 'none' })));
+  assert.equal(none.get('error'), 'login_required');
+  assert.equal((await giveCode(half, app.code())).status, 303, 'and it is still good for its second factor');
+});
+
+onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave the first', async (t, engine) => {
+  const { signet, person, app } = await withTotp(t, engine);
+  const half = await halfIn(signet, person);
+  const stranger = newBrowser(signet.url);
+  for (const cookie of ['', 'signet_attempt=', 'signet_attempt=at_x', `signet_attempt=${'x'.repeat(3000)}`]) {
+    const headers: Record<string, string> = cookie === '' ? {} : { cookie };
+    const page = await stranger.get('/signin/second-factor', headers);
+    assert.equal(page.headers.get('location'), '/signin', cookie.slice(0, 40));
+    const given = await stranger.post('/signin/second-factor', { code: app.backup_codes[0]! }, headers);
+    assert.equal(given.headers.get('location'), '/signin');
+  }
+  assert.equal((await stateOf(half)).totp, undefined);
+  // Another person's half sign-in takes that person's codes, and theirs alone.
+  const thief = await signedInPerson(signet);
+  await enableTotp(signet, thief);
+  const theirHalf = await halfIn(signet, thief);
+  assert.equal((await giveCode(theirHalf, app.code())).status, 401);
+  assert.equal((await giveCode(half, app.code())).status, 303);
+  assert.equal((await half.browser.get('/v1/me')).json?.user_id, person.user_id);
+  // One half sign-in is one session: neither its cookie nor a second right code makes another.
+  const again = newBrowser(signet.url);
+  again.cookies.set('signet_attempt', half.browser.cookies.get('signet_attempt') ?? 'at_gone');
+  assert.equal((await giveCode({ browser: again }, app.code())).headers.get('location'), '/signin');
+  const double = await halfIn(signet, person);
+  const cookies = new Map(double.browser.cookies);
+  const twins = [app.code(), app.backup_codes[2]!].map((code) => {
+    const browser = newBrowser(signet.url);
+    for (const [name, value] of cookies) browser.cookies.set(name, value);
+    return { browser, code };
+  });
+  await Promise.all(twins.map(({ browser, code }) => giveCode({ browser }, code)));
+  assert.equal((await Promise.all(twins.map(isIn))).filter(Boolean).length, 1);
+});
+
+onBothEngines('a half sign-in ends with what it rests on: password, factors, the person', async (t, engine) => {
+  const { signet, person, app } = await withTotp(t, engine);
+  const keeper = await halfIn(signet, person);
+  await giveCode(keeper, app.code());
+  const dies = async (change: () => Promise<unknown>, code: () => string) => {
+    const half = await halfIn(signet, person);
+    await change();
+    assert.equal((await giveCode(half, code())).headers.get('location'), '/signin');
+    assert.equal(await isIn(half), false);
+  };
+  const unused = [...app.backup_codes];
+  const anyCode = () => unused.pop()!;
+  await dies(async () => signet.clock.advance(600), anyCode);
+  await dies(() => keeper.browser.postJson('/v1/me/password', { password: 'another set of words' }), anyCode);
+  person.password = 'another set of words';
+  await dies(() => keeper.browser.send('/v1/me/2fa/backup-codes', post(signet)), app.code);
+  await dies(() => remove(signet, keeper), app.code);
+  const renewed = await enableTotp(signet, keeper);
+  await dies(() => disableUser(signet.deps, person.user_id, 'cli'), renewed.code);
+  await enableUser(signet.deps, person.user_id, 'cli');
+  assert.equal((await giveCode(await halfIn(signet, person), renewed.code())).status, 303);
+});
+
+test('SS-06: factors change after a recent sign-in only, and for whoever is signed in', async (t) => {
+  const { signet, person, browser } = await world(t);
+  const { secret_base32 } = await enroll(signet, person);
+  const everyChange = (who: Pick<Person, 'browser'>) => [
+    who.browser.send(enrollPath, post(signet)),
+    who.browser.postJson(confirmPath, { code: totpAt(secret_base32, at(signet)) }),
+    remove(signet, who),
+    who.browser.send('/v1/me/2fa/backup-codes', post(signet)),
+  ];
+  signet.clock.advance(901);
+  for (const answer of await Promise.all(everyChange(person))) {
+    assertRefused(answer, 403, 'reauthentication_required');
+    assert.equal(answer.json?.max_age, 900);
+  }
+  for (const path of ['/account/security/totp', '/account/security/totp/disable', '/account/security/backup-codes']) {
+    const expected = `/signin/confirm?${new URLSearchParams({ next: path })}`;
+    assert.equal((await browser.get(path)).headers.get('location'), expected);
+  }
+  for (const answer of await Promise.all(everyChange({ browser: newBrowser(signet.url) }))) {
+    assertRefused(answer, 401, 'login_required');
+  }
+  const foreign = await browser.send(enrollPath, { method: 'POST', headers: { origin: 'https://evil.example' } });
+  assert.equal(foreign.status, 403);
+  await browser.post('/signin/confirm', { username: person.email, password: person.password });
+  assert.equal((await browser.send(enrollPath, post(signet))).status, 200);
+});
+
+test('a body that is not `{code: string}` is a 400 that changes nothing', async (t) => {
+  const { signet, person, browser } = await world(t);
+  const { secret_base32 } = await enroll(signet, person);
+  const bodies = [
+    {},
+    [],
+    null,
+    'x',
+    { code: 123456 },
+    { code: null },
+    { code: ['123456'] },
+    { code: { a: 1 } },
+    { code: true },
+    { code: '123456', more: 1 },
+    { code: '1'.repeat(101) },
+  ];
+  for (const body of bodies) {
+    const answer = await browser.postJson(confirmPath, body);
+    assertRefused(answer, 400, 'invalid_request');
+  }
+  for (const code of ['', 'abcdef', "' or 1=1 --"]) {
+    assertRefused(await browser.postJson(confirmPath, { code }), 400, 'invalid_code');
+  }
+  const spaced = totpAt(secret_base32, at(signet)).replace(/^.../, '$& ');
+  assert.equal((await browser.postJson(confirmPath, { code: spaced })).status, 200);
+});
+
+onBothEngines('twenty confirmations and twenty disablings at once are one of each', async (t, engine) => {
+  const { signet, person, browser } = await world(t, engine);
+  const { secret_base32 } = await enroll(signet, person);
+  const code = totpAt(secret_base32, at(signet));
+  const confirmed = await twenty(() => browser.postJson(confirmPath, { code }));
+  assert.equal(confirmed.filter(({ status }) => status === 200).length, 1);
+  assert.ok(confirmed.every(({ status }) => status === 200 || status === 409));
+  assert.equal((await stateOf(person)).backup_codes.total, 10);
+  const shown = confirmed.find(({ status }) => status === 200)?.json?.backup_codes as string[];
+  assert.equal(
+    (await giveCode(await halfIn(signet, person), shown[0]!)).status,
+    303,
+    'the codes that were shown are the ones that count',
+  );
+  const disabled = await twenty(() => remove(signet, person));
+  assert.equal(disabled.filter(({ status }) => status === 204).length, 1);
+  assert.ok(disabled.every(({ status }) => status === 204 || status === 409));
+  const rows = await auditRowsOf(signet.deps.db, person.user_id, 100);
+  for (const action of ['totp.confirmed', 'totp.disabled']) {
+    assert.equal(rows.filter((row) => row.action === action).length, 1, action);
+  }
+});
+
+test('NO-01: each change of factors is one mail and one event, and so is what looks like a break-in', async (t) => {
+  const mailbox = await openMailbox(t);
+  const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: mailbox.url } });
+  const person = await signedInPerson(signet);
+  const app = await enableTotp(signet, person);
+  await mailbox.next(person.email, /now asks for a second step/);
+  await person.browser.send('/v1/me/2fa/backup-codes', post(signet));
+  await mailbox.next(person.email, /New backup codes/);
+
+  const guesser = await halfIn(signet, person);
+  for (let guess = 0; guess < 5; guess += 1) await giveCode(guesser, wrongCode(signet, app.secret));
+  const warning = await mailbox.next(person.email, /Somebody tried to sign in/);
+  assert.match(warning.text, /127\.0\.0\.1/);
+
+  const codes = (await person.browser.send('/v1/me/2fa/backup-codes', post(signet))).json?.backup_codes as string[];
+  await mailbox.next(person.email, /New backup codes/);
+  await giveCode(await halfIn(signet, person), codes[0]!);
+  assert.match((await mailbox.next(person.email, /backup code .* was used/)).text, /Codes left: 9\./);
+  await mailbox.next(person.email, /new device/);
+  await remove(signet, person);
+  await mailbox.next(person.email, /no longer asks/);
+  await signet.deps.mail.deliver();
+  assert.equal(mailbox.mails.length, 7, mailbox.mails.map(({ subject }) => subject).join('; '));
+  for (const { text, subject } of mailbox.mails) {
+    for (const secret of [app.secret, ...app.backup_codes, ...codes]) assert.ok(!(text + subject).includes(secret));
+  }
+
+  const rows = await auditRowsOf(signet.deps.db, person.user_id, 100);
+  const count = (action: string) => rows.filter((row) => row.action === action).length;
+  const expected = {
+    'totp.confirmed': 1,
+    'backup_codes.regenerated': 2,
+    'backup_code.used': 1,
+    'totp.disabled': 1,
+    'session.refused': 5,
+  };
+  for (const [action, times] of Object.entries(expected)) assert.equal(count(action), times, action);
+  assert.ok(rows.filter(({ action }) => action === 'session.refused').every(({ reason }) => reason === 'wrong_code'));
+});
+
+test('decisions §5: tokens say what happened; max_age, prompt and acr_values ask for it again', async (t) => {
+  const { signet, person, browser, app } = await withTotp(t);
+  const client = await registerClient(signet);
+  const twoFactors = 'urn:signet:acr:2fa';
+  const locationOf = (answer: { headers: Headers }) => answer.headers.get('location') ?? '';
+  /** Through sign-in and second factor to the code and its tokens. */
+  const signInFor = async (changes: Record<string, string> = {}) => {
+    const waiting = locationOf(await browser.get(authorizePath(client, changes)));
+    assert.match(waiting, /^\/signin\?request=ar_/);
+    const request = new URL(waiting, signet.url).searchParams.get('request') ?? '';
+    assert.equal(locationOf(await signIn(person, { request })), '/signin/second-factor');
+    const continued = await browser.get(`/oauth/authorize/continue?request=${request}`);
+    assert.equal(locationOf(continued), waiting, 'the second factor cannot be walked around');
+    const page = await browser.get('/signin/second-factor');
+    assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
+    assert.match(page.text, new RegExp(`<html lang="${changes.ui_locales ?? 'en'}"`));
+    const onward = await giveCode(person, app.code());
+    assert.equal(locationOf(onward), `/oauth/authorize/continue?request=${request}`);
+    const code = redirectedTo(await browser.get(locationOf(onward))).get('code') ?? '';
+    return claimsOf(tokensOf(await redeem(signet, client, code)).id_token);
+  };
+  const claims = await signInFor();
+  assert.deepEqual(claims.amr, ['pwd', 'otp', 'mfa']);
+  assert.equal(claims.acr, twoFactors);
+  assert.equal(claims.auth_time, at(signet));
+  for (const changes of [{ prompt: 'login', ui_locales: 'de' }, { max_age: '0' }] as Record<string, string>[]) {
+    assert.equal((await signInFor(changes)).acr, twoFactors);
+  }
+  const asking = authorizePath(client, { acr_values: twoFactors });
+  assert.ok(redirectedTo(await browser.get(asking)).get('code'), 'two factors are there already');
+});
+
+test('OIDC Core §5.5.1.1: acr_values is a wish that a second factor can fulfil', async (t) => {
+  const { signet, person, browser } = await world(t);
+  const client = await registerClient(signet);
+  const ask = async (changes: Record<string, string>) =>
+    (await browser.get(authorizePath(client, changes))).headers.get('location') ?? '';
+  const wanted = { acr_values: 'urn:example:gold urn:signet:acr:2fa urn:signet:acr:1fa' };
+  const goesOn = async (changes: Record<string, string>) => {
+    const code = new URL(await ask(changes)).searchParams.get('code') ?? '';
+    return claimsOf(tokensOf(await redeem(signet, client, code)).id_token).acr;
+  };
+  assert.equal(await goesOn(wanted), 'urn:signet:acr:1fa', 'whoever has no second factor goes on, and acr tells');
+  const app = await enableTotp(signet, person); // this session was there before
+  assert.equal(await goesOn({}), 'urn:signet:acr:1fa');
+  for (const acr_values of ['urn:example:gold', 'urn:signet:acr:1fa urn:signet:acr:2fa', 'urn:signet:acr:2fax']) {
+    assert.equal(await goesOn({ acr_values }), 'urn:signet:acr:1fa', acr_values);
+  }
+  assert.equal(await goesOn({ ...wanted, prompt: 'none' }), 'urn:signet:acr:1fa', 'no page, so what there is');
+  const waiting = await ask(wanted);
+  assert.match(waiting, /^\/signin\?request=/);
+  const request = new URL(waiting, signet.url).searchParams.get('request') ?? '';
+  assert.equal((await browser.get(`/oauth/authorize/continue?request=${request}`)).headers.get('location'), waiting);
+  await signIn(person, { request });
+  const onward = await giveCode(person, app.code());
+  const code = redirectedTo(await browser.get(onward.headers.get('location') ?? '')).get('code') ?? '';
+  assert.equal(claimsOf(tokensOf(await redeem(signet, client, code)).id_token).acr, 'urn:signet:acr:2fa');
+  assert.equal(await goesOn(wanted), 'urn:signet:acr:2fa');
+  const { json } = await browser.get('/.well-known/openid-configuration');
+  assert.deepEqual(json?.acr_values_supported, ['urn:signet:acr:1fa', 'urn:signet:acr:2fa']);
+});
+
+test('the pages: set up with a QR code, see the codes once, replace them, turn it off', async (t) => {
+  const { signet, person, browser } = await world(t);
+  const bystander = { ...person, browser: newBrowser(signet.url) };
+  await signIn(bystander);
+  const path = '/account/security/totp';
+  const page = async () => (await browser.get(path)).text;
+  assert.match(await page(), /Set up an app/);
+  const begun = await browser.post(`${path}/enroll`);
+  assert.equal(begun.status, 303);
+  assert.equal(begun.headers.get('location'), path);
+  const setUp = await page();
+  const secretIn = (text: string) => (/<code id="totp-secret">([A-Z2-7 ]+)</.exec(text)?.[1] ?? '').replaceAll(' ', '');
+  const secret = secretIn(setUp);
+  assert.equal(secret.length, 32);
+  assert.match(setUp, new RegExp(`href="otpauth://totp/[^"]*secret=${secret}`));
+  assert.match(setUp, /<svg [^>]*role="img"[^>]*><title>/);
+  const wrong = await browser.post(`${path}/confirm`, { code: wrongCode(signet, secret) });
+  assert.equal(wrong.status, 400);
+  assert.equal(secretIn(wrong.text), secret, 'a wrong code does not mean to scan again');
+  const confirmed = await browser.post(`${path}/confirm`, { code: totpAt(secret, at(signet)), sign_out_others: 'yes' });
+  assert.equal(confirmed.status, 200);
+  assert.equal(confirmed.headers.get('cache-control'), 'no-store');
+  assert.equal(await isIn(bystander), false, 'whoever else was in is out');
+  assert.equal(await isIn(person), true);
+  const codesIn = (text: string) => [...text.matchAll(/<li><code>([\w-]+)<\/code>/g)].map(([, code = '']) => code);
+  const shown = codesIn(confirmed.text);
+  assert.equal(shown.length, 10);
+  const after = await page();
+  assert.equal(secretIn(after), '');
+  for (const code of shown) assert.ok(!after.includes(code) && !JSON.stringify(signet.logLines).includes(code));
+  assert.equal((await giveCode(await halfIn(signet, person), shown[0]!)).status, 303);
+  assert.match((await browser.get('/account/security/backup-codes')).text, /9 of 10/);
+  const renewed = await browser.post('/account/security/backup-codes');
+  assert.equal(renewed.status, 200);
+  assert.equal(codesIn(renewed.text).length, 10);
+  assert.equal((await browser.post(`${path}/disable`)).status, 303);
+  assert.match(await page(), /Set up an app/);
+  assert.equal((await browser.get('/account/security/backup-codes')).headers.get('location'), path);
+  // Too late: the pending secret is over, and the page says so.
+  await browser.post(`${path}/enroll`);
+  const late = secretIn(await page());
+  signet.clock.advance(600);
+  const over = await browser.post(`${path}/confirm`, { code: totpAt(late, at(signet)) });
+  assert.equal(over.status, 409);
+  assert.match(over.text, /Start again with a fresh QR code/);
+});
