@@ -1,0 +1,48 @@
+import { auditEvent } from '../audit/audit.ts';
+import { eventWasKept } from '../audit/store.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { refusal } from '../errors.ts';
+import { mailTo } from '../mail/mail-to.ts';
+import type { Session } from '../sessions/session.ts';
+import { deleteAttemptsOfUser } from '../signin/store.ts';
+import { hasAnotherWayIn, lockWaysIn } from '../users/ways-in.ts';
+import { requireOwnPasskey } from './own-passkey.ts';
+import { passkeyId } from './relying-party.ts';
+import { deletePasskey, isRemovable } from './store.ts';
+
+/**
+ * Removes a passkey and tells its person by mail. Sign-ins that are half done by any means begin again.
+ * @throws {RequestError} `not_found`; `invalid_state` for the last way to sign in.
+ */
+export async function removePasskey(
+  deps: Deps,
+  session: Session,
+  { id, address }: { id: string; address: string },
+): Promise<void> {
+  const { user_id } = session;
+  const passkey = await requireOwnPasskey(deps, user_id, id);
+  const { event_id, statement } = auditEvent(
+    {
+      action: 'passkey.removed',
+      actor: `user:${user_id}`,
+      target: user_id,
+      before: { passkey: passkeyId(passkey), name: passkey.name },
+      address,
+      onlyIf: isRemovable(passkey, hasAnotherWayIn(deps.config, user_id)),
+    },
+    now(deps),
+  );
+  // The event decides, behind the lock; everything after it happens with it or not at all.
+  const kept = eventWasKept(event_id);
+  const results = await deps.db.batch([
+    lockWaysIn(user_id),
+    statement,
+    ...mailTo(deps, session, 'passkey_removed', { passkey: passkey.name, address }, kept),
+    deleteAttemptsOfUser(user_id),
+    deletePasskey(passkey, kept),
+  ]);
+  if (results.at(-1)?.changes === 1) return;
+  await requireOwnPasskey(deps, user_id, id);
+  throw refusal('invalid_state', { key: 'passkey.problem.last_way' }, { details: { current_status: 'last_way_in' } });
+}

@@ -1,0 +1,92 @@
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { loginRequired, refusal } from '../errors.ts';
+import type { Method } from '../sessions/authentication.ts';
+import { completeSignIn, type Outcome, type Visit } from '../signin/complete-sign-in.ts';
+import { findAttempt, type SignInAttempt, takeTry } from '../signin/store.ts';
+import { passSecondStep } from '../two-factor/second-step/check-code.ts';
+import { acceptAssertion, assertionOptions } from './accept-assertion.ts';
+import type { ChallengeUse } from './challenge.ts';
+
+/** The key, and what unlocked it: two factors in one gesture. We ask for both each time. */
+const proved: readonly Method[] = ['hwk', 'mfa'];
+
+/** The browser that asks for a challenge, and from where. */
+export type Door = { browser: string; address: string };
+
+const signInUse = (browser: string): ChallengeUse => ({ purpose: 'sign_in', browser, subject: '' });
+const confirmUse = (browser: string, user_id: string): ChallengeUse => ({
+  purpose: 'confirm',
+  browser,
+  subject: user_id,
+});
+const secondFactorUse = (browser: string, attempt_hash: string): ChallengeUse => ({
+  purpose: 'second_factor',
+  browser,
+  subject: attempt_hash,
+});
+
+/** For whoever sits there: the passkey says who it is. */
+export const signInOptions = (deps: Deps, { browser, address }: Door) =>
+  assertionOptions(deps, { use: signInUse(browser), address });
+
+/** @throws {RequestError} as {@link acceptAssertion} */
+export async function signInWithPasskey(deps: Deps, credential: unknown, browser: string, visit: Visit) {
+  const asked = { use: signInUse(browser), address: visit.address };
+  const { user_id } = await acceptAssertion(deps, credential, asked);
+  return goThrough(completeSignIn(deps, { user_id, methods: proved, secondStep: false }, visit));
+}
+
+/** For the person of a session, before something that takes a recent sign-in. */
+export const confirmOptions = (deps: Deps, user_id: string, { browser, address }: Door) =>
+  assertionOptions(deps, { use: confirmUse(browser, user_id), user_id, address });
+
+/** Whoever confirms, by their session. */
+export type Confirming = { user_id: string; visit: Visit };
+
+/** @throws {RequestError} as {@link acceptAssertion} */
+export async function confirmWithPasskey(deps: Deps, credential: unknown, browser: string, who: Confirming) {
+  const { user_id, visit } = who;
+  await acceptAssertion(deps, credential, { use: confirmUse(browser, user_id), user_id, address: visit.address });
+  return goThrough(completeSignIn(deps, { user_id, methods: proved, secondStep: false }, visit));
+}
+/**
+ * The sign-in that waits for a second factor, if a passkey may be that: it is none beside itself.
+ * @throws {RequestError} `login_required` when none waits; `access_denied` when its first factor was a passkey.
+ */
+export async function requireAttempt(deps: Deps, attempt_hash: string): Promise<SignInAttempt> {
+  const attempt = await findAttempt(deps.db, attempt_hash, now(deps));
+  if (!attempt) throw loginRequired();
+  if (attempt.methods.includes('hwk')) throw refusal('access_denied', { key: 'passkey.problem.same_factor' });
+  return attempt;
+}
+
+/** @throws {RequestError} as {@link requireAttempt} */
+export async function secondFactorOptions(deps: Deps, attempt_hash: string, { browser, address }: Door) {
+  const { user_id } = await requireAttempt(deps, attempt_hash);
+  return assertionOptions(deps, { use: secondFactorUse(browser, attempt_hash), user_id, address });
+}
+
+/** @throws {RequestError} as {@link acceptAssertion} and {@link requireAttempt} */
+export async function giveSecondFactorWithPasskey(
+  deps: Deps,
+  credential: unknown,
+  browser: string,
+  { attempt_hash, visit }: { attempt_hash: string; visit: Visit },
+) {
+  const { address } = visit;
+  await requireAttempt(deps, attempt_hash);
+  // Before the assertion is looked at: a sign-in has five tries, whatever they are made with.
+  const attempt = await takeTry(deps.db, attempt_hash, now(deps));
+  if (!attempt) throw loginRequired();
+  const { user_id } = attempt;
+  await acceptAssertion(deps, credential, { use: secondFactorUse(browser, attempt_hash), user_id, address });
+  return goThrough(passSecondStep(deps, { attempt_hash, attempt, method: 'hwk' }, visit));
+}
+
+/** Whoever was disabled this very moment is refused like everybody whose passkey does not count. */
+async function goThrough(outcome: Promise<Outcome | undefined>): Promise<Outcome> {
+  const reached = await outcome;
+  if (!reached) throw refusal('access_denied', { key: 'passkey.problem.refused' });
+  return reached;
+}

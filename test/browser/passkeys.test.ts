@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { CDPSession, Page } from 'playwright-core';
+import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { authorizePath } from '../support/relying-party.ts';
+import { freePort, newPerson, type Person, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+import { enableTotp } from '../support/two-factor.ts';
+
+const pages = '/account/security/passkeys';
+
+test('a passkey: added on its page, named, used to sign in by the button, removed', async (t) => {
+  const { url, person, page, authenticator, expectQuiet } = await begin(t);
+  await signInWithPassword(page, url, person);
+  await page.goto(url + pages);
+  await page.getByText('You have no passkeys yet.').waitFor();
+  assert.match(await page.getByLabel('Name of the passkey').inputValue(), /^Chrome, /);
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('status').filter({ hasText: 'The passkey was added' }).waitFor();
+  assert.match(await itemOf(page).innerText(), /Chrome, .*\n?.*On one device[\s\S]*Not used yet/);
+  await expectAccessible(page);
+
+  await page.locator('summary', { hasText: 'Rename' }).click();
+  await itemOf(page).getByLabel('Name of the passkey').fill('Key <ring>');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Save the name' }).click();
+  await itemOf(page).getByText('Key <ring>').first().waitFor();
+
+  // The same authenticator again: the browser knows that it has one, and says so by a sentence of ours.
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('alert').filter({ hasText: 'has a passkey for your account already' }).waitFor();
+  await expectAccessible(page);
+
+  await authenticator.present(false);
+  await signOut(page);
+  const button = page.getByRole('button', { name: 'Sign in with a passkey' });
+  await button.waitFor();
+  await expectAccessible(page);
+  await button.click();
+  await authenticator.present(true);
+  await page.waitForURL(`${url}/account`);
+  assert.deepEqual(await amrOf(page), ['hwk', 'mfa']);
+
+  await page.goto(url + pages);
+  assert.match(await itemOf(page).innerText(), /Last used (now|this minute)/);
+  await page.locator('summary', { hasText: 'Remove' }).click();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Remove this passkey' }).click();
+  await page.getByText('You have no passkeys yet.').waitFor();
+
+  // The browser still offers what is removed here, and so as often as it is asked: once is enough.
+  await page.route('**/options', (route) => route.abort());
+  await page.route('**/options', (route) => route.continue(), { times: 1 });
+  await signOut(page);
+  await page.getByRole('alert').filter({ hasText: 'was not accepted' }).waitFor();
+  await expectAccessible(page);
+  expectQuiet();
+});
+
+test("by the browser's autofill, without a press of any button of ours, and on to the client", async (t) => {
+  const clientOrigin = `http://localhost:${await freePort()}`; // nobody listens there: that Chromium asks is enough
+  const { signet, url, person, page, authenticator, expectQuiet } = await begin(t, [clientOrigin]);
+  const redirect_uri = `${clientOrigin}/callback`;
+  const client = await registerClient(signet, { redirect_uris: [redirect_uri] });
+  await signInWithPassword(page, url, person);
+  await addPasskey(page, url);
+  await authenticator.present(false);
+  await signOut(page);
+  const options = page.waitForResponse(`${url}/signin/passkey/options`);
+  await page.goto(url + authorizePath(client));
+  await options;
+  const arrival = page.waitForRequest((request) => request.url().startsWith(`${redirect_uri}?code=`));
+  await authenticator.present(true);
+  await arrival;
+  expectQuiet();
+});
+
+test('whoever cancels is told kindly, and may sign in by password all the same', async (t) => {
+  const { url, person, page, authenticator, expectQuiet } = await begin(t);
+  await authenticator.present(false);
+  await page.goto(`${url}/signin`);
+  await authenticator.verified(false);
+  await authenticator.present(true);
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+  await page.getByRole('alert').filter({ hasText: 'No passkey was used' }).waitFor();
+  await expectAccessible(page);
+  await signInWithPassword(page, undefined, person);
+  assert.deepEqual(await amrOf(page), ['pwd']);
+  expectQuiet();
+});
+
+test('as second factor, after a password', async (t) => {
+  const { signet, url, person, page, expectQuiet } = await begin(t);
+  await signInWithPassword(page, url, person);
+  await addPasskey(page, url);
+  await enableTotp(signet, person);
+  await page.context().clearCookies();
+  await page.goto(`${url}/signin`);
+  // The autofill signs in, and is a first factor alone: the code is still asked for, and a passkey no answer.
+  await page.waitForURL(`${url}/signin/second-factor`);
+  assert.equal(await page.getByRole('button', { name: 'Use a passkey instead' }).count(), 0);
+
+  await page.context().clearCookies();
+  await page.route('**/signin/passkey/options', (route) => route.abort());
+  await signInWithPassword(page, url, person);
+  await page.waitForURL(`${url}/signin/second-factor`);
+  const button = page.getByRole('button', { name: 'Use a passkey instead' });
+  await button.waitFor();
+  await expectAccessible(page);
+  await button.click();
+  await page.waitForURL(`${url}/account`);
+  assert.deepEqual(await amrOf(page), ['pwd', 'hwk', 'mfa']);
+  expectQuiet();
+});
+
+test('to confirm, when a passkey is to be added long after the sign-in', async (t) => {
+  const { signet, url, person, page, expectQuiet } = await begin(t);
+  await signInWithPassword(page, url, person);
+  await addPasskey(page, url);
+  await page.goto(url + pages);
+  signet.clock.advance(3600);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Confirm with a passkey' }).click();
+  await page.waitForURL(url + pages);
+  assert.deepEqual(await amrOf(page), ['hwk', 'mfa']);
+  expectQuiet();
+});
+
+test('a lost connection is a sentence, not silence', async (t) => {
+  const { url, person, page, expectQuiet } = await begin(t);
+  await signInWithPassword(page, url, person);
+  await page.goto(url + pages);
+  await page.route('**/options', (route) => route.abort());
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('alert').filter({ hasText: 'Check your connection' }).waitFor();
+  expectQuiet();
+});
+
+test('without JavaScript the page lists and removes, and says what adding needs', async (t) => {
+  const signet = await startSignet(t);
+  const person = await signedInPerson(signet);
+  const { context, page: own } = await openBrowser(t, { origins: [signet.url] });
+  await plugIn(await context.newCDPSession(own));
+  await signInWithPassword(own, signet.url, person);
+  await addPasskey(own, signet.url);
+
+  const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
+  await page.goto(`${signet.url}/signin`);
+  assert.equal(await page.getByRole('button', { name: 'Sign in with a passkey' }).isVisible(), false);
+  await signInWithPassword(page, undefined, person);
+  await page.goto(signet.url + pages);
+  await page.getByText('Adding a passkey needs JavaScript').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Add a passkey' }).isVisible(), false);
+  await page.locator('summary', { hasText: 'Remove' }).click();
+  await page.getByRole('button', { name: 'Remove this passkey' }).click();
+  await page.getByText('You have no passkeys yet.').waitFor();
+  expectQuiet();
+});
+
+/** A Signet, a person, and a browser with an authenticator that says yes to everything. */
+async function begin(t: TestContext, others: string[] = []) {
+  const signet = await startSignet(t);
+  const person = await newPerson(signet);
+  await person.browser.post('/signin', { username: person.email, password: person.password });
+  const { context, page, expectQuiet } = await openBrowser(t, { origins: [signet.url, ...others] });
+  const authenticator = await plugIn(await context.newCDPSession(page));
+  return { signet, url: signet.url, person, page, authenticator, expectQuiet };
+}
+
+/** https://chromedevtools.github.io/devtools-protocol/tot/WebAuthn/ */
+async function plugIn(session: CDPSession) {
+  await session.send('WebAuthn.enable');
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    /** Whether somebody touches it when it asks. */
+    present: (enabled: boolean) =>
+      session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
+    verified: (isUserVerified: boolean) =>
+      session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+  };
+}
+
+async function signInWithPassword(page: Page, url: string | undefined, { email, password }: Person) {
+  if (url !== undefined) await page.goto(`${url}/signin`);
+  await page.locator('#username').fill(email);
+  await page.locator('#password').fill(password);
+  await page.locator('#signin-submit').click();
+  await page.waitForURL(/\/(account|second-factor)$/);
+}
+
+async function addPasskey(page: Page, url: string) {
+  await page.goto(url + pages);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByText('The passkey was added').waitFor();
+}
+
+async function signOut(page: Page) {
+  await page.locator('#signout-submit').click();
+  await page.waitForURL(/\/signin$/);
+}
+
+const itemOf = (page: Page) => page.locator('ul.items > li');
+
+/** How the session of this browser came about. */
+async function amrOf(page: Page): Promise<string[]> {
+  const answer = await page.request.get(new URL('/v1/me', page.url()).href);
+  const { session } = (await answer.json()) as { session: { amr: string[] } };
+  return session.amr;
+}

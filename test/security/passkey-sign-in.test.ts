@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict';
+import { disableUser } from '../../src/users/disable-user.ts';
+import { type Lies, newAuthenticator } from '../support/authenticator.ts';
+import { newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { openMailbox } from '../support/mailbox.ts';
+import {
+  addPasskey,
+  ask,
+  assertKeptOut,
+  assertSignedIn,
+  enter,
+  eventsOf,
+  give,
+  listed,
+  pages,
+  remove,
+  sessionOf,
+  twenty,
+} from '../support/passkeys.ts';
+import { assertRefused, authorizePath, redirectedTo } from '../support/relying-party.ts';
+import { registerClient, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { enableTotp, giveCode, post } from '../support/two-factor.ts';
+
+onBothEngines('sign-in by passkey', async (t, engine) => {
+  const mailbox = await openMailbox(t);
+  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off' } });
+
+  for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const) {
+    await t.test(`sign in with ${algorithm}: both factors in one, without a password`, async () => {
+      const person = await signedInPerson(signet);
+      const authenticator = newAuthenticator(signet.url, algorithm);
+      authenticator.counts = true;
+      await addPasskey(signet, person, authenticator, ' Key ring ');
+      const { browser, answer } = await enter(signet, authenticator);
+      assertSignedIn(answer, browser);
+      assert.equal(answer.headers.get('location'), '/account');
+      const { amr, acr } = await sessionOf(browser);
+      assert.deepEqual([amr, acr], [['hwk', 'mfa'], 'urn:signet:acr:2fa']);
+      const [passkey] = await listed(person);
+      assert.equal(passkey?.name, 'Key ring');
+      assert.equal(passkey?.last_used_at, Math.floor(signet.clock() / 1000));
+      assertSignedIn((await enter(signet, authenticator, {}, browser)).answer, browser);
+    });
+  }
+
+  await t.test('sign-in: whatever is not what we asked for is refused', async () => {
+    const person = await signedInPerson(signet);
+    const authenticator = await addPasskey(signet, person);
+    const otherBrowser = await ask(signet, newBrowser(signet.url), '/signin/passkey');
+    const cases: [Lies, number][] = [
+      [{ origin: 'https://evil.example' }, 403],
+      [{ rpId: 'evil.example' }, 403],
+      [{ verified: false }, 403],
+      [{ present: false }, 403],
+      [{ crossOrigin: true }, 403],
+      [{ type: 'webauthn.create' }, 403],
+      [{ userHandle: null }, 403],
+      [{ userHandle: Buffer.from('usr_somebody_else').toString('base64url') }, 403],
+      [{ challenge: otherBrowser.challenge }, 400],
+      [{ challenge: (await ask(signet, person.browser, '/v1/me/passkeys')).challenge }, 400],
+      [{ challenge: (await ask(signet, person.browser, '/signin/confirm/passkey')).challenge }, 400],
+      [{ challenge: 'AAAA' }, 400],
+    ];
+    for (const [lies, status] of cases) {
+      const { browser, answer } = await enter(signet, authenticator, lies);
+      assertKeptOut(answer, browser, status, JSON.stringify(lies));
+      assert.match(answer.text, /role="alert"/);
+      assert.match(answer.text, /id="signin-submit"/); // the page to try again on
+    }
+    const browser = newBrowser(signet.url);
+    const options = await ask(signet, browser, '/signin/passkey');
+    const assertion = authenticator.get(options);
+    const forged = newAuthenticator(signet.url).get(options);
+    for (const [credential, status] of [
+      [forged, 403],
+      [
+        {
+          ...forged,
+          id: assertion.id,
+          rawId: assertion.id,
+          response: { ...forged.response, userHandle: assertion.response.userHandle },
+        },
+        403,
+      ],
+      [{ ...assertion, rawId: forged.id }, 400],
+      [{ ...assertion, type: 'password' }, 400],
+    ] as const) {
+      assertKeptOut(await give(browser, '/signin/passkey', credential), browser, status);
+    }
+    const other = newBrowser(signet.url);
+    await ask(signet, other, '/signin/passkey');
+    assertKeptOut(await give(other, '/signin/passkey', assertion), other, 400, 'from another browser');
+    assertSignedIn(await give(browser, '/signin/passkey', assertion), browser);
+  });
+
+  await t.test('sign-in: an assertion is good once, and a challenge for five minutes', async () => {
+    const authenticator = await addPasskey(signet, await signedInPerson(signet));
+    const browser = newBrowser(signet.url);
+    const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'));
+    assertSignedIn(await give(browser, '/signin/passkey', assertion), browser);
+    browser.cookies.delete('signet_identity_session');
+    assertKeptOut(await give(browser, '/signin/passkey', assertion), browser, 400);
+    const late = authenticator.get(await ask(signet, browser, '/signin/passkey'));
+    signet.clock.advance(300);
+    assertKeptOut(await give(browser, '/signin/passkey', late), browser, 400);
+  });
+
+  await t.test('sign-in: of twenty uses of one assertion, one gives a session', async () => {
+    const person = await signedInPerson(signet);
+    const authenticator = await addPasskey(signet, person);
+    const browser = newBrowser(signet.url);
+    const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'));
+    const before = (await eventsOf(signet, person)).length;
+    const answers = await twenty(() => give(browser, '/signin/passkey', assertion));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [303, ...Array(19).fill(400)]);
+    const { db } = signet.deps;
+    const sessions = await db.all('select session_id from sessions where user_id = $1', [person.user_id]);
+    assert.equal(sessions.length, 2);
+    assert.equal((await eventsOf(signet, person)).length, before);
+  });
+
+  await t.test('sign-in: a removed passkey and a disabled person answer like an unknown passkey', async () => {
+    const person = await signedInPerson(signet);
+    const [removed, kept] = [await addPasskey(signet, person), await addPasskey(signet, person)];
+    await remove(signet, person, removed.id);
+    const { user_id } = await signedInPerson(signet);
+    await disableUser(signet.deps, person.user_id, 'cli');
+    const answers: string[] = [];
+    const browser = newBrowser(signet.url); // one browser, so that nothing but the reason differs
+    for (const authenticator of [removed, kept, newAuthenticator(signet.url)]) {
+      const { answer } = await enter(
+        signet,
+        authenticator,
+        { userHandle: Buffer.from(user_id).toString('base64url') },
+        browser,
+      );
+      assertKeptOut(answer, browser, 403);
+      answers.push(answer.text);
+    }
+    assert.equal(new Set(answers).size, 1);
+    const { answer } = await enter(signet, kept, {}, browser);
+    assertKeptOut(answer, browser, 403);
+    assert.equal(answer.text, answers[0]);
+  });
+
+  await t.test('a signature counter that does not grow is refused, written down and told', async () => {
+    const person = await signedInPerson(signet);
+    const authenticator = newAuthenticator(signet.url);
+    authenticator.counts = true;
+    await addPasskey(signet, person, authenticator);
+    await mailbox.next(person.email);
+    assertSignedIn(
+      (await enter(signet, authenticator, { signCount: 10 })).answer,
+      (await enter(signet, authenticator, { signCount: 11 })).browser,
+    );
+    for (const signCount of [11, 5, 0]) {
+      const { browser, answer } = await enter(signet, authenticator, { signCount });
+      assertKeptOut(answer, browser, 403);
+      await mailbox.next(person.email, /may have been copied/);
+    }
+    assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.copy_suspected').length, 3);
+    const { browser, answer } = await enter(signet, authenticator, { signCount: 12 });
+    assertSignedIn(answer, browser);
+  });
+
+  await t.test('of twenty sign-ins with the same next count, one gets in', async () => {
+    const authenticator = newAuthenticator(signet.url);
+    await addPasskey(signet, await signedInPerson(signet), authenticator);
+    const answers = await twenty(() => enter(signet, authenticator, { signCount: 7 }));
+    assert.deepEqual(answers.map(({ answer }) => answer.status).sort(), [303, ...Array(19).fill(403)]);
+  });
+
+  await t.test('the goal of a sign-in survives the passkey, also one that is refused first', async () => {
+    const client = await registerClient(signet);
+    const person = await signedInPerson(signet);
+    const authenticator = await addPasskey(signet, person);
+    const browser = newBrowser(signet.url);
+    const request = redirectedTo(await browser.get(authorizePath(client))).get('request') ?? assert.fail();
+    const options = await ask(signet, browser, '/signin/passkey');
+    const refused = await give(browser, '/signin/passkey', authenticator.get(options, { verified: false }), {
+      request,
+    });
+    assert.ok(refused.text.includes(`name="request" value="${request}"`));
+    const answer = await give(browser, '/signin/passkey', authenticator.get(options), { request });
+    assert.equal(answer.headers.get('location'), `/oauth/authorize/continue?request=${request}`);
+    const onward = await browser.get(answer.headers.get('location') ?? '');
+    assert.ok(redirectedTo(onward).get('code'));
+    const next = await ask(signet, browser, '/signin/passkey');
+    const elsewhere = await give(browser, '/signin/passkey', authenticator.get(next), { next: '/account/sessions' });
+    assert.equal(elsewhere.headers.get('location'), '/account/sessions');
+  });
+
+  await t.test('MF-05: with TOTP a passkey is a first factor like any other, and no second beside itself', async () => {
+    const person = await signedInPerson(signet);
+    const authenticator = await addPasskey(signet, person);
+    const totp = await enableTotp(signet, person);
+    const { browser, answer } = await enter(signet, authenticator);
+    assert.equal(answer.headers.get('location'), '/signin/second-factor');
+    assertRefused(await browser.get('/v1/me'), 401, 'login_required');
+    assert.doesNotMatch((await browser.get('/signin/second-factor')).text, /data-passkey/);
+    assertRefused(await browser.send('/signin/second-factor/passkey/options', post(signet)), 403, 'access_denied');
+    const other = await ask(signet, browser, '/signin/passkey');
+    assertKeptOut(await give(browser, '/signin/second-factor/passkey', authenticator.get(other)), browser, 403);
+    assertSignedIn(await giveCode({ browser }, totp.code()), browser);
+    assert.deepEqual((await sessionOf(browser)).amr, ['hwk', 'mfa', 'otp']);
+  });
+
+  await t.test('of twenty uses of one assertion by a person with TOTP, one is asked for a code', async () => {
+    const person = await signedInPerson(signet);
+    const authenticator = await addPasskey(signet, person);
+    await enableTotp(signet, person);
+    const browser = newBrowser(signet.url);
+    const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'));
+    const answers = await twenty(() => give(browser, '/signin/passkey', assertion));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [303, ...Array(19).fill(400)]);
+  });
+
+  await t.test('as second factor: after a password, only the own passkey, in this very sign-in', async () => {
+    const person = await signedInPerson(signet);
+    const authenticator = await addPasskey(signet, person);
+    await enableTotp(signet, person);
+    const foreign = await addPasskey(signet, await signedInPerson(signet));
+    const path = '/signin/second-factor/passkey';
+
+    const [browser, elsewhere] = [newBrowser(signet.url), newBrowser(signet.url)];
+    assertRefused(await browser.send(`${path}/options`, post(signet)), 401, 'login_required');
+    for (const one of [browser, elsewhere])
+      assert.equal((await signIn({ ...person, browser: one })).headers.get('location'), '/signin/second-factor');
+    assert.match((await browser.get('/signin/second-factor')).text, /action="\/signin\/second-factor\/passkey"/);
+    const options = await ask(signet, browser, path);
+    assert.deepEqual(
+      (options.allowCredentials as { id: string }[]).map(({ id }) => id),
+      [authenticator.credential_id],
+    );
+    const signInChallenge = await ask(signet, browser, '/signin/passkey');
+    const otherAttempt = await ask(signet, elsewhere, path);
+    for (const [credential, status] of [
+      [foreign.get(options), 403],
+      [authenticator.get(options, { verified: false }), 403],
+      [authenticator.get(signInChallenge), 400],
+      [authenticator.get(otherAttempt), 400],
+    ] as const) {
+      assertKeptOut(await give(browser, path, credential), browser, status);
+    }
+    assertKeptOut(
+      await give(elsewhere, '/signin/passkey', authenticator.get(otherAttempt)),
+      elsewhere,
+      400,
+      'a second factor is no first',
+    );
+    const answers = await twenty(() => give(elsewhere, path, authenticator.get(otherAttempt)));
+    assert.equal(
+      answers.filter(({ status, headers }) => status === 303 && headers.get('location') === '/account').length,
+      1,
+    );
+    assert.deepEqual((await sessionOf(elsewhere)).amr, ['pwd', 'hwk', 'mfa']);
+    assertSignedIn(await give(browser, path, authenticator.get(options)), browser); // its fifth try
+  });
+
+  await t.test('as second factor: five tries, whatever they are made with', async () => {
+    const person = await signedInPerson(signet);
+    const authenticator = await addPasskey(signet, person);
+    await enableTotp(signet, person);
+    const browser = newBrowser(signet.url);
+    await signIn({ ...person, browser });
+    const path = '/signin/second-factor/passkey';
+    const options = await ask(signet, browser, path);
+    for (let tries = 0; tries < 5; tries += 1) {
+      assertKeptOut(await give(browser, path, authenticator.get(options, { verified: false })), browser, 403);
+    }
+    const answer = await give(browser, path, authenticator.get(options));
+    assert.equal(answer.headers.get('location'), '/signin');
+    assertRefused(await browser.get('/v1/me'), 401, 'login_required');
+  });
+
+  await t.test('to confirm: the own passkey makes the sign-in recent again', async () => {
+    const person = await signedInPerson(signet);
+    const path = '/signin/confirm/passkey';
+    assert.doesNotMatch((await person.browser.get('/signin/confirm')).text, /data-passkey/);
+    const authenticator = await addPasskey(signet, person);
+    const other = await addPasskey(signet, await signedInPerson(signet));
+    signet.clock.advance(3600);
+    assert.match((await person.browser.get(`/signin/confirm?next=${pages}`)).text, /data-passkey="get"/);
+    const options = await ask(signet, person.browser, path);
+    assert.deepEqual(
+      (options.allowCredentials as { id: string }[]).map(({ id }) => id),
+      [authenticator.credential_id],
+    );
+    assert.equal((await give(person.browser, path, other.get(options))).status, 403);
+    assert.equal((await person.browser.send('/v1/me/passkeys/options', post(signet))).status, 403);
+    assertRefused(await newBrowser(signet.url).send(`${path}/options`, post(signet)), 401, 'login_required');
+    const answer = await give(person.browser, path, authenticator.get(options), { next: pages });
+    assert.equal(answer.headers.get('location'), pages);
+    assert.equal((await sessionOf(person.browser)).auth_time, Math.floor(signet.clock() / 1000));
+    assert.equal((await person.browser.send('/v1/me/passkeys/options', post(signet))).status, 200);
+  });
+});
+
+onBothEngines('passkey refusals of one address are limited, sign-ins are not', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const authenticator = await addPasskey(signet, await signedInPerson(signet));
+  for (let times = 0; times < 35; times += 1)
+    assertSignedIn((await enter(signet, authenticator)).answer, (await enter(signet, authenticator)).browser);
+  const browser = newBrowser(signet.url);
+  const options = await ask(signet, browser, '/signin/passkey');
+  for (let times = 0; times < 30; times += 1) {
+    assert.equal((await give(browser, '/signin/passkey', authenticator.get(options, { verified: false }))).status, 403);
+  }
+  const answer = await give(browser, '/signin/passkey', authenticator.get(options));
+  assertKeptOut(answer, browser, 429);
+  assert.ok(Number(answer.headers.get('retry-after')) > 0);
+  signet.clock.advance(600);
+  assertSignedIn((await enter(signet, authenticator, {}, browser)).answer, browser);
+});
+
+onBothEngines('challenges are limited by address, generously', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const browser = newBrowser(signet.url);
+  const statuses = new Set<number>();
+  for (let times = 0; times < 600; times += 1)
+    statuses.add((await browser.send('/signin/passkey/options', post(signet))).status);
+  assert.deepEqual([...statuses], [200]);
+  assertRefused(await browser.send('/signin/passkey/options', post(signet)), 429, 'rate_limited');
+});

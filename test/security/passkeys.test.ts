@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { removePassword } from '../../src/passwords/store.ts';
+import { type Credential, type Lies, newAuthenticator } from '../support/authenticator.ts';
+import { newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { openMailbox } from '../support/mailbox.ts';
+import {
+  addPasskey,
+  ask,
+  assertKeptOut,
+  enter,
+  eventsOf,
+  give,
+  keep,
+  listed,
+  pages,
+  remove,
+  twenty,
+} from '../support/passkeys.ts';
+import { assertRefused } from '../support/relying-party.ts';
+import { freePort, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { enableTotp, post } from '../support/two-factor.ts';
+
+onBothEngines('passkeys of a person', async (t, engine) => {
+  const mailbox = await openMailbox(t);
+  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off' } });
+
+  async function everyMailSent() {
+    for (let looks = 0; looks < 500; looks += 1) {
+      if ((await signet.deps.db.all('select mail_id from outgoing_mails')).length === 0) return;
+      await signet.deps.mail.deliver();
+      await sleep(20);
+    }
+    assert.fail('mails are still waiting');
+  }
+
+  await t.test('are asked for as the decisions say', async () => {
+    const person = await signedInPerson(signet);
+    const first = await addPasskey(signet, person);
+    const creation = await ask(signet, person.browser, '/v1/me/passkeys');
+    assert.deepEqual(creation.rp, { name: 'Signet', id: 'localhost' });
+    assert.deepEqual(creation.authenticatorSelection, {
+      residentKey: 'required',
+      requireResidentKey: true,
+      userVerification: 'required',
+    });
+    assert.equal(creation.attestation, 'none');
+    assert.deepEqual(
+      (creation.pubKeyCredParams as { alg: number }[]).map(({ alg }) => alg),
+      [-8, -7, -257],
+    );
+    assert.deepEqual(creation.excludeCredentials, [
+      { id: first.credential_id, type: 'public-key', transports: ['hybrid', 'internal'] },
+    ]);
+    const assertion = await ask(signet, newBrowser(signet.url), '/signin/passkey');
+    assert.deepEqual(
+      [assertion.rpId, assertion.userVerification, assertion.allowCredentials],
+      ['localhost', 'required', []],
+    );
+    assert.notEqual(assertion.challenge, (await ask(signet, newBrowser(signet.url), '/signin/passkey')).challenge);
+  });
+
+  await t.test(
+    'NO-01: adding, renaming and removing are in the log; the first and the last are told by one mail',
+    async () => {
+      const person = await signedInPerson(signet);
+      const { id } = await addPasskey(signet, person, undefined, 'Old name');
+      assert.match((await mailbox.next(person.email)).subject, /A passkey was added/);
+      const rename = {
+        method: 'PATCH',
+        body: JSON.stringify({ name: 'New name' }),
+        headers: { origin: signet.url, 'content-type': 'application/json' },
+      };
+      assert.equal((await person.browser.send(`/v1/me/passkeys/${id}`, rename)).json?.name, 'New name');
+      assert.equal((await remove(signet, person, id)).status, 204);
+      const mail = await mailbox.next(person.email);
+      assert.match(mail.subject, /A passkey was removed/);
+      assert.match(mail.text, /the passkey New name was removed/);
+      const happened = await eventsOf(signet, person);
+      for (const action of ['passkey.added', 'passkey.renamed', 'passkey.removed']) {
+        assert.equal(happened.filter((one) => one === action).length, 1, action);
+      }
+      assert.deepEqual(await listed(person), []);
+      assert.equal(mailbox.mails.filter(({ to }) => to === person.email).length, 2);
+    },
+  );
+
+  await t.test('registration: whatever is not what we asked for is refused, and nothing is kept', async () => {
+    const person = await signedInPerson(signet);
+    const lies: Lies[] = [
+      { origin: 'https://evil.example' },
+      { origin: `${signet.url}0` },
+      { rpId: 'evil.example' },
+      { verified: false },
+      { present: false },
+      { crossOrigin: true },
+      { type: 'webauthn.get' },
+      { challenge: Buffer.alloc(150).toString('base64url') },
+      { challenge: (await ask(signet, person.browser, '/signin/passkey')).challenge },
+      { challenge: (await ask(signet, person.browser, '/signin/confirm/passkey')).challenge },
+      { challenge: (await ask(signet, (await signedInPerson(signet)).browser, '/v1/me/passkeys')).challenge },
+      { attestation: { fmt: 'none', attStmt: new Map([['x5c', []]]) } },
+      {
+        attestation: {
+          fmt: 'packed',
+          attStmt: new Map<unknown, unknown>([
+            ['alg', -7],
+            ['sig', Buffer.alloc(70)],
+            ['x5c', [Buffer.alloc(10)]],
+          ]),
+        },
+      },
+      {
+        attestation: {
+          fmt: 'packed',
+          attStmt: new Map<unknown, unknown>([
+            ['alg', -7],
+            ['sig', Buffer.alloc(70)],
+          ]),
+        },
+      },
+      { attestation: { fmt: 'android-safetynet', attStmt: new Map() } },
+    ];
+    for (const lie of lies) {
+      const options = await ask(signet, person.browser, '/v1/me/passkeys');
+      const answer = await keep(person.browser, newAuthenticator(signet.url).create(options, lie));
+      assertRefused(answer, 400, 'invalid_request');
+    }
+    const options = await ask(signet, person.browser, '/v1/me/passkeys');
+    const credential = newAuthenticator(signet.url).create(options);
+    for (const name of ['', ' ', 'x'.repeat(101), 'a\u202eb', 'a\nb'])
+      assertRefused(await keep(person.browser, credential, name), 400, 'invalid_request');
+    const otherId = Buffer.alloc(32, 1).toString('base64url');
+    assertRefused(await keep(person.browser, { ...credential, id: otherId, rawId: otherId }), 400, 'invalid_request');
+    assert.deepEqual(await listed(person), []);
+    assert.ok(!(await eventsOf(signet, person)).includes('passkey.added'));
+    assert.equal((await keep(person.browser, credential)).status, 201); // none of that used the challenge up
+  });
+
+  await t.test(
+    'registration: a challenge is good once, for five minutes, in its browser and for its person',
+    async () => {
+      const person = await signedInPerson(signet);
+      const options = await ask(signet, person.browser, '/v1/me/passkeys');
+      const [first, second] = [newAuthenticator(signet.url), newAuthenticator(signet.url)];
+      assert.equal((await keep(person.browser, first.create(options))).status, 201);
+      assertRefused(await keep(person.browser, second.create(options)), 400, 'invalid_request');
+
+      const late = await ask(signet, person.browser, '/v1/me/passkeys');
+      signet.clock.advance(300);
+      assertRefused(await keep(person.browser, second.create(late)), 400, 'invalid_request');
+
+      const elsewhere = await ask(signet, person.browser, '/v1/me/passkeys');
+      const session = person.browser.cookies.get('signet_identity_session') ?? '';
+      const other = newBrowser(signet.url);
+      other.cookies.set('signet_identity_session', session);
+      assertRefused(await keep(other, second.create(elsewhere)), 400, 'invalid_request');
+      assert.equal((await keep(person.browser, second.create(elsewhere))).status, 201);
+    },
+  );
+
+  await t.test('registration: of twenty uses of one challenge, one is kept', async () => {
+    const person = await signedInPerson(signet);
+    const options = await ask(signet, person.browser, '/v1/me/passkeys');
+    const answers = await twenty(() => keep(person.browser, newAuthenticator(signet.url).create(options)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(400)]);
+    assert.equal((await listed(person)).length, 1);
+    assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.added').length, 1);
+  });
+
+  await t.test('registration: a credential that somebody has cannot be registered again, by anybody', async () => {
+    const [owner, other] = [await signedInPerson(signet), await signedInPerson(signet)];
+    const authenticator = await addPasskey(signet, owner);
+    for (const person of [owner, other]) {
+      const options = await ask(signet, person.browser, '/v1/me/passkeys');
+      assertRefused(await keep(person.browser, authenticator.create(options)), 409, 'invalid_state');
+    }
+    assert.deepEqual(await listed(other), []);
+  });
+
+  await t.test('registration: twenty fit, also when more are added at once', async () => {
+    const person = await signedInPerson(signet);
+    await ask(signet, person.browser, '/v1/me/passkeys'); // all in one browser, which has its name from here
+    const creations = await Promise.all(
+      Array.from({ length: 23 }, () => ask(signet, person.browser, '/v1/me/passkeys')),
+    );
+    const answers = await Promise.all(
+      creations.map((options) => keep(person.browser, newAuthenticator(signet.url).create(options))),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(20).fill(201), 409, 409, 409]);
+    assert.equal((await listed(person)).length, 20);
+    assertRefused(await person.browser.send('/v1/me/passkeys/options', post(signet)), 409, 'invalid_state');
+  });
+
+  await t.test('SS-06: adding and removing take a recent sign-in, renaming and reading a session', async () => {
+    const person = await signedInPerson(signet);
+    const { id } = await addPasskey(signet, person);
+    const options = await ask(signet, person.browser, '/v1/me/passkeys');
+    const credential = newAuthenticator(signet.url).create(options);
+    signet.clock.advance(901);
+    assertRefused(await person.browser.send('/v1/me/passkeys/options', post(signet)), 403, 'reauthentication_required');
+    assertRefused(await keep(person.browser, credential), 403, 'reauthentication_required');
+    assertRefused(await remove(signet, person, id), 403, 'reauthentication_required');
+    for (const path of [pages, `${pages}/${id}/remove`]) {
+      const answer = await person.browser.post(path);
+      assert.equal(answer.headers.get('location'), `/signin/confirm?next=${encodeURIComponent(pages)}`);
+    }
+    assert.equal((await person.browser.post(`${pages}/${id}/name`, { name: 'Renamed' })).status, 303);
+    assert.deepEqual(
+      (await listed(person)).map(({ name }) => name),
+      ['Renamed'],
+    );
+
+    const stranger = newBrowser(signet.url);
+    for (const path of ['/v1/me/passkeys/options', '/v1/me/passkeys'])
+      assertRefused(await stranger.postJson(path, {}), 401, 'login_required');
+    assertRefused(await stranger.get('/v1/me/passkeys'), 401, 'login_required');
+  });
+
+  await t.test("somebody else's passkey answers like one that does not exist", async () => {
+    const [owner, other] = [await signedInPerson(signet), await signedInPerson(signet)];
+    const { id } = await addPasskey(signet, owner);
+    const json = { origin: signet.url, 'content-type': 'application/json' };
+    for (const init of [
+      { method: 'DELETE', headers: json },
+      { method: 'PATCH', headers: json, body: '{"name":"Mine"}' },
+      { method: 'PATCH', headers: json, body: '{}' },
+    ]) {
+      const body = init.method === 'DELETE' ? { ...init, headers: { origin: signet.url } } : init;
+      const foreign = await other.browser.send(`/v1/me/passkeys/${id}`, body);
+      const unknown = await other.browser.send('/v1/me/passkeys/pk_unknown', body);
+      assertRefused(foreign, 404, 'not_found');
+      assert.equal(foreign.text, unknown.text);
+    }
+    for (const deed of ['name', 'remove']) {
+      const foreign = await other.browser.post(`${pages}/${id}/${deed}`, { name: 'Mine' });
+      const unknown = await other.browser.post(`${pages}/pk_unknown/${deed}`, { name: 'Mine' });
+      assert.deepEqual([foreign.status, unknown.status], [404, 404]);
+      assert.equal(foreign.text, unknown.text);
+    }
+    assert.deepEqual(
+      (await listed(owner)).map(({ name }) => name),
+      ['Key'],
+    );
+  });
+
+  await t.test('a passkey that says it is synced is shown as such, until it says otherwise', async () => {
+    const person = await signedInPerson(signet);
+    const authenticator = newAuthenticator(signet.url);
+    await addPasskey(signet, person, authenticator);
+    for (const synced of [false, true, true, false]) {
+      authenticator.synced = synced;
+      await enter(signet, authenticator);
+      assert.deepEqual(
+        (await listed(person)).map((passkey) => passkey.synced),
+        [synced],
+      );
+    }
+  });
+
+  await t.test('the last way to sign in cannot be removed, also when two go at once', async () => {
+    const person = await signedInPerson(signet);
+    const [one, other] = [await addPasskey(signet, person), await addPasskey(signet, person)];
+    const { sql, params } = removePassword(person.user_id);
+    await signet.deps.db.run(sql, params);
+    const answers = await Promise.all([
+      remove(signet, person, one.id),
+      remove(signet, person, other.id),
+      remove(signet, person, one.id),
+      remove(signet, person, other.id),
+    ]);
+    const [last, ...none] = await listed(person);
+    assert.equal(none.length, 0);
+    assert.equal(answers.filter(({ status }) => status === 204).length, 1);
+    assertRefused(await remove(signet, person, String(last?.id)), 409, 'invalid_state');
+    const page = await person.browser.post(`${pages}/${last?.id}/remove`);
+    assert.equal(page.status, 409);
+    assert.match(page.text, /only way to sign in/);
+    assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.removed').length, 1);
+  });
+
+  await t.test('of twenty removals of one passkey, one happens, with one mail', async () => {
+    const person = await signedInPerson(signet);
+    const { id } = await addPasskey(signet, person);
+    const statuses = (await twenty(() => remove(signet, person, id))).map(({ status }) => status);
+    assert.deepEqual(statuses.sort(), [204, ...Array(19).fill(404)]);
+    await mailbox.next(person.email, /removed/);
+    assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.removed').length, 1);
+    await everyMailSent();
+    assert.equal(mailbox.mails.filter(({ to, subject }) => to === person.email && /removed/.test(subject)).length, 1);
+  });
+
+  await t.test('whoever is half in starts again when a passkey is added or removed', async () => {
+    const person = await signedInPerson(signet);
+    await enableTotp(signet, person);
+    for (const change of [
+      () => addPasskey(signet, person),
+      async () => remove(signet, person, String((await listed(person))[0]?.id)),
+    ]) {
+      const browser = newBrowser(signet.url);
+      await signIn({ ...person, browser });
+      await change();
+      assert.equal((await browser.get('/signin/second-factor')).headers.get('location'), '/signin');
+    }
+  });
+
+  await t.test('nothing that is posted ends in a 5xx, and nothing of it signs anybody in', async () => {
+    const person = await signedInPerson(signet);
+    const authenticator = await addPasskey(signet, person);
+    const browser = newBrowser(signet.url);
+    const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'), { verified: false });
+    const creation = newAuthenticator(signet.url).create(await ask(signet, person.browser, '/v1/me/passkeys'), {
+      verified: false,
+    });
+    for (const text of ['', '{', 'null', '[]', '"x"', '1', '{"__proto__":{}}', '{"id":{}}', 'é']) {
+      assertKeptOut(await browser.post('/signin/passkey', { credential: text }), browser, 400, text);
+      assert.equal((await person.browser.post(pages, { credential: text, name: 'Key' })).status, 400, text);
+    }
+    await fc.assert(
+      fc.asyncProperty(damaged(assertion), damaged(creation), async (wrongAssertion, wrongCreation) => {
+        const answer = await give(browser, '/signin/passkey', wrongAssertion);
+        assert.ok(answer.status >= 400 && answer.status < 500, answer.text);
+        const kept = await keep(person.browser, wrongCreation);
+        assert.equal(kept.status, 400, kept.text);
+      }),
+      { numRuns: 60 },
+    );
+    assert.equal((await listed(person)).length, 1);
+  });
+});
+
+/** A credential with one thing of it changed. */
+function damaged(credential: Credential): fc.Arbitrary<unknown> {
+  const places = [...Object.keys(credential), ...Object.keys(credential.response).map((name) => `response.${name}`)];
+  const bytes = fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array).toString('base64url'));
+  const clientData = fc.jsonValue().map((value) => Buffer.from(JSON.stringify(value)).toString('base64url'));
+  const value = fc.oneof(fc.jsonValue(), bytes, clientData, fc.string());
+  return fc.tuple(fc.constantFrom(...places), value).map(([place, wrong]) => {
+    const copy = structuredClone(credential) as unknown as Record<string, Record<string, unknown>>;
+    const [outer = '', inner] = place.split('.');
+    if (inner === undefined) copy[outer] = wrong as Record<string, unknown>;
+    else if (copy.response) copy.response[inner] = wrong;
+    return copy;
+  });
+}
+
+onBothEngines('at an IP address no passkey is offered, since browsers make none there', async (t, engine) => {
+  const port = await freePort();
+  const env = { SIGNET_PORT: String(port), SIGNET_BASE_URL: `http://127.0.0.1:${port}` };
+  const signet = await startSignet(t, { engine, env });
+  const person = await signedInPerson(signet);
+  assert.doesNotMatch((await newBrowser(signet.url).get('/signin')).text, /data-passkey|<script/);
+  const page = await person.browser.get(pages);
+  assert.match(page.text, /Ask whoever runs it for an address with a name/);
+  assert.doesNotMatch(page.text, /data-passkey/);
+});

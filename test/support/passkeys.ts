@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { auditRowsOf } from '../../src/audit/store.ts';
+import { type Authenticator, type Lies, newAuthenticator, type Options } from './authenticator.ts';
+import { type Answer, type Browser, newBrowser } from './browser.ts';
+import type { Person, Signet } from './signet.ts';
+import { post } from './two-factor.ts';
+
+export const pages = '/account/security/passkeys';
+
+/** What a browser is to hand to its authenticator. */
+export async function ask(signet: Signet, browser: Browser, path: string): Promise<Options> {
+  const answer = await browser.send(`${path}/options`, post(signet));
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json as Options;
+}
+
+/** Posts what `create` made. */
+export const keep = (browser: Browser, credential: unknown, name = 'Key') =>
+  browser.postJson('/v1/me/passkeys', { credential, name });
+
+/** A registered passkey. */
+export async function addPasskey(
+  signet: Signet,
+  { browser }: Person,
+  authenticator = newAuthenticator(signet.url),
+  name = 'Key',
+) {
+  const options = await ask(signet, browser, '/v1/me/passkeys');
+  const answer = await keep(browser, authenticator.create(options), name);
+  assert.equal(answer.status, 201, answer.text);
+  return Object.assign(authenticator, { id: String(answer.json?.id) });
+}
+
+/** Posts what `get` made, as the form of a page does. */
+export const give = (browser: Browser, path: string, credential: unknown, fields: Record<string, string> = {}) =>
+  browser.post(path, { ...fields, credential: JSON.stringify(credential) });
+
+/** Signs in with a browser that nobody has used. */
+export async function enter(
+  signet: Signet,
+  authenticator: Authenticator,
+  lies: Lies = {},
+  browser = newBrowser(signet.url),
+) {
+  const options = await ask(signet, browser, '/signin/passkey');
+  return { browser, answer: await give(browser, '/signin/passkey', authenticator.get(options, lies)) };
+}
+
+export const listed = async ({ browser }: Person) =>
+  (await browser.get('/v1/me/passkeys')).json?.passkeys as {
+    id: string;
+    name: string;
+    synced: boolean;
+    last_used_at: number | null;
+  }[];
+
+/** How the session of a browser came about. */
+export const sessionOf = async (browser: Browser) =>
+  (await browser.get('/v1/me')).json?.session as { amr: string[]; acr: string; auth_time: number };
+
+export function assertSignedIn(answer: Answer, browser: Browser) {
+  assert.equal(answer.status, 303, answer.text);
+  assert.ok(browser.cookies.has('signet_identity_session'));
+}
+
+export function assertKeptOut(answer: Answer, browser: Browser, status: number, about = '') {
+  assert.equal(answer.status, status, `${about} ${answer.text}`);
+  assert.ok(!browser.cookies.has('signet_identity_session'), about);
+}
+
+export const twenty = <Result>(run: () => Promise<Result>) => Promise.all(Array.from({ length: 20 }, run));
+
+/** What the log holds about a person: its actions, newest first. */
+export const eventsOf = async (signet: Signet, { user_id }: Person) =>
+  (await auditRowsOf(signet.deps.db, user_id, 100)).map(({ action }) => action);
+
+/** Takes a passkey from the account. */
+export const remove = (signet: Signet, { browser }: Person, id: string) =>
+  browser.send(`/v1/me/passkeys/${id}`, { method: 'DELETE', headers: { origin: signet.url } });
