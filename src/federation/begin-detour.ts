@@ -1,0 +1,83 @@
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { newSecret } from '../lib/ids.ts';
+import type { Session } from '../sessions/session.ts';
+import { nextPath } from '../signin/next-path.ts';
+import type { Goal } from '../signin/page.ts';
+import { type Detour, type DetourMode, sealDetour, wayBack } from './detour.ts';
+import type { Provider } from './provider.ts';
+import { refuseIdentity } from './refuse-identity.ts';
+import { failureOf, type Upstreams } from './upstream.ts';
+
+export type Departure = {
+  mode: DetourMode;
+  goal: Goal;
+  /** For `confirm` and `link`: whose account it is about. */
+  session?: Session;
+  /** The upstream must ask who it is, although it knows the browser: for `confirm`, and for a client that demands it. */
+  asksAnew?: boolean;
+  /** The address that the person has there, as a help. */
+  login_hint?: string;
+  address: string;
+};
+
+/** Where the callback is: registered upstream, character for character. */
+export const callbackUrl = ({ config }: Pick<Deps, 'config'>, { id }: Pick<Provider, 'id'>) =>
+  `${config.baseUrl}/auth/${id}/callback`;
+
+/**
+ * Sends somebody to an upstream: authorization code flow with PKCE, nonce and state (RFC 9700 §2.1.1, §4.7).
+ * @returns where to redirect, and the cookie that the callback will ask for.
+ * @throws {RequestError} `upstream_failed` when the issuer cannot be asked where its endpoints are.
+ */
+export async function beginDetour(
+  deps: Deps,
+  upstreams: Upstreams,
+  provider: Provider,
+  { mode, goal, session, asksAnew, login_hint, address }: Departure,
+): Promise<{ url: string; cookie: string }> {
+  const detour: Detour = {
+    provider: provider.id,
+    mode,
+    ...destinationOf(deps, goal),
+    state: newSecret(),
+    nonce: newSecret(),
+    code_verifier: newSecret(),
+    started_at: now(deps),
+    session_id: session?.session_id,
+    user_id: session?.user_id,
+  };
+  try {
+    const configuration = await upstreams.open(provider);
+    const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client');
+    const url = buildAuthorizationUrl(configuration, {
+      redirect_uri: callbackUrl(deps, provider),
+      scope: 'openid email profile',
+      state: detour.state,
+      nonce: detour.nonce,
+      code_challenge: await calculatePKCECodeChallenge(detour.code_verifier),
+      code_challenge_method: 'S256',
+      ...(asksAnew ? { prompt: 'login', max_age: '0' } : {}),
+      ...(login_hint === undefined ? {} : { login_hint }),
+    });
+    return { url: url.href, cookie: sealDetour(deps, detour) };
+  } catch (error) {
+    throw await refuseIdentity(
+      deps,
+      { provider, address, back: wayBack(detour) },
+      {
+        code: 'upstream_failed',
+        say: 'federation.upstream_failed',
+        reason: 'upstream_failed',
+        problem: failureOf(error).reason,
+      },
+    );
+  }
+}
+
+/** Judged before it leaves with the cookie, and short enough for one; it is judged again when it is used. */
+function destinationOf({ config }: Pick<Deps, 'config'>, { request_id, next }: Goal): Goal {
+  if (request_id !== undefined) return { request_id };
+  const path = next === undefined ? undefined : nextPath(next, config.baseUrl);
+  return path === undefined || path.length > 2000 ? {} : { next: path };
+}

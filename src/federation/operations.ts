@@ -1,0 +1,39 @@
+import Type from 'typebox';
+import type { Operation } from '../openapi/operation.ts';
+
+export const listProviders: Operation = {
+  tag: 'Federated',
+  summary: 'Providers to sign in with',
+  answers: {
+    200: {
+      description: 'Those that are configured; none: an empty list.',
+      schema: Type.Object({
+        providers: Type.Array(
+          Type.Object({ id: Type.String(), label: Type.String(), loginUrl: Type.String({ format: 'uri' }) }),
+        ),
+      }),
+    },
+  },
+};
+
+export const startFederatedSignIn: Operation = {
+  tag: 'Federated',
+  summary: 'Sign in with a provider',
+  description: 'For a browser. It comes back to Signet, and from there goes on to `next`.',
+  parameters: {
+    provider: { description: 'The `id` of a configured provider.' },
+    next: { description: 'A path of this service; anything else leads to `/account`.' },
+  },
+  answers: { 302: { description: "To the provider's authorization endpoint." } },
+  refusals: ['not_found', 'upstream_failed'],
+};
+
+export const unlink: Operation = {
+  tag: 'Account',
+  summary: 'Disconnect a provider',
+  description: 'The last way to sign in cannot be removed.',
+  authentication: ['recent_session'],
+  parameters: { provider: { description: 'As in `identities` of the current user.' } },
+  answers: { 204: { description: 'It no longer opens the account. Its owner gets a mail.' } },
+  refusals: ['not_found', 'invalid_state'],
+};

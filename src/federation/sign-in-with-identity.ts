@@ -1,0 +1,132 @@
+import { auditEvent } from '../audit/audit.ts';
+import { now } from '../clock.ts';
+import { UniqueViolation } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { newId } from '../lib/ids.ts';
+import { completeSignIn, type Outcome, type Visit } from '../signin/complete-sign-in.ts';
+import { findUser, findUserByEmail, insertUser } from '../users/store.ts';
+import type { User } from '../users/user.ts';
+import { linkIdentity } from './link-identity.ts';
+import { refuseIdentity, type Trip, type Why } from './refuse-identity.ts';
+import { findIdentity, insertIdentity, touchIdentity } from './store.ts';
+import type { UpstreamAccount } from './upstream-account.ts';
+
+export type FederatedSignIn = { account: UpstreamAccount; trip: Trip; visit: Visit };
+
+/**
+ * Signs somebody in whom an upstream has named: whoever is linked with them; else whoever has the same address, proved
+ * on both sides; else a new account, if people may make one (decisions §9).
+ * @throws {RequestError} `access_denied`, with a sentence that says what to do.
+ */
+export async function signInWithIdentity(deps: Deps, signIn: FederatedSignIn): Promise<Outcome> {
+  const { account, trip } = signIn;
+  const linked = await findIdentity(deps.db, account.issuer, account.subject);
+  const user_id = linked?.user_id ?? (await adopt(deps, signIn));
+  const user = await findUser(deps.db, user_id);
+  const outcome = user?.disabled_at === null ? await complete(deps, signIn, user_id) : undefined;
+  return outcome ?? Promise.reject(await mayNotEnter(deps, trip, user_id));
+}
+
+/** A provider is one factor, so a second may follow. */
+async function complete(deps: Deps, { account, visit }: FederatedSignIn, user_id: string) {
+  const used = touchIdentity(account, account.email ?? null, now(deps));
+  const proof = { user_id, methods: ['fed'], secondStep: false } as const;
+  const outcome = await completeSignIn(deps, proof, visit, [used]);
+  // What is to commit with a session does not, where none begins yet.
+  if (outcome?.kind === 'second_factor') await deps.db.batch([used]);
+  return outcome;
+}
+
+/**
+ * The same person once more: nobody but who is signed in.
+ * @throws {RequestError} `access_denied`
+ */
+export async function confirmWithIdentity(deps: Deps, signIn: FederatedSignIn, user_id: string): Promise<Outcome> {
+  const { account, trip } = signIn;
+  const linked = await findIdentity(deps.db, account.issuer, account.subject);
+  if (linked?.user_id !== user_id) {
+    const why = { code: 'access_denied', say: 'federation.somebody_else', reason: 'other_identity', user_id } as const;
+    throw await refuseIdentity(deps, trip, why);
+  }
+  const outcome = await complete(deps, signIn, user_id);
+  return outcome ?? Promise.reject(await mayNotEnter(deps, trip, user_id));
+}
+
+const mayNotEnter = (deps: Deps, trip: Trip, user_id: string) =>
+  refuseIdentity(deps, trip, {
+    code: 'access_denied',
+    say: 'federation.may_not_enter',
+    reason: 'user_disabled',
+    user_id,
+  });
+
+/** Finds or makes the account of an identity that nobody has yet. @returns its `user_id`. */
+async function adopt(deps: Deps, { account, trip }: FederatedSignIn): Promise<string> {
+  const refuse = async (say: Why['say'], reason: string, user_id?: string) =>
+    Promise.reject(await refuseIdentity(deps, trip, { code: 'access_denied', say, reason, user_id }));
+
+  // Asked first, and of everybody alike: an address that nobody has proved tells nothing about accounts here.
+  if (account.email === undefined || !account.emailVerified) {
+    return refuse('federation.email_unproved', 'email_unverified_upstream');
+  }
+  const user = await findUserByEmail(deps.db, account.email);
+  if (!user) {
+    if (!deps.config.signUp) return refuse('federation.sign_up_off', 'sign_up_off');
+    return createFederatedUser(deps, { ...account, email: account.email }, trip);
+  }
+  if (user.disabled_at !== null) return refuse('federation.may_not_enter', 'user_disabled', user.user_id);
+  // Whoever typed somebody else's address into a sign-up would own the account that its owner then walks into.
+  if (user.email_verified_at === null) {
+    return refuse('federation.account_unproved', 'email_unverified_here', user.user_id);
+  }
+  if (!isSameAddress(user.email, account.email)) {
+    return refuse('federation.account_alike', 'email_spelled_otherwise', user.user_id);
+  }
+  const isLinked = await linkIdentity(deps, { user, account, trip, byEmail: account.email });
+  // Another person may have been given the address of one who left: whom we know there already stays who they are.
+  return isLinked ? user.user_id : refuse('federation.account_has_other', 'email_of_other_identity', user.user_id);
+}
+
+/**
+ * One address, whatever the case of its letters. What we fold besides, so that nobody makes a second account that looks
+ * like the first (a wide letter, the Kelvin sign), is another mailbox to the upstream that verified it.
+ */
+function isSameAddress(one: string, other: string): boolean {
+  const spelled = (email: string) => email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return spelled(one) === spelled(other);
+}
+
+/** The account and its identity, or neither. It has no password. */
+async function createFederatedUser(
+  deps: Deps,
+  account: UpstreamAccount & { email: string },
+  trip: Trip,
+): Promise<string> {
+  const at = now(deps);
+  const { issuer, subject, email, name, picture, locale } = account;
+  const user_id = newId('usr');
+  const role: User['role'] = 'user';
+  const created = auditEvent(
+    {
+      action: 'user.created',
+      actor: `user:${user_id}`,
+      target: user_id,
+      after: { role, provider: trip.provider.id },
+      address: trip.address,
+    },
+    at,
+  );
+  const identity = { issuer, subject, user_id, provider: trip.provider.id, email };
+  try {
+    await deps.db.batch([
+      insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at),
+      created.statement,
+      insertIdentity(identity, created.event_id, at),
+    ]);
+    return user_id;
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    const why = { code: 'access_denied', say: 'federation.email_taken', reason: 'email_taken' } as const;
+    throw await refuseIdentity(deps, trip, why);
+  }
+}

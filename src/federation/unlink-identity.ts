@@ -1,0 +1,64 @@
+import { auditEvent } from '../audit/audit.ts';
+import { eventWasKept } from '../audit/store.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { notFound, refusal } from '../errors.ts';
+import { mailTo } from '../mail/mail-to.ts';
+import { deleteAttemptsOfUser } from '../signin/store.ts';
+import type { User } from '../users/user.ts';
+import { lockWaysIn, unlessLastWayIn } from '../users/ways-in.ts';
+import { deleteIdentity, isLinked, listIdentities } from './store.ts';
+
+export type Unlink = {
+  user: Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
+  /** The provider's id: one of today, or the one that an identity was linked under. */
+  provider_id: string;
+  address: string;
+};
+
+/**
+ * Takes the person's identity at a provider away, and tells them.
+ * @throws {RequestError} `not_found`; `invalid_state` for the last way to sign in.
+ */
+export async function unlinkIdentity(deps: Deps, { user, provider_id, address }: Unlink): Promise<void> {
+  const { user_id } = user;
+  const provider = deps.config.providers.find(({ id }) => id === provider_id);
+  const identities = await listIdentities(deps.db, user_id);
+  const identity = identities.find((one) => (provider ? one.issuer === provider.issuer : one.provider === provider_id));
+  if (!identity) throw notFound();
+
+  const at = now(deps);
+  const { issuer, subject } = identity;
+  const opens = deps.config.providers.some((one) => one.issuer === issuer);
+  const { event_id, statement } = auditEvent(
+    {
+      action: 'identity.unlinked',
+      actor: `user:${user_id}`,
+      target: user_id,
+      before: { provider: provider_id, issuer, subject },
+      address,
+      // What opens nothing any more, because nobody configures its issuer, may always go.
+      onlyIf: opens ? unlessLastWayIn(deps.config, user_id, isLinked(user_id, issuer)) : isLinked(user_id, issuer),
+    },
+    at,
+  );
+  const results = await deps.db.batch([
+    lockWaysIn(user_id),
+    statement,
+    deleteIdentity(user_id, issuer, event_id),
+    // Half-finished sign-ins by what is gone end with it.
+    deleteAttemptsOfUser(user_id),
+    ...mailTo(deps, user, 'provider_unlinked', { provider: provider?.label ?? provider_id }, eventWasKept(event_id)),
+  ]);
+  if (results[2]?.changes === 1) return;
+  const isThere = (await listIdentities(deps.db, user_id)).some((one) => one.issuer === issuer);
+  if (!isThere) throw notFound();
+  throw refusal(
+    'invalid_state',
+    { key: 'federation.last_way_in' },
+    {
+      details: { current_status: 'last_way_in' },
+      back: '/account/security/providers',
+    },
+  );
+}

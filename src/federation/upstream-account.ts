@@ -1,0 +1,45 @@
+import { locales } from '../i18n/translate.ts';
+import { displayNameProblem } from '../lib/display-name.ts';
+import { emailProblem } from '../users/user.ts';
+import type { Provider } from './provider.ts';
+
+/** Who has signed in upstream, as far as we believe it. */
+export type UpstreamAccount = {
+  /** As configured, which the token's `iss` was compared with. */
+  issuer: string;
+  subject: string;
+  email: string | undefined;
+  /** Only what the upstream says in so many words; a text "true" is not it. */
+  emailVerified: boolean;
+  name: string | null;
+  picture: string | null;
+  locale: string | null;
+  /** When the person last proved who they are there, if it says so. Unix seconds. */
+  auth_time: number | undefined;
+};
+
+type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
+
+/** Claims are somebody else's text: what we would not let a person type is left out. */
+export function accountOf({ issuer }: Provider, claims: Claims): UpstreamAccount {
+  const email = typeof claims.email === 'string' && !emailProblem(claims.email) ? claims.email.trim() : undefined;
+  const { auth_time } = claims;
+  return {
+    issuer,
+    subject: claims.sub,
+    email,
+    emailVerified: email !== undefined && claims.email_verified === true,
+    name: typeof claims.name === 'string' && !displayNameProblem(claims.name) ? claims.name.trim() : null,
+    picture: typeof claims.picture === 'string' && isPicture(claims.picture) ? claims.picture : null,
+    locale: languageOf(claims.locale),
+    auth_time: typeof auth_time === 'number' && Number.isFinite(auth_time) ? auth_time : undefined,
+  };
+}
+
+const isPicture = (text: string) =>
+  text.length <= 2000 && URL.canParse(text) && new URL(text).protocol === 'https:' && /^[\x21-\x7e]+$/.test(text);
+
+function languageOf(locale: unknown): string | null {
+  const language = typeof locale === 'string' ? locale.toLowerCase().split(/[-_]/, 1)[0] : undefined;
+  return locales.find((known) => known === language) ?? null;
+}

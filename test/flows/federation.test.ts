@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { authorizePath } from '../support/relying-party.ts';
+import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import {
+  acmeAt,
+  client_id,
+  client_secret,
+  follow,
+  leaveFor,
+  signInWith,
+  startOidcProvider,
+  startUpstream,
+} from '../support/upstream.ts';
+
+const providersPath = '/account/security/providers';
+const seconds = (signet: Pick<Signet, 'clock'>) => () => Math.floor(signet.clock() / 1000);
+
+/** A Signet with an issuer that shares its clock. */
+async function federated(t: Parameters<typeof startSignet>[0], options: Parameters<typeof startSignet>[1] = {}) {
+  let clock = () => 0;
+  const upstream = await startUpstream(t, () => clock());
+  const signet = await startSignet(t, { ...options, env: { ...acmeAt(upstream.issuer), ...options.env } });
+  clock = seconds(signet);
+  return { signet, upstream };
+}
+
+test('without a configured provider the list is empty', async (t) => {
+  const signet = await startSignet(t);
+  const answer = await newBrowser(signet.url).get('/v1/auth/providers');
+  assert.deepEqual(answer.json, { providers: [] });
+  assert.doesNotMatch((await newBrowser(signet.url).get('/signin')).text, /\/auth\//);
+});
+
+test('configured providers are listed with an absolute address, and stand on the sign-in page', async (t) => {
+  const google = { SIGNET_GOOGLE_CLIENT_ID: 'g', SIGNET_GOOGLE_CLIENT_SECRET: 's' };
+  const signet = await startSignet(t, { env: { ...google, ...acmeAt('https://id.acme.example') } });
+  const browser = newBrowser(signet.url);
+  assert.deepEqual((await browser.get('/v1/auth/providers')).json, {
+    providers: [
+      { id: 'google', label: 'Google', loginUrl: `${signet.url}/auth/google/login` },
+      { id: 'acme', label: 'Acme', loginUrl: `${signet.url}/auth/acme/login` },
+    ],
+  });
+  const page = await browser.get('/signin?next=/account/sessions');
+  assert.match(page.text, /href="\/auth\/google\/login\?next=%2Faccount%2Fsessions"[^>]*>Continue with Google</);
+});
+
+test('an unknown provider is not found, and neither is one that nobody switched on', async (t) => {
+  const signet = await startSignet(t, { env: acmeAt('https://id.acme.example') });
+  const browser = newBrowser(signet.url);
+  for (const id of ['google', 'nobody', 'ACME', '__proto__', 'constructor']) {
+    for (const path of [`/auth/${id}/login`, `/auth/${id}/callback?code=1&state=2`]) {
+      assert.equal((await browser.get(path)).status, 404, path);
+      assert.equal((await browser.get(path, { accept: 'application/json' })).json?.error, 'not_found');
+    }
+  }
+});
+
+test('a sign-in with a real upstream, oidc-provider, makes an account and finds it again', async (t) => {
+  const account = {
+    sub: 'ada-42',
+    email: 'ada@example.com',
+    email_verified: true,
+    name: 'Ada Lovelace',
+    locale: 'de-AT',
+  };
+  // The issuer must know the callback, and Signet the issuer: the port of one of them is chosen first.
+  const first = await startSignet(t);
+  const port = Number(new URL(first.url).port);
+  await first.app.close();
+  const issuer = await startOidcProvider(t, { account, redirect_uri: `${first.url}/auth/acme/callback` });
+  const signet = await startSignet(t, {
+    env: { ...acmeAt(issuer), SIGNET_PORT: String(port), SIGNET_BASE_URL: first.url },
+  });
+  signet.clock.advance(Math.floor((Date.now() - signet.clock()) / 1000)); // its clock is this machine's
+
+  const browser = newBrowser(signet.url);
+  const there = newBrowser(issuer);
+  const { answer } = await signInWith(browser, '/auth/acme/login?next=/account/sessions', there);
+  assert.equal(answer.status, 303, answer.text);
+  assert.equal(answer.headers.get('location'), '/account/sessions');
+  const me = (await browser.get('/v1/me')).json;
+  assert.equal(me?.email, 'ada@example.com');
+  assert.equal(me?.email_verified, true);
+  assert.equal(me?.name, 'Ada Lovelace');
+  assert.equal(me?.locale, 'de');
+  assert.deepEqual((me?.session as { amr: string[] } | undefined)?.amr, ['fed']);
+  const identities = me?.identities as { provider: string; email: string }[] | undefined;
+  assert.deepEqual(
+    identities?.map(({ provider, email }) => [provider, email]),
+    [['acme', 'ada@example.com']],
+  );
+
+  const again = newBrowser(signet.url);
+  assert.equal((await signInWith(again, '/auth/acme/login', there)).answer.status, 303);
+  assert.equal((await again.get('/v1/me')).json?.user_id, me?.user_id);
+});
+
+test('a second Signet is an upstream like any other', async (t) => {
+  const upstream = await startSignet(t);
+  const developer = await signedInPerson(upstream);
+  const first = await startSignet(t);
+  const port = Number(new URL(first.url).port);
+  await first.app.close();
+  const client = await registerClient(upstream, {
+    owner: developer,
+    redirect_uris: [`${first.url}/auth/acme/callback`],
+    consent: 'skip',
+  });
+  const signet = await startSignet(t, {
+    env: {
+      SIGNET_PORT: String(port),
+      SIGNET_BASE_URL: first.url,
+      SIGNET_PROVIDER_ACME_ISSUER: upstream.url,
+      SIGNET_PROVIDER_ACME_CLIENT_ID: client.client_id,
+      SIGNET_PROVIDER_ACME_CLIENT_SECRET: client.client_secret ?? '',
+    },
+  });
+  const person = await signedInPerson(upstream);
+  const browser = newBrowser(signet.url);
+  const { answer } = await signInWith(browser, '/auth/acme/login', person.browser);
+  assert.equal(answer.status, 303, answer.text);
+  assert.equal((await browser.get('/v1/me')).json?.email, person.email);
+});
+
+onBothEngines('a waiting authorization request survives the detour', async (t, engine) => {
+  const { signet, upstream } = await federated(t, { engine });
+  const client = await registerClient(signet);
+  const browser = newBrowser(signet.url);
+  const signin = (await browser.get(authorizePath(client))).headers.get('location') ?? '';
+  assert.match(signin, /^\/signin\?request=ar_/);
+  const { answer } = await signInWith(browser, signin.replace('/signin', '/auth/acme/login'));
+  const onward = answer.headers.get('location') ?? '';
+  assert.match(onward, /^\/oauth\/authorize\/continue\?request=ar_/);
+  const code = await browser.get(onward);
+  assert.match(code.headers.get('location') ?? '', /^https:\/\/rp\.test\/cb\?code=/);
+  assert.equal(upstream.asked.get('prompt'), null);
+});
+
+test('what a client demands of a sign-in is demanded of the upstream', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const client = await registerClient(signet);
+  const browser = newBrowser(signet.url);
+  const path = authorizePath(client, { prompt: 'login', login_hint: 'ada@example.com' });
+  const signin = (await browser.get(path)).headers.get('location') ?? '';
+  await leaveFor(browser, signin.replace('/signin', '/auth/acme/login'));
+  assert.deepEqual(
+    ['prompt', 'max_age', 'login_hint'].map((name) => upstream.asked.get(name)),
+    ['login', '0', 'ada@example.com'],
+  );
+});
+
+test('the request that goes upstream has everything that the answer is checked with', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const browser = newBrowser(signet.url);
+  await leaveFor(browser);
+  const { asked } = upstream;
+  assert.equal(asked.get('response_type'), 'code');
+  assert.equal(asked.get('client_id'), client_id);
+  assert.equal(asked.get('redirect_uri'), `${signet.url}/auth/acme/callback`);
+  assert.equal(asked.get('scope'), 'openid email profile');
+  assert.equal(asked.get('code_challenge_method'), 'S256');
+  for (const name of ['state', 'nonce', 'code_challenge']) assert.match(asked.get(name) ?? '', /^[\w-]{43}$/);
+  const cookie = browser.cookies.get('signet_federation') ?? '';
+  assert.ok(
+    !Buffer.from(cookie, 'base64url')
+      .toString('latin1')
+      .includes(asked.get('state') ?? ''),
+    'it is sealed',
+  );
+});
+
+test('somebody who cancels at the upstream is back where they were, with a word about it', async (t) => {
+  const { signet, upstream } = await federated(t);
+  upstream.lies.callback = { code: undefined, error: 'access_denied' };
+  const browser = newBrowser(signet.url);
+  const { answer } = await signInWith(browser, '/auth/acme/login?next=/account/apps');
+  assert.equal(answer.status, 303);
+  const back = answer.headers.get('location') ?? '';
+  assert.equal(back, '/signin?next=%2Faccount%2Fapps&cancelled=acme');
+  const page = await browser.get(back);
+  assert.equal(page.status, 200);
+  assert.match(page.text, /role="status"><p>You did not finish at Acme/);
+  assert.equal((await browser.get('/v1/me')).status, 401);
+});
+
+onBothEngines(
+  'an account with the same proved address is linked, told so, and disconnected again',
+  async (t, engine) => {
+    const mailbox = await openMailbox(t);
+    const { signet, upstream } = await federated(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
+    const person = await newPerson(signet);
+    upstream.account = { sub: 'p1', email: person.email.toUpperCase(), email_verified: true };
+    assert.equal((await signInWith(person.browser)).answer.status, 303);
+    assert.equal((await person.browser.get('/v1/me')).json?.user_id, person.user_id);
+    const mail = await mailbox.next(person.email, /Acme now opens/);
+    assert.match(linkIn(mail, /security/), /^\/account\/security/);
+
+    assert.equal((await signInWith(person.browser)).answer.status, 303);
+    const page = await person.browser.get(providersPath);
+    assert.match(page.text, /Connected as/);
+    const removed = await person.browser.post(`${providersPath}/acme/remove`);
+    assert.equal(removed.headers.get('location'), `${providersPath}?done=unlinked`);
+    assert.match((await person.browser.get(`${providersPath}?done=unlinked`)).text, /role="status"><p>Disconnected/);
+    await mailbox.next(person.email, /Acme no longer opens/);
+    assert.deepEqual((await person.browser.get('/v1/me')).json?.identities, []);
+    assert.equal(mailbox.mails.filter(({ subject }) => subject.includes('Acme')).length, 2, 'one mail for each change');
+  },
+);
+
+onBothEngines('a provider is connected from the account, whatever its address there', async (t, engine) => {
+  const { signet, upstream } = await federated(t, { engine });
+  const person = await signedInPerson(signet);
+  upstream.account = { sub: 'other', email: 'elsewhere@example.org', email_verified: false };
+  const start = await person.browser.post(`${providersPath}/acme`);
+  assert.equal(start.status, 303);
+  const { pathname, search } = await follow(start.headers.get('location') ?? '');
+  const answer = await person.browser.get(pathname + search);
+  assert.equal(answer.headers.get('location'), `${providersPath}?done=linked`);
+  const page = await person.browser.get(`${providersPath}?done=linked`);
+  assert.match(page.text, /role="status"><p>Connected\./);
+  assert.match(page.text, /<bdi>elsewhere@example\.org<\/bdi>/);
+  assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:/);
+
+  const elsewhere = newBrowser(signet.url);
+  assert.equal((await signInWith(elsewhere)).answer.status, 303);
+  assert.equal((await elsewhere.get('/v1/me')).json?.user_id, person.user_id);
+  assert.equal((await person.browser.get('/v1/me')).json?.email, person.email, 'the account keeps its own address');
+
+  const removed = await person.browser.send('/v1/me/identities/acme', {
+    method: 'DELETE',
+    headers: { origin: signet.url },
+  });
+  assert.equal(removed.status, 204);
+  const again = await person.browser.send('/v1/me/identities/acme', {
+    method: 'DELETE',
+    headers: { origin: signet.url },
+  });
+  assert.equal(again.json?.error, 'not_found');
+});
+
+test('connecting and disconnecting take a recent sign-in, and the page brings one back', async (t) => {
+  const { signet } = await federated(t);
+  const person = await signedInPerson(signet);
+  signet.clock.advance(901);
+  for (const path of [`${providersPath}/acme`, `${providersPath}/acme/remove`]) {
+    const answer = await person.browser.post(path);
+    assert.equal(answer.status, 303);
+    assert.equal(answer.headers.get('location'), `/signin/confirm?next=${encodeURIComponent(providersPath)}`);
+  }
+  const json = await person.browser.send('/v1/me/identities/acme', {
+    method: 'DELETE',
+    headers: { origin: signet.url },
+  });
+  assert.equal(json.json?.error, 'reauthentication_required');
+});
+
+test('a provider confirms that it is the same person', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const browser = newBrowser(signet.url);
+  await signInWith(browser);
+  signet.clock.advance(901);
+  const confirm = await browser.get(`/signin/confirm?next=${encodeURIComponent(providersPath)}`);
+  const link = /href="(\/auth\/acme\/login[^"]*)"/.exec(confirm.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  assert.match(link, /confirm=1/);
+  assert.doesNotMatch(confirm.text, /type="password"/, 'an account without a password is not asked for one');
+  const before = (await browser.get('/v1/me')).json?.session as { id: string };
+  upstream.account = { ...upstream.account, auth_time: seconds(signet)() };
+  const { answer } = await signInWith(browser, link);
+  assert.equal(answer.headers.get('location'), providersPath);
+  assert.deepEqual(
+    ['prompt', 'max_age', 'login_hint'].map((name) => upstream.asked.get(name)),
+    ['login', '0', 'ada@example.com'],
+  );
+  const session = (await browser.get('/v1/me')).json?.session as { id: string; auth_time: number };
+  assert.deepEqual([session.id, session.auth_time], [before.id, seconds(signet)()], 'the session goes on, fresh');
+});
+
+test('the confirm page offers the providers that the account is connected with, and no other', async (t) => {
+  const { signet } = await federated(t);
+  const person = await signedInPerson(signet);
+  const page = await person.browser.get('/signin/confirm');
+  assert.doesNotMatch(page.text, /\/auth\/acme/);
+  assert.match(page.text, /type="password"/);
+});
+
+test('what an upstream says about a person is kept as far as we would let them type it', async (t) => {
+  const { signet, upstream } = await federated(t);
+  upstream.account = {
+    sub: 'odd',
+    email: 'odd@example.com',
+    email_verified: true,
+    name: 'ev\u202eil',
+    picture: 'javascript:alert(1)',
+    locale: 'tlh',
+  };
+  const browser = newBrowser(signet.url);
+  assert.equal((await signInWith(browser)).answer.status, 303);
+  const me = (await browser.get('/v1/me')).json;
+  assert.deepEqual([me?.name, me?.picture, me?.locale], [null, null, null]);
+});
+
+test('the discovery document is asked for once, also by many at once, and again after ten minutes', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const asked = () => upstream.requests.filter((path) => path.startsWith('/.well-known/')).length;
+  await Promise.all(Array.from({ length: 20 }, () => newBrowser(signet.url).get('/auth/acme/login')));
+  assert.equal(asked(), 1);
+  await signInWith(newBrowser(signet.url));
+  assert.equal(asked(), 1);
+  signet.clock.advance(601);
+  await signInWith(newBrowser(signet.url));
+  assert.equal(asked(), 2);
+});
+
+test('a password still opens an account that a provider opens', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const person = await newPerson(signet);
+  upstream.account = { sub: 'both', email: person.email, email_verified: true };
+  await signInWith(person.browser);
+  assert.equal((await signIn({ ...person, browser: newBrowser(signet.url) })).status, 303);
+  assert.ok(client_secret.length > 0 && !signet.logLines.join('').includes(client_secret), 'nothing of it is logged');
+});

@@ -1,0 +1,678 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { beginDetour } from '../../src/federation/begin-detour.ts';
+import { openDetour } from '../../src/federation/detour.ts';
+import { finishDetour } from '../../src/federation/finish-detour.ts';
+import { findProvider } from '../../src/federation/provider.ts';
+import { openUpstreams, UpstreamFailure } from '../../src/federation/upstream.ts';
+import { disableUser } from '../../src/users/disable-user.ts';
+import { deleteUser, insertUser } from '../../src/users/store.ts';
+import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { openMailbox } from '../support/mailbox.ts';
+import { authorizePath } from '../support/relying-party.ts';
+import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { enableTotp, giveCode } from '../support/two-factor.ts';
+import {
+  acmeAt,
+  client_secret,
+  follow,
+  json,
+  type Lies,
+  leaveFor,
+  signInWith,
+  startUpstream,
+} from '../support/upstream.ts';
+
+const providersPath = '/account/security/providers';
+const sessionCookie = 'signet_identity_session';
+const detourCookie = 'signet_federation';
+
+/** Two providers, `acme` and `google`, each with an issuer of its own that shares Signet's clock. */
+async function federated(t: TestContext, { engine, env = {} }: { engine?: Engine; env?: Record<string, string> } = {}) {
+  let clock = () => 0;
+  const upstream = await startUpstream(t, () => clock());
+  const other = await startUpstream(t, () => clock());
+  const google = { ...acmeAt(other.issuer) };
+  const signet = await startSignet(t, {
+    engine,
+    env: {
+      ...acmeAt(upstream.issuer),
+      SIGNET_GOOGLE_ISSUER: other.issuer,
+      SIGNET_GOOGLE_CLIENT_ID: google.SIGNET_PROVIDER_ACME_CLIENT_ID ?? '',
+      SIGNET_GOOGLE_CLIENT_SECRET: google.SIGNET_PROVIDER_ACME_CLIENT_SECRET ?? '',
+      ...env,
+    },
+  });
+  clock = () => Math.floor(signet.clock() / 1000);
+  return { signet, upstream, other };
+}
+
+type Refused = { reason: string; problem?: string };
+
+async function refusals({ deps }: Signet): Promise<Refused[]> {
+  const rows = await deps.db.all<{ reason: string; after_state: string }>(
+    `select reason, after_state from audit_log where action = 'session.refused' order by at, event_id`,
+  );
+  return rows.map(({ reason, after_state }) => ({ reason, problem: JSON.parse(after_state ?? '{}').problem }));
+}
+
+const countOf = async ({ deps }: Signet, table: 'identities' | 'users' | 'sessions') =>
+  (await deps.db.get<{ n: number }>(`select count(*) as n from ${table}`))?.n ?? 0;
+
+/** Refused with this status and reason, by a page with a way on; and nobody is signed in or linked. */
+async function assertRefused(signet: Signet, answer: Answer, status: number, reason: string): Promise<Refused> {
+  assert.equal(answer.status, status, answer.text);
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/html/);
+  assert.match(answer.text, /id="way-back" href="\/[^"/]/);
+  assert.ok(!answer.headers.getSetCookie().some((line) => line.startsWith(`${sessionCookie}=s`)));
+  const seen = await refusals(signet);
+  const refused = seen.find((one) => one.reason === reason);
+  assert.ok(refused, `no refusal "${reason}" in the log: ${JSON.stringify(seen)}`);
+  return refused;
+}
+
+const assertNobody = async (signet: Signet, browser: Browser) => {
+  assert.equal((await browser.get('/v1/me')).status, 401);
+  assert.equal(await countOf(signet, 'identities'), 0);
+};
+
+// FD-01: the answer of an upstream is for the browser that asked, once.
+
+test('FD-01: a callback works in the browser that left, and in no other', async (t) => {
+  const { signet } = await federated(t);
+  const [left, other] = [newBrowser(signet.url), newBrowser(signet.url)];
+  const callback = await leaveFor(left);
+  await assertRefused(signet, await other.get(callback), 400, 'state_unknown');
+  await leaveFor(other);
+  await assertRefused(signet, await other.get(callback), 400, 'state_unknown');
+  await assertNobody(signet, other);
+  assert.equal((await left.get(callback)).status, 303, 'the one who left still may come back');
+});
+
+test('FD-01: a detour cookie that was altered, is old, or is for another provider is worth nothing', async (t) => {
+  const { signet } = await federated(t);
+  const browser = newBrowser(signet.url);
+  const callback = await leaveFor(browser);
+  const cookie = browser.cookies.get(detourCookie) ?? '';
+  for (const wrong of ['', 'x', cookie.slice(0, -3), `A${cookie.slice(1)}`, 'A'.repeat(9000), '%00']) {
+    browser.cookies.set(detourCookie, wrong);
+    const answer = await browser.get(callback);
+    assert.ok(answer.status === 400 || answer.status === 431, `${answer.status}`);
+  }
+  browser.cookies.set(detourCookie, cookie);
+  await assertRefused(signet, await browser.get(callback.replace('/acme/', '/google/')), 400, 'state_unknown');
+  signet.clock.advance(600);
+  await assertRefused(signet, await browser.get(callback), 400, 'state_unknown');
+  await assertNobody(signet, browser);
+});
+
+test('FD-01: a missing, repeated or changed state is refused', async (t) => {
+  const { signet } = await federated(t);
+  const browser = newBrowser(signet.url);
+  const callback = await leaveFor(browser);
+  const state = /state=([^&]+)/.exec(callback)?.[1] ?? '';
+  for (const wrong of ['', 'state=', `state=${state}x`, `state=${state.toLowerCase()}`, 'state=undefined']) {
+    const answer = await browser.get(callback.replace(`state=${state}`, wrong));
+    await assertRefused(signet, answer, 400, 'state_unknown');
+  }
+  await assertRefused(signet, await browser.get(`${callback}&state=${state}`), 502, 'upstream_failed');
+  await assertNobody(signet, browser);
+});
+
+onBothEngines(
+  'FD-01: of twenty callbacks with one state a single one is looked at, also with its cookie back',
+  async (t, engine) => {
+    const { signet, upstream } = await federated(t, { engine });
+    const browser = newBrowser(signet.url);
+    const callback = await leaveFor(browser);
+    const cookie = browser.cookies.get(detourCookie) ?? '';
+    const copies = Array.from({ length: 20 }, () => {
+      const copy = newBrowser(signet.url);
+      copy.cookies.set(detourCookie, cookie);
+      return copy;
+    });
+    const answers = await Promise.all(copies.map((copy) => copy.get(callback)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [303, ...Array.from({ length: 19 }, () => 400)]);
+    assert.equal(upstream.requests.filter((path) => path === '/token').length, 1);
+    assert.equal(await countOf(signet, 'users'), 1);
+    browser.cookies.set(detourCookie, cookie);
+    await assertRefused(signet, await browser.get(callback), 400, 'state_used');
+  },
+);
+
+test('FD-01: of two tabs the newer wins, and the older is told kindly', async (t) => {
+  const { signet } = await federated(t);
+  const browser = newBrowser(signet.url);
+  const [older, newer] = [await leaveFor(browser), await leaveFor(browser)];
+  const answer = await browser.get(older);
+  await assertRefused(signet, answer, 400, 'state_unknown');
+  assert.match(answer.text, /started again in another tab/);
+  assert.equal((await browser.get(newer)).status, 303);
+});
+
+const leeway = { plus: (seconds: number) => (now: number) => now + seconds };
+
+/** What a lying upstream says, and what our log calls it. */
+const lies: [string, (now: number, issuer: string) => Lies, RegExp][] = [
+  ['an id token for somebody else', () => ({ claims: { aud: 'another-client' } }), /claim_comparison/],
+  [
+    'an id token for us and somebody else',
+    () => ({ claims: { aud: ['signet-at-upstream', 'x'] } }),
+    /claim_comparison/,
+  ],
+  ['an id token that another client asked for', () => ({ claims: { azp: 'another-client' } }), /azp/],
+  ['an id token of another issuer', () => ({ claims: { iss: 'https://accounts.google.com' } }), /claim_comparison/],
+  ['an expired id token', (now) => ({ claims: { exp: now } }), /exp/],
+  ['an id token without end', () => ({ claims: { exp: undefined } }), /invalid_response/],
+  ['an id token that never ends', () => ({ claims: { exp: 'never' } }), /invalid_response/],
+  ['JW-05: an id token from 61 s ahead', (now) => ({ claims: { iat: leeway.plus(61)(now) } }), /iat/],
+  ['an id token without a beginning', () => ({ claims: { iat: undefined } }), /invalid_response/],
+  ['an id token that is not valid yet', (now) => ({ claims: { nbf: now + 61 } }), /nbf/],
+  ['an unsigned id token', () => ({ signedWith: 'none' }), /unsupported|alg/],
+  ['an id token signed with the client secret', () => ({ signedWith: 'client_secret' }), /unsupported|alg/],
+  ['an id token signed with another key', () => ({ signedWith: 'another_key' }), /invalid_response|signature/],
+  ['an id token with a key nobody published', () => ({ header: { kid: 'k2' } }), /key_selection/],
+  ['an id token with a critical extension', () => ({ header: { crit: ['b64'], b64: true } }), /unsupported/],
+  ['an id token with another nonce', () => ({ claims: { nonce: 'another' } }), /claim_comparison/],
+  ['an id token without nonce', () => ({ claims: { nonce: undefined } }), /invalid_response/],
+  ['an id token about nobody', () => ({ claims: { sub: undefined } }), /invalid_response/],
+  ['an id token about an empty name', () => ({ claims: { sub: '' } }), /sub|invalid/],
+  ['an id token about too long a name', () => ({ claims: { sub: 'x'.repeat(256) } }), /sub/],
+  ['an id token about a name that is not ASCII', () => ({ claims: { sub: 'ada\u0000' } }), /sub/],
+  ['an id token for another access token', () => ({ claims: { at_hash: 'AAAAAAAAAAAAAAAAAAAAAA' } }), /at_hash/],
+  ['no id token', () => ({ tokens: { id_token: undefined } }), /invalid_response/],
+  ['an id token that is none', () => ({ tokens: { id_token: 'a.b.c' } }), /parse|invalid/],
+  ['an encrypted id token', () => ({ tokens: { id_token: 'a.b.c.d.e' } }), /unsupported|invalid/],
+  [
+    'a callback in the name of another issuer',
+    () => ({ callback: { iss: 'https://evil.example' } }),
+    /invalid_response/,
+  ],
+  ['a callback without the issuer that was promised', () => ({ callback: { iss: undefined } }), /invalid_response/],
+  ['a callback with an id token in it', () => ({ callback: { id_token: 'a.b.c' } }), /./],
+  ['an error of its own', () => ({ callback: { code: undefined, error: 'server_error' } }), /authorization_response/],
+  ['a callback without a code', () => ({ callback: { code: undefined } }), /./],
+  ['another code', () => ({ callback: { code: 'stolen' } }), /response_body_error/],
+  [
+    'userinfo about somebody else',
+    () => ({ claims: { email: undefined }, userinfo: { sub: 'somebody-else' } }),
+    /json_attribute_comparison|invalid/,
+  ],
+];
+
+test('FD-01: whatever an upstream gets wrong ends in a page that says so, and never in a session', async (t) => {
+  const { signet, upstream } = await federated(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
+  for (const [what, lie, problem] of lies) {
+    await t.test(what, async () => {
+      const browser = newBrowser(signet.url);
+      upstream.lies = lie(Math.floor(signet.clock() / 1000), upstream.issuer);
+      const { answer, callback } = await signInWith(browser, '/auth/acme/login?next=/account/apps');
+      upstream.lies = {};
+      await assertRefused(signet, answer, 502, 'upstream_failed');
+      assert.match(answer.text, /<h1>The other service did not answer as it should<\/h1>/);
+      assert.match(answer.text, /id="way-back" href="\/signin\?next=%2Faccount%2Fapps"/, 'the goal is kept');
+      const seen = await refusals(signet);
+      assert.ok(
+        seen.some((one) => problem.test(one.problem ?? '')),
+        `${problem} is not in ${JSON.stringify(seen.at(-1))}`,
+      );
+      await assertNobody(signet, browser);
+      const code = new URL(callback, signet.url).searchParams.get('code');
+      assert.ok(
+        !code || code === 'stolen' || !signet.logLines.some((line) => line.includes(code)),
+        'a code was logged',
+      );
+      await signet.deps.db.run('delete from audit_log', []);
+    });
+  }
+  assert.ok(
+    !signet.logLines.some((line) => line.includes(client_secret) || line.includes('eyJ')),
+    'a token was logged',
+  );
+});
+
+test('JW-05: an upstream clock that is ten seconds ahead is no reason to refuse', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const now = Math.floor(signet.clock() / 1000);
+  for (const iat of [now + 10, now + 60]) {
+    upstream.lies = { claims: { iat } };
+    assert.equal((await signInWith(newBrowser(signet.url))).answer.status, 303);
+  }
+});
+
+const broken: [string, (response: ServerResponse, issuer: string) => void][] = [
+  ['500', (response) => json(response, 500, { error: 'server_error' })],
+  ['a page', (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hello</h1>')],
+  ['no JSON', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"issuer"')],
+  ['another shape', (response) => json(response, 200, [1, 2])],
+  ['a megabyte', (response) => json(response, 200, { filler: 'x'.repeat(1_000_000) })],
+  ['a redirect to itself', (response) => response.writeHead(302, { location: '/token' }).end()],
+  ['a slammed door', (response) => response.destroy()],
+];
+
+test('an upstream that is broken is said to be, wherever it breaks', async (t) => {
+  const { signet, upstream } = await federated(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
+  for (const [what, answer] of broken) {
+    for (const path of ['/.well-known/openid-configuration', '/token', '/jwks', '/userinfo']) {
+      await t.test(`${what} at ${path}`, async () => {
+        const browser = newBrowser(signet.url);
+        upstream.lies = {
+          claims: { email: undefined },
+          answer: { [path]: (response) => answer(response, upstream.issuer) },
+        };
+        signet.clock.advance(601); // what was known of it is forgotten
+        const login = await browser.get('/auth/acme/login');
+        const isDown = path.startsWith('/.well-known/');
+        const location = login.headers.get('location');
+        const seen = isDown ? login : await browser.get((await pathOf(location)) ?? '');
+        await assertRefused(signet, seen, 502, 'upstream_failed');
+        await assertNobody(signet, browser);
+      });
+    }
+  }
+  upstream.lies = {};
+  assert.equal((await signInWith(newBrowser(signet.url))).answer.status, 303, 'once it is well again, so are we');
+});
+
+const pathOf = async (location: string | null) => {
+  const { pathname, search } = await follow(location ?? '');
+  return pathname + search;
+};
+
+test('an upstream that never answers is waited for as long as we choose, and by all at once', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const provider = findProvider(signet.deps.config, 'acme') ?? assert.fail();
+  const upstreams = openUpstreams(signet.deps, 0.05);
+  upstream.lies.answer = { '/.well-known/openid-configuration': () => {} };
+  const failures = await Promise.allSettled(Array.from({ length: 20 }, () => upstreams.open(provider)));
+  for (const failure of failures) {
+    assert.ok(failure.status === 'rejected' && failure.reason instanceof UpstreamFailure);
+    assert.equal(failure.reason.reason, 'oauth_timeout');
+  }
+  assert.equal(upstream.requests.length, 1);
+
+  const silence = () => {};
+  const half = (response: ServerResponse) => void response.writeHead(200, { 'content-length': '9' }).write('{');
+  for (const path of ['/token', '/jwks', '/userinfo']) {
+    for (const answer of [silence, half]) {
+      upstream.lies = {};
+      const departure = { mode: 'sign_in', goal: {}, address: '::1' } as const;
+      const { url, cookie } = await beginDetour(signet.deps, upstreams, provider, departure);
+      const { search } = await follow(url);
+      const detour = openDetour(signet.deps, cookie, 'acme') ?? assert.fail();
+      upstream.lies = { claims: { email: undefined }, answer: { [path]: answer } };
+      await assert.rejects(
+        finishDetour(signet.deps, upstreams, provider, { detour, query: search.slice(1), address: '::1' }),
+        { code: 'upstream_failed', status: 502 },
+        path,
+      );
+      assert.equal((await refusals(signet)).at(-1)?.reason, 'upstream_failed');
+    }
+  }
+});
+
+const misplaced: [string, Record<string, unknown>][] = [
+  ['another issuer', { issuer: 'https://accounts.google.com' }],
+  ['an issuer for every tenant', { issuer: 'http://localhost/{tenantid}' }],
+  ['a token endpoint in the clear', { token_endpoint: 'http://upstream.example/token' }],
+  ['a token endpoint with a password', { token_endpoint: 'https://u:p@upstream.example/token' }],
+  ['a token endpoint that is a file', { token_endpoint: 'file:///etc/passwd' }],
+  ['keys in the clear', { jwks_uri: 'http://169.254.169.254/latest' }],
+  ['no keys', { jwks_uri: undefined }],
+  ['a script to sign in with', { authorization_endpoint: 'javascript:alert(1)' }],
+  ['no place to sign in', { authorization_endpoint: undefined }],
+];
+
+test('an upstream cannot send us, or anybody, where a configured issuer must not', async (t) => {
+  const { signet, upstream } = await federated(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
+  for (const [what, discovery] of misplaced) {
+    await t.test(what, async () => {
+      upstream.lies = { discovery };
+      const answer = await newBrowser(signet.url).get('/auth/acme/login');
+      await assertRefused(signet, answer, 502, 'upstream_failed');
+      assert.equal(answer.headers.get('location'), null);
+    });
+  }
+});
+
+test('failures cannot flood the log: an address leaves sixty lines in ten minutes', async (t) => {
+  const { signet } = await federated(t);
+  const browser = newBrowser(signet.url);
+  for (let times = 0; times < 70; times += 1) {
+    assert.equal((await browser.get('/auth/acme/callback?state=x&code=y')).status, 400);
+  }
+  assert.equal((await refusals(signet)).length, 60);
+});
+
+// FD-02: issuer and subject say who it is; an address only where both sides have proved it.
+
+test('FD-02: an address that the upstream does not call verified opens and makes nothing', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const person = await newPerson(signet);
+  for (const claims of [
+    { email: person.email, email_verified: false },
+    { email: person.email, email_verified: 'true' },
+    { email: person.email, email_verified: 1 },
+    { email: person.email, email_verified: undefined },
+    { email: 'nobody@example.net', email_verified: false },
+    { email: undefined, email_verified: true },
+    { email: 'no address', email_verified: true },
+    { email: ['a@example.com'], email_verified: true },
+  ]) {
+    const browser = newBrowser(signet.url);
+    upstream.account = { sub: 'sub-1', ...claims };
+    const { answer } = await signInWith(browser);
+    await assertRefused(signet, answer, 403, 'email_unverified_upstream');
+    await assertNobody(signet, browser);
+  }
+  assert.equal(await countOf(signet, 'users'), 1);
+});
+
+onBothEngines(
+  "FD-02: an account that somebody registered with a victim's address is never merged",
+  async (t, engine) => {
+    const { signet, upstream } = await federated(t, { engine });
+    const now = Math.floor(signet.clock() / 1000);
+    const planted = { user_id: 'usr_planted', email: 'victim@example.com', name: 'V', email_verified_at: null };
+    await signet.deps.db.batch([insertUser({ ...planted, role: 'user' }, now)]);
+    for (const email of ['victim@example.com', 'VICTIM@Example.com', 'ｖictim@example.com']) {
+      const browser = newBrowser(signet.url);
+      upstream.account = { sub: 'victim', email, email_verified: true };
+      const { answer } = await signInWith(browser);
+      await assertRefused(signet, answer, 403, 'email_unverified_here');
+      assert.match(answer.text, /reset the password by mail/);
+      await assertNobody(signet, browser);
+    }
+    assert.equal(await countOf(signet, 'users'), 1);
+  },
+);
+
+test('FD-02: an address that only looks the same is not the same', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const now = Math.floor(signet.clock() / 1000);
+  const kim = {
+    user_id: 'usr_kim',
+    email: 'kim@example.com',
+    name: 'Kim',
+    email_verified_at: now,
+    role: 'user',
+  } as const;
+  await signet.deps.db.batch([insertUser(kim, now)]);
+  for (const email of ['\u212aim@example.com', 'ｋim@example.com', 'kim@ｅxample.com', 'kim@example．com']) {
+    const browser = newBrowser(signet.url);
+    upstream.account = { sub: 'twin', email, email_verified: true };
+    await assertRefused(signet, (await signInWith(browser)).answer, 403, 'email_spelled_otherwise');
+    await assertNobody(signet, browser);
+  }
+  upstream.account = { sub: 'kim', email: 'KIM@Example.com', email_verified: true };
+  const browser = newBrowser(signet.url);
+  assert.equal((await signInWith(browser)).answer.status, 303);
+  assert.equal((await browser.get('/v1/me')).json?.user_id, 'usr_kim');
+});
+
+test('FD-02: the same subject of another issuer, and the same address under another subject, are other people', async (t) => {
+  const { signet, upstream, other } = await federated(t);
+  const browser = newBrowser(signet.url);
+  upstream.account = { sub: 'same', email: 'one@example.com', email_verified: true };
+  other.account = { sub: 'same', email: 'two@example.com', email_verified: true };
+  await signInWith(browser);
+  const one = (await browser.get('/v1/me')).json?.user_id;
+  const elsewhere = newBrowser(signet.url);
+  await signInWith(elsewhere, '/auth/google/login');
+  assert.notEqual((await elsewhere.get('/v1/me')).json?.user_id, one);
+
+  upstream.account = { sub: 'newcomer', email: 'one@example.com', email_verified: true };
+  const heir = newBrowser(signet.url);
+  await assertRefused(signet, (await signInWith(heir)).answer, 403, 'email_of_other_identity');
+  assert.equal((await heir.get('/v1/me')).status, 401);
+
+  upstream.account = { sub: 'same', email: 'moved@example.com', email_verified: false };
+  const moved = newBrowser(signet.url);
+  assert.equal((await signInWith(moved)).answer.status, 303, 'who is known needs no address');
+  assert.equal((await moved.get('/v1/me')).json?.user_id, one);
+  assert.equal((await moved.get('/v1/me')).json?.email, 'one@example.com');
+});
+
+onBothEngines('FD-02: twenty first sign-ins of one identity make one account', async (t, engine) => {
+  const { signet, upstream } = await federated(t, { engine });
+  const browsers = Array.from({ length: 20 }, () => newBrowser(signet.url));
+  const callbacks = await Promise.all(browsers.map((browser) => leaveFor(browser)));
+  const answers = await Promise.all(browsers.map((browser, index) => browser.get(callbacks[index] ?? '')));
+  assert.ok(answers.some(({ status }) => status === 303));
+  for (const { status } of answers) assert.ok(status === 303 || status === 403, `${status}`);
+  assert.equal(await countOf(signet, 'users'), 1);
+  assert.equal(await countOf(signet, 'identities'), 1);
+  assert.equal(upstream.requests.filter((path) => path === '/token').length, 20);
+});
+
+test('without sign-up nobody new gets in, and who has an account does', async (t) => {
+  const { signet, upstream } = await federated(t, { env: { SIGNET_SIGN_UP: 'off' } });
+  const browser = newBrowser(signet.url);
+  const { answer } = await signInWith(browser);
+  await assertRefused(signet, answer, 403, 'sign_up_off');
+  assert.match(answer.text, /Ask an administrator/);
+  await assertNobody(signet, browser);
+  const person = await newPerson(signet);
+  upstream.account = { sub: 'known', email: person.email, email_verified: true };
+  assert.equal((await signInWith(browser)).answer.status, 303);
+});
+
+test('a disabled person gets no session, whether they are linked or only their address is known', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const [linked, unlinked] = [await newPerson(signet), await newPerson(signet)];
+  upstream.account = { sub: 'linked', email: linked.email, email_verified: true };
+  await signInWith(linked.browser);
+  for (const { user_id } of [linked, unlinked]) await disableUser(signet.deps, user_id, 'cli');
+  for (const [sub, email] of [
+    ['linked', linked.email],
+    ['unlinked', unlinked.email],
+  ]) {
+    upstream.account = { sub, email, email_verified: true };
+    const browser = newBrowser(signet.url);
+    await assertRefused(signet, (await signInWith(browser)).answer, 403, 'user_disabled');
+    assert.equal((await browser.get('/v1/me')).status, 401);
+  }
+  assert.equal(await countOf(signet, 'identities'), 1);
+});
+
+test('JW-07: a subject is ours and never given out again, also when the upstream says the same', async (t) => {
+  const { signet } = await federated(t);
+  const browser = newBrowser(signet.url);
+  await signInWith(browser);
+  const first = String((await browser.get('/v1/me')).json?.sub);
+  assert.match(first, /^usr_[\w-]{22}$/);
+  await signet.deps.db.batch([deleteUser(first)]);
+  assert.equal((await browser.get('/v1/me')).status, 401);
+  await signInWith(browser);
+  assert.notEqual((await browser.get('/v1/me')).json?.sub, first);
+});
+
+// FD-03: `next` never leaves our origin.
+
+test('FD-03: `next` is a path of ours, judged by the origin that it resolves to', async (t) => {
+  const { signet } = await federated(t);
+  const evil = [
+    '//evil.example',
+    '/\\evil.example',
+    '/%09/evil.example',
+    '/\t/evil.example',
+    'https:evil.example',
+    'https://evil.example/',
+    '/a//..//evil.example',
+    '/a/..//evil.example',
+    'javascript:alert(1)',
+    'http://localhost@evil.example',
+    '%2F%2Fevil.example',
+    '\\\\evil.example',
+    `/${'x'.repeat(2100)}`,
+  ];
+  for (const next of evil) {
+    const browser = newBrowser(signet.url);
+    const { answer } = await signInWith(browser, `/auth/acme/login?${new URLSearchParams({ next })}`);
+    const location = new URL(answer.headers.get('location') ?? '', signet.url);
+    assert.equal(location.origin, signet.url, next);
+    assert.ok(!location.pathname.startsWith('//'), next);
+    assert.ok(['/account', '/a//evil.example', '/%09/evil.example'].includes(location.pathname), location.pathname);
+  }
+  const browser = newBrowser(signet.url);
+  const good = await signInWith(browser, '/auth/acme/login?next=/account/sessions%3Fa=b');
+  assert.equal(good.answer.headers.get('location'), '/account/sessions?a=b');
+});
+
+// MF-05, FL-01: no step can be left out or taken for another.
+
+onBothEngines(
+  'MF-05: a provider is one factor: who has two is asked for the second, and is nobody before',
+  async (t, engine) => {
+    const { signet, upstream } = await federated(t, { engine });
+    const person = await signedInPerson(signet);
+    const authenticator = await enableTotp(signet, person);
+    upstream.account = { sub: 'totp', email: person.email, email_verified: true };
+    const client = await registerClient(signet);
+    const browser = newBrowser(signet.url);
+    const sessions = await countOf(signet, 'sessions');
+    const { answer } = await signInWith(browser, '/auth/acme/login?next=/account/apps');
+    assert.equal(answer.headers.get('location'), '/signin/second-factor');
+    assert.ok(!browser.cookies.has(sessionCookie));
+    assert.equal(await countOf(signet, 'sessions'), sessions);
+    assert.equal((await browser.get('/v1/me')).status, 401);
+    assert.match((await browser.get('/account')).headers.get('location') ?? '', /^\/signin\?/);
+    assert.match((await browser.get(authorizePath(client))).headers.get('location') ?? '', /^\/signin\?/);
+    assert.match((await browser.get('/auth/acme/login?confirm=1')).headers.get('location') ?? '', /^\/signin\?/);
+
+    const done = await giveCode({ browser }, authenticator.code());
+    assert.equal(done.headers.get('location'), '/account/apps');
+    assert.deepEqual((await browser.get('/v1/me')).json?.two_factor_enabled, true);
+  },
+);
+
+/** Posts the link form and goes to the upstream. @returns the callback's path, not yet gone to. */
+async function leaveToLink(browser: Browser, id = 'acme'): Promise<string> {
+  const answer = await browser.post(`${providersPath}/${id}`);
+  assert.equal(answer.status, 303, answer.text);
+  return pathOf(answer.headers.get('location'));
+}
+
+test('FL-01: an identity is linked only in the session that began it', async (t) => {
+  const { signet } = await federated(t);
+  const person = await signedInPerson(signet);
+  const stranger = await signedInPerson(signet);
+
+  const callback = await leaveToLink(person.browser);
+  await person.browser.post('/signout');
+  await assertRefused(signet, await person.browser.get(callback), 403, 'session_changed');
+
+  await signIn(person);
+  const again = await leaveToLink(person.browser);
+  person.browser.cookies.set(sessionCookie, stranger.browser.cookies.get(sessionCookie) ?? '');
+  await assertRefused(signet, await person.browser.get(again), 403, 'session_changed');
+  assert.equal(await countOf(signet, 'identities'), 0);
+});
+
+test("FL-01: somebody else's identity is neither linked nor taken for a confirmation", async (t) => {
+  const { signet, upstream } = await federated(t);
+  const owner = newBrowser(signet.url);
+  await signInWith(owner);
+  const person = await signedInPerson(signet);
+  await assertRefused(signet, await person.browser.get(await leaveToLink(person.browser)), 409, 'linked_elsewhere');
+
+  signet.clock.advance(901);
+  const before = (await person.browser.get('/v1/me')).json;
+  const { answer } = await signInWith(person.browser, '/auth/acme/login?confirm=1&next=/account/security');
+  await assertRefused(signet, answer, 403, 'other_identity');
+  upstream.account = { sub: 'unknown', email: person.email, email_verified: true };
+  const unknown = await signInWith(person.browser, '/auth/acme/login?confirm=1');
+  await assertRefused(signet, unknown.answer, 403, 'other_identity');
+  assert.deepEqual((await person.browser.get('/v1/me')).json, before, 'signed in as before, and no fresher');
+  assert.equal(await countOf(signet, 'identities'), 1);
+});
+
+test('FL-01: an upstream that did not ask again confirms nothing', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const browser = newBrowser(signet.url);
+  await signInWith(browser);
+  const asked_at = Math.floor(signet.clock() / 1000);
+  signet.clock.advance(901);
+  upstream.account = { ...upstream.account, auth_time: asked_at };
+  const { answer } = await signInWith(browser, '/auth/acme/login?confirm=1');
+  await assertRefused(signet, answer, 403, 'not_asked_again');
+  const removed = await browser.send('/v1/me/identities/acme', { method: 'DELETE', headers: { origin: signet.url } });
+  assert.equal(removed.json?.error, 'reauthentication_required');
+});
+
+test('FL-01: every other step at every other time is refused', async (t) => {
+  const { signet } = await federated(t);
+  const stranger = newBrowser(signet.url);
+  assert.match((await stranger.get('/auth/acme/login?confirm=1')).headers.get('location') ?? '', /^\/signin\?next=/);
+  assert.match((await stranger.get(providersPath)).headers.get('location') ?? '', /^\/signin\?next=/);
+  for (const path of [`${providersPath}/acme`, `${providersPath}/acme/remove`]) {
+    assert.match((await stranger.post(path)).headers.get('location') ?? '', /^\/signin\?next=/);
+  }
+  const remove = { method: 'DELETE', headers: { origin: signet.url } };
+  assert.equal((await stranger.send('/v1/me/identities/acme', remove)).json?.error, 'login_required');
+
+  const person = await signedInPerson(signet);
+  assert.equal((await person.browser.post('/auth/acme/callback')).status, 405);
+  assert.equal((await person.browser.get(`${providersPath}/acme`)).status, 405);
+  assert.equal((await person.browser.post(`${providersPath}/nobody`)).status, 404);
+  assert.equal((await person.browser.post(`${providersPath}/acme/remove`)).status, 404);
+  assert.equal(
+    (await person.browser.post(`${providersPath}/acme`, {}, { origin: 'https://evil.example' })).status,
+    403,
+  );
+  const foreign = await person.browser.get('/auth/acme/login?request=ar_aaaaaaaaaaaaaaaaaaaaaa');
+  assert.equal(foreign.status, 400, 'only a request of this browser is waited for');
+  assert.equal(await countOf(signet, 'identities'), 0);
+});
+
+// The last way in.
+
+onBothEngines('the last way to sign in cannot be removed, also not by two who remove one each', async (t, engine) => {
+  const mailbox = await openMailbox(t);
+  const { signet, other } = await federated(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
+  const browser = newBrowser(signet.url);
+  await signInWith(browser);
+  const last = await browser.post(`${providersPath}/acme/remove`);
+  assert.equal(last.status, 409);
+  assert.match(last.text, /last way to sign in/);
+  const remove = { method: 'DELETE', headers: { origin: signet.url } };
+  const asJson = await browser.send('/v1/me/identities/acme', remove);
+  assert.deepEqual(
+    [asJson.status, asJson.json?.error, asJson.json?.current_status],
+    [409, 'invalid_state', 'last_way_in'],
+  );
+
+  other.account = { sub: 'second', email: 'ada@example.org', email_verified: true };
+  assert.equal((await browser.get(await leaveToLink(browser, 'google'))).status, 303);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      browser.send(`/v1/me/identities/${index % 2 ? 'acme' : 'google'}`, remove),
+    ),
+  );
+  assert.equal(answers.filter(({ status }) => status === 204).length, 1);
+  for (const { status } of answers) assert.ok([204, 404, 409].includes(status), `${status}`);
+  assert.equal(await countOf(signet, 'identities'), 1);
+  const kept = await signet.deps.db.all(`select 1 as one from audit_log where action = 'identity.unlinked'`);
+  assert.equal(kept.length, 1);
+  await mailbox.next('ada@example.com', /no longer opens/);
+  await signet.deps.mail.deliver();
+  assert.equal(mailbox.mails.filter(({ subject }) => /no longer opens/.test(subject)).length, 1, 'one mail');
+});
+
+onBothEngines('twenty links of one identity to two accounts make one link', async (t, engine) => {
+  const { signet } = await federated(t, { engine });
+  const people = [await signedInPerson(signet), await signedInPerson(signet)];
+  const browsers = Array.from({ length: 20 }, (_, index) => {
+    const copy = newBrowser(signet.url);
+    copy.cookies.set(sessionCookie, people[index % 2]?.browser.cookies.get(sessionCookie) ?? '');
+    return copy;
+  });
+  const callbacks = await Promise.all(browsers.map((browser) => leaveToLink(browser)));
+  const answers = await Promise.all(browsers.map((browser, index) => browser.get(callbacks[index] ?? '')));
+  assert.equal(await countOf(signet, 'identities'), 1);
+  for (const { status } of answers) assert.ok(status === 303 || status === 409, `${status}`);
+  const kept = await signet.deps.db.all(`select 1 as one from audit_log where action = 'identity.linked'`);
+  assert.equal(kept.length, 1);
+});
