@@ -1,45 +1,58 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../deps.ts';
+import { RequestError } from '../errors.ts';
 import { sendPage } from '../http/page.ts';
+import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
 import { viewOf } from '../http/view.ts';
-import { requireSession, type Session } from '../sessions/session.ts';
-import { accountPage } from './page.ts';
+import { requireSession } from '../sessions/session.ts';
+import { currentUser } from './current-user.ts';
+import { editCurrentUser, readCurrentUser } from './operations.ts';
+import { profilePage } from './page.ts';
+import { changeProfile, readProfileEdit } from './profile.ts';
+import { securityOverview } from './security.ts';
+import { securityPage } from './security-page.ts';
 
+const config = { page: true, form: '/account' } as const;
+
+/** Who a person is here (specification §4.9), and what they sign in with. */
 export async function accountRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/me', async (request, reply) => {
+  app.get('/v1/me', { config: { operation: readCurrentUser } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    return currentUser(await requireSession(deps, request));
+    return currentUser(deps, await requireSession(deps, request));
+  });
+
+  app.patch('/v1/me', { config: { operation: editCurrentUser } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const session = await requireSession(deps, request);
+    return currentUser(deps, await changeProfile(deps, session, readProfileEdit(request.body), request.ip));
   });
 
   app.get('/', { config: { page: true } }, async (_request, reply) => reply.redirect('/account', 302));
 
-  app.get('/account', { config: { page: true } }, async (request, reply) => {
+  app.get('/account', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const view = viewOf(deps, request, session.locale);
-    return sendPage(reply, view, accountPage(view, session));
+    const { done } = parseParameters(queryOf(request.url)).values;
+    return sendPage(reply, view, profilePage(view, { session, isDone: done === 'yes' }));
+  });
+
+  app.post('/account', { config }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    const form = readForm(request.body);
+    const typed = { name: form.name ?? '', locale: form.locale ?? '' };
+    try {
+      await changeProfile(deps, session, readProfileEdit({ ...typed, locale: typed.locale || null }), request.ip);
+    } catch (error) {
+      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
+      const view = viewOf(deps, request, session.locale);
+      return sendPage(reply, view, profilePage(view, { session, typed, problems: error.problems }), error.status);
+    }
+    return reply.header('cache-control', 'no-store').redirect('/account?done=yes', 303);
+  });
+
+  app.get('/account/security', { config: { page: true } }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    const view = viewOf(deps, request, session.locale);
+    return sendPage(reply, view, securityPage(view, await securityOverview(deps, session.user_id)));
   });
 }
-
-/** Decisions §10. */
-const currentUser = (session: Session) => ({
-  user_id: session.user_id,
-  sub: session.user_id,
-  email: session.email,
-  email_verified: session.email_verified_at !== null,
-  name: session.name,
-  picture: session.picture,
-  role: session.role,
-  locale: session.locale,
-  created_at: session.user_created_at,
-  updated_at: session.user_updated_at,
-  two_factor_enabled: false,
-  identities: [],
-  session: {
-    id: session.session_id,
-    created_at: session.session_created_at,
-    expires_at: session.expires_at,
-    auth_time: session.auth_time,
-    amr: session.amr,
-    acr: session.acr,
-  },
-});

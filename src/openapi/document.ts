@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import Type, { type TSchema } from 'typebox';
 import type { Config } from '../config.ts';
 import { type ErrorCode, statusOf } from '../errors.ts';
@@ -6,18 +5,6 @@ import { cookieNames } from '../http/cookies.ts';
 import { type Authentication, type Operation, tags } from './operation.ts';
 
 export type DescribedRoute = { method: string; url: string; operation: Operation };
-
-/** Collects the routes that are added after it and describe themselves. */
-export function collectOperations(app: FastifyInstance): DescribedRoute[] {
-  const described: DescribedRoute[] = [];
-  app.addHook('onRoute', ({ method, url, config }) => {
-    const operation = config?.operation;
-    if (!operation) return;
-    for (const one of [method].flat())
-      if (one !== 'HEAD') described.push({ method: one.toLowerCase(), url, operation });
-  });
-  return described;
-}
 
 /** The body of every refusal (decisions §1). */
 const ErrorBody = Type.Object(

@@ -12,3 +12,15 @@ export async function openApiRoutes(app: FastifyInstance, deps: Pick<Deps, 'conf
     return sendPublicDocument(request, reply, document);
   });
 }
+
+/** Collects the routes that are added after it and describe themselves. */
+export function collectOperations(app: FastifyInstance): DescribedRoute[] {
+  const described: DescribedRoute[] = [];
+  app.addHook('onRoute', ({ method, url, config }) => {
+    const operation = config?.operation;
+    if (!operation) return;
+    for (const one of [method].flat())
+      if (one !== 'HEAD') described.push({ method: one.toLowerCase(), url, operation });
+  });
+  return described;
+}

@@ -35,7 +35,7 @@ onBothEngines('from a first start to a verified id token, refresh and sign-out',
   await page.waitForURL(`${signet.url}/account`);
   assert.match(await textOf(page), /Ada Lovelace/);
   assert.match(await textOf(page), /Administrator/);
-  await look(page, 'account');
+  await look(page);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.waitForURL(`${signet.url}/signin`);
 
@@ -102,9 +102,6 @@ test('a wrong password says so and keeps the address', async (t) => {
   const { person, example, page, expectQuiet } = await begin(t);
   await page.goto(`${example.url}/sign-in`);
   await screenshot(page, 'sign-in');
-  await screenshot(page, 'sign-in-dark', { colorScheme: 'dark' });
-  await screenshot(page, 'sign-in-phone', { width: 375 });
-  await screenshot(page, 'sign-in-phone-dark', { width: 375, colorScheme: 'dark' });
   await signInWith(page, person.email, 'not the password at all');
   await page.getByRole('alert').filter({ hasText: 'do not match an account' }).waitFor();
   assert.equal(await page.getByLabel('E-mail address').inputValue(), person.email);
@@ -123,7 +120,6 @@ test('consent: Cancel tells the application, Allow is remembered', async (t) => 
   await signInWith(page, person.email, person.password);
   await page.getByRole('heading', { name: 'Allow Field Notes?' }).waitFor();
   await expectAccessible(page);
-  await screenshot(page, 'consent');
   await page.getByRole('button', { name: 'Cancel' }).click();
   assert.equal(await page.locator('#error').textContent(), 'access_denied');
   await expectAccessible(page);
@@ -146,7 +142,6 @@ test('prompt=select_account lets a person with a session go on or be somebody el
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('link', { name: 'Choose an account' }).click();
   await expectAccessible(page);
-  await screenshot(page, 'account-choice');
   await page.getByRole('button', { name: `Continue as ${person.email}` }).click();
   assert.equal(await page.locator('#subject').textContent(), person.user_id);
 
@@ -214,7 +209,6 @@ test('an unknown client is told of on a page that names the parameter', async (t
   assert.equal(answer?.status(), 400);
   assert.match(await textOf(page), /client_id names no registered client/);
   await expectAccessible(page);
-  await screenshot(page, 'error');
   expectQuiet();
 });
 
@@ -257,14 +251,10 @@ async function tableOf(page: Page, heading: string): Promise<Record<string, stri
   return Object.fromEntries(cells);
 }
 
-/** For the README, and only when asked: SCREENSHOTS=1. */
-async function screenshot(
-  page: Page,
-  name: string,
-  { colorScheme = 'light', width = 1280 }: { colorScheme?: 'light' | 'dark'; width?: number } = {},
-) {
+/** For the README, and only when asked: SCREENSHOTS=1. What the other pages look like is kept by pages.test.ts. */
+async function screenshot(page: Page, name: string) {
   if (process.env.SCREENSHOTS !== '1') return;
-  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-  await page.setViewportSize({ width, height: width < 500 ? 720 : 800 });
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.screenshot({ path: fileURLToPath(new URL(`../../docs/screenshots/${name}.png`, import.meta.url)) });
 }

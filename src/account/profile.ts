@@ -1,0 +1,64 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { auditEvent } from '../audit/audit.ts';
+import { shapeProblems } from '../clients/field-problems.ts';
+import { now } from '../clock.ts';
+import type { Statement } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { fieldProblem, invalidFields } from '../errors.ts';
+import { locales } from '../i18n/translate.ts';
+import { displayNameProblem } from '../lib/display-name.ts';
+import type { Session } from '../sessions/session.ts';
+import { setLocale, setName } from '../users/store.ts';
+
+/** Body of `PATCH /v1/me`. Other members are refused rather than ignored: whoever sends `role` believes that it did something. */
+export const ProfileBody = Type.Object(
+  {
+    name: Type.Optional(Type.String({ description: '1 to 100 visible characters.' })),
+    locale: Type.Optional(
+      Type.Union([Type.Enum([...locales]), Type.Null()], { description: 'null: what the browser asks for.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const shape = Compile(ProfileBody);
+
+export type ProfileEdit = Static<typeof ProfileBody>;
+
+/** @throws {RequestError} `invalid_request` with one entry a field. */
+export function readProfileEdit(body: unknown): ProfileEdit {
+  if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
+  return body;
+}
+
+/**
+ * Changes what a person tells of themselves. What is the same already, or left out, is not written.
+ * @returns their session as it would be read now.
+ * @throws {RequestError} `invalid_request` with one entry a field.
+ */
+export async function changeProfile(
+  deps: Deps,
+  session: Session,
+  { name: typed, locale = session.locale }: ProfileEdit,
+  address: string,
+): Promise<Session> {
+  const name = typed?.trim().normalize('NFC') ?? session.name;
+  if (typed !== undefined && displayNameProblem(typed) !== undefined) {
+    throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
+  }
+  const at = now(deps);
+  const { user_id } = session;
+  const changes: [field: string, Statement][] = [];
+  if (name !== null && name !== session.name) changes.push(['name', setName(user_id, name, at)]);
+  if (locale !== session.locale) changes.push(['locale', setLocale(user_id, locale, at)]);
+  if (changes.length === 0) return session;
+  // The log outlives the account, so it keeps which fields were changed and not what a person is called.
+  const fields = changes.map(([field]) => field);
+  const { statement } = auditEvent(
+    { action: 'user.changed', actor: `user:${user_id}`, target: user_id, after: { fields }, address },
+    at,
+  );
+  await deps.db.batch([...changes.map(([, write]) => write), statement]);
+  return { ...session, name, locale, user_updated_at: at };
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { obtainTokens } from '../support/relying-party.ts';
+import { registerClient, type Signet, startSignet } from '../support/signet.ts';
+import { agents, lendSession, named, openWorld, password, signInWith } from './lived-in-signet.ts';
+import { type Sight, sights, type Visitors } from './sights.ts';
+
+/** Every page, seen by a real browser: light and dark, on a phone and on a desk, in each language, with and without JavaScript. */
+
+const byteBudget = 60_000;
+const messages = (locale: string): Record<string, string> =>
+  JSON.parse(readFileSync(new URL(`../../src/i18n/${locale}.json`, import.meta.url), 'utf8'));
+const english = messages('en');
+const german = messages('de');
+
+test('every page', async (t) => {
+  const world = await openWorld(t);
+  const { signet } = world;
+  const visitor = () => openBrowser(t, { origins: [signet.url] });
+  const visitors: Visitors = {
+    nobody: await visitor(),
+    ada: await visitor(),
+    grace: await visitor(),
+    mary: await visitor(),
+    halfway: await visitor(),
+  };
+  for (const name of ['ada', 'grace', 'mary'] as const) await lendSession(visitors[name], world[name], signet);
+  for (const sight of await sights(world, visitors)) {
+    await t.test(sight.name, async () => {
+      const { page, expectQuiet } = visitors[sight.as];
+      await open(page, signet, sight);
+      await expectAccessible(page);
+      await expectInBudget(page);
+      await expectInLanguage(page, 'en');
+      await takePictures(page, sight);
+      await open(page, signet, sight, 'de');
+      await expectInLanguage(page, 'de');
+      await expectToFit(page);
+      if (sight.isMain) await picture(page, `${sight.name}-german`, 'phone', 'light');
+      expectQuiet();
+    });
+  }
+});
+
+async function open(page: Page, { url }: Signet, { path, status = 200, act }: Sight, locale = 'en') {
+  const answer = await page.goto(`${url}${path}${path.includes('?') ? '&' : '?'}ui_locales=${locale}`);
+  assert.equal(answer?.status(), status, `${path}: ${await page.textContent('main')}`);
+  assert.equal(new URL(page.url()).pathname, path.split('?')[0]);
+  await act?.(page);
+}
+
+/** The page with its stylesheet, scripts and pictures. */
+async function expectInBudget(page: Page) {
+  const bytes = await page.evaluate(() =>
+    [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce(
+      (sum, entry) => sum + (entry as PerformanceResourceTiming).decodedBodySize,
+      0,
+    ),
+  );
+  assert.ok(bytes > 5000 && bytes <= byteBudget, `${page.url()} is ${bytes} bytes`);
+}
+
+/** No key instead of its message, no placeholder left, and no English in German. */
+async function expectInLanguage(page: Page, locale: 'en' | 'de') {
+  assert.equal(await page.locator('html').getAttribute('lang'), locale);
+  const texts = await page.evaluate(() => {
+    const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
+    const found: string[] = [];
+    while (walker.nextNode()) {
+      const parent = walker.currentNode.parentElement;
+      if (parent?.closest('script, style, [lang]')?.tagName === 'HTML')
+        found.push(walker.currentNode.textContent ?? '');
+    }
+    return found.map((text) => text.trim()).filter(Boolean);
+  });
+  const untranslated = new Set(
+    locale === 'de' ? Object.keys(english).flatMap((key) => (german[key] === english[key] ? [] : english[key]!)) : [],
+  );
+  for (const text of texts) {
+    assert.ok(!(text in english), `${page.url()} shows the key ${text}`);
+    assert.doesNotMatch(text, /\{\w+\}|\bundefined\b|\[object/, page.url());
+    assert.ok(!untranslated.has(text), `${page.url()} says in English: ${text}`);
+  }
+}
+
+/** German words are long, and 320 px is what a page must bear without scrolling sideways (WCAG 2.2, 1.4.10). */
+async function expectToFit(page: Page) {
+  await page.setViewportSize({ width: 320, height: 800 });
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  assert.ok(overflow <= 0, `${page.url()} is ${overflow} px wider than the narrowest phone`);
+}
+
+async function takePictures(page: Page, { name, isMain }: Sight) {
+  if (isMain) {
+    for (const width of ['phone', 'desktop'] as const) {
+      for (const scheme of ['light', 'dark'] as const) await picture(page, name, width, scheme);
+    }
+  } else await picture(page, name, 'phone', 'light');
+}
+
+const widths = { phone: 375, desktop: 1280 };
+
+/** Only when asked: SCREENSHOTS=1. */
+async function picture(page: Page, name: string, width: keyof typeof widths, colorScheme: 'light' | 'dark') {
+  if (process.env.SCREENSHOTS !== '1') return;
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  await page.setViewportSize({ width: widths[width], height: width === 'phone' ? 667 : 720 });
+  const path = fileURLToPath(new URL(`../../docs/screenshots/${name}-${width}-${colorScheme}.png`, import.meta.url));
+  await page.screenshot({ path, fullPage: true });
+}
+
+test('an account is looked after without JavaScript', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet, { name: 'Field Notes' });
+  const person = await named(signet, { name: 'Ada Lovelace', email: 'ada@example.com' });
+  await signInWith(signet, person, agents.phone);
+  await obtainTokens(signet, person, client);
+  const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
+  await page.goto(`${signet.url}/account/apps`);
+  await page.locator('#username').fill(person.email);
+  await page.locator('#password').fill(password);
+  await page.locator('#signin-submit').click();
+
+  await page.waitForURL(`${signet.url}/account/apps`); // where the person wanted to go
+  await page.getByRole('button', { name: 'Disconnect' }).click();
+  assert.match((await page.getByRole('status').textContent()) ?? '', /disconnected/);
+  assert.match((await page.textContent('main')) ?? '', /No application is connected/);
+
+  await page.getByRole('link', { name: 'Sessions' }).click();
+  await page.getByRole('listitem').filter({ hasText: 'Safari, iPhone' }).getByRole('button').click();
+  assert.match((await page.getByRole('status').textContent()) ?? '', /signed out/);
+  assert.equal(await page.locator('.items > li').count(), 1);
+
+  await page.getByRole('link', { name: 'Profile' }).click();
+  await page.getByLabel('Name').fill('Augusta Ada King');
+  await page.getByLabel('Language').selectOption({ label: 'Deutsch' });
+  await page.getByRole('button', { name: 'Save' }).click();
+  assert.equal(await page.locator('h1').textContent(), 'Augusta Ada King');
+  assert.match((await page.textContent('main')) ?? '', /Gespeichert/);
+
+  await page.getByRole('button', { name: 'Abmelden' }).click();
+  await page.getByRole('link', { name: 'Deutsch' }).click();
+  await page.getByRole('heading', { name: 'Anmelden' }).waitFor();
+  expectQuiet();
+});
+
+test('the keyboard alone reaches everything, first of all the content', async (t) => {
+  const signet = await startSignet(t);
+  const person = await named(signet, { name: 'Ada Lovelace', email: 'ada@example.com' });
+  await signInWith(signet, person, agents.desk);
+  const visitor = await openBrowser(t, { origins: [signet.url] });
+  await lendSession(visitor, person, signet);
+  const { page } = visitor;
+  await page.goto(`${signet.url}/account/security`);
+  const focused = () =>
+    page.evaluate(() => {
+      const { activeElement: element } = document;
+      const { top, bottom } = element!.getBoundingClientRect();
+      const { outlineStyle, outlineWidth } = getComputedStyle(element!);
+      const isSeen = top >= 0 && bottom <= innerHeight && outlineStyle !== 'none' && outlineWidth !== '0px';
+      return { text: element!.textContent?.trim(), isSeen };
+    });
+  const order: (string | undefined)[] = [];
+  for (let steps = 0; steps < 11; steps += 1) {
+    await page.keyboard.press('Tab');
+    const { text, isSeen } = await focused();
+    assert.ok(isSeen, `${text} has the focus and does not show it`);
+    order.push(text);
+  }
+  assert.deepEqual(order.slice(0, 8), [
+    'Skip to content',
+    'Signet',
+    'Sign out',
+    'Profile',
+    'Security',
+    'Sessions',
+    'Connected apps',
+    'Subscriptions',
+  ]);
+  await page.goto(`${signet.url}/account/security`);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  assert.equal((await focused()).text, 'Change'); // the first thing in the content
+});

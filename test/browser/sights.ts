@@ -1,0 +1,145 @@
+import type { Page } from 'playwright-core';
+import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { newBrowser } from '../support/browser.ts';
+import type { Visitor } from '../support/chromium.ts';
+import { linkIn } from '../support/mailbox.ts';
+import { authorizePath } from '../support/relying-party.ts';
+import { type RegisteredClient, registerClient, type Signet } from '../support/signet.ts';
+import { password, type World } from './lived-in-signet.ts';
+
+type Role = 'nobody' | 'ada' | 'grace' | 'mary' | 'halfway';
+export type Visitors = Record<Role, Visitor>;
+
+export type Sight = {
+  name: string;
+  path: string;
+  /** Whose cookies the browser has. */
+  as: Role;
+  status?: number;
+  /** What is done on that page to get to the one that is meant. */
+  act?: (page: Page) => Promise<void>;
+  /** All four looks are kept as pictures, rather than one. */
+  isMain?: true;
+};
+
+/** Every page there is, and how to get to see it. */
+export async function sights(world: World, visitors: Visitors): Promise<Sight[]> {
+  return [
+    ...(await signInSights(world, visitors)),
+    ...(await linkSights(world)),
+    ...accountSights,
+    ...(await consentSights(world, visitors)),
+  ];
+}
+
+/** Where an authorization request waits for the person of that browser. */
+async function waiting({ page }: Visitor, { url }: Signet, of: RegisteredClient, changes: Record<string, string> = {}) {
+  await page.goto(url + authorizePath(of, changes));
+  const { pathname, search } = new URL(page.url());
+  return pathname + search;
+}
+
+async function signInSights({ signet, client, grace }: World, { nobody, halfway }: Visitors): Promise<Sight[]> {
+  await halfway.page.goto(`${signet.url}/signin`);
+  await fillIn(halfway.page, { username: grace.email, password });
+  const path = '/signin';
+  const wrong = (page: Page) => fillIn(page, { username: 'ada@example.com', password: 'not the password at all' });
+  return [
+    { name: 'sign-in', path: await waiting(nobody, signet, client), as: 'nobody', isMain: true },
+    { name: 'sign-in-wrong', path, as: 'nobody', act: wrong },
+    { name: 'second-factor', path: '/signin/second-factor', as: 'halfway' },
+    { name: 'second-factor-wrong', path: '/signin/second-factor', as: 'halfway', act: giveWrongCode },
+    { name: 'error', path: authorizePath({ ...client, client_id: 'nobody' }), as: 'nobody', status: 400 },
+    { name: 'provider-error', path: '/auth/google/callback?state=x&code=y', as: 'nobody', status: 400 },
+    { name: 'sign-up', path: '/signup', as: 'nobody' },
+    { name: 'sign-up-sent', path: '/signup/sent', as: 'nobody' },
+    { name: 'reset', path: '/reset', as: 'nobody' },
+    { name: 'reset-sent', path: '/reset/sent', as: 'nobody' },
+    { name: 'account-deleted', path: '/account-deleted', as: 'nobody' },
+  ];
+}
+
+async function fillIn(page: Page, fields: { username: string; password: string }) {
+  await page.locator('#username').fill(fields.username);
+  await page.locator('#password').fill(fields.password);
+  await submit(page, '#signin-submit');
+}
+
+const giveWrongCode = async (page: Page) => {
+  await page.locator('#code').fill('000000');
+  await submit(page, '#second-factor-submit');
+};
+
+async function submit(page: Page, button: string) {
+  await Promise.all([page.waitForEvent('load'), page.locator(button).click()]);
+}
+
+/** Pages that a mail leads to. */
+async function linkSights({ signet, mailbox, ada, mary }: World): Promise<Sight[]> {
+  const nobody = newBrowser(signet.url);
+  await nobody.post('/signup', { email: 'katherine@example.com' });
+  await nobody.post('/reset', { email: ada.email });
+  await mary.browser.post('/account/email/verify');
+  const invitation = new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
+  return [
+    { name: 'sign-up-link', path: linkIn(await mailbox.next('katherine@example.com'), /^\/signup\//), as: 'nobody' },
+    { name: 'reset-link', path: linkIn(await mailbox.next(ada.email, /reset|password/i), /^\/reset\//), as: 'nobody' },
+    { name: 'verify-email', path: linkIn(await mailbox.next(mary.email, /address/i), /^\/verify-email\//), as: 'mary' },
+    { name: 'link-spent', path: `/reset/ln_${'A'.repeat(43)}`, as: 'nobody', status: 400 },
+    { name: 'invitation', path: invitation, as: 'nobody' },
+  ];
+}
+
+const accountSights: Sight[] = [
+  { name: 'account', path: '/account', as: 'ada', isMain: true },
+  { name: 'account-saved', path: '/account?done=yes', as: 'mary' },
+  { name: 'email', path: '/account/email', as: 'mary' },
+  { name: 'email-change', path: '/account/email/change', as: 'ada' },
+  { name: 'delete', path: '/account/delete', as: 'mary' },
+  { name: 'delete-last-administrator', path: '/account/delete', as: 'ada' },
+  { name: 'security-plain', path: '/account/security', as: 'ada' },
+  { name: 'security', path: '/account/security', as: 'grace', isMain: true },
+  { name: 'password', path: '/account/security/password', as: 'grace' },
+  { name: 'password-only', path: '/account/security/password', as: 'ada' },
+  { name: 'passkeys-none', path: '/account/security/passkeys', as: 'ada' },
+  { name: 'passkeys', path: '/account/security/passkeys', as: 'grace' },
+  { name: 'passkeys-open', path: '/account/security/passkeys', as: 'grace', act: openDetails },
+  { name: 'totp-off', path: '/account/security/totp', as: 'ada' },
+  { name: 'totp-enrollment', path: '/account/security/totp', as: 'mary', act: openDetails, isMain: true },
+  { name: 'totp', path: '/account/security/totp', as: 'grace' },
+  { name: 'totp-disable', path: '/account/security/totp/disable', as: 'grace' },
+  { name: 'backup-codes', path: '/account/security/backup-codes', as: 'grace' },
+  {
+    name: 'backup-codes-new',
+    path: '/account/security/backup-codes',
+    as: 'grace',
+    act: (page) => submit(page, '#backup-codes-regenerate'),
+  },
+  { name: 'providers', path: '/account/security/providers', as: 'grace' },
+  { name: 'providers-none', path: '/account/security/providers', as: 'ada' },
+  { name: 'sessions', path: '/account/sessions', as: 'ada', isMain: true },
+  { name: 'apps', path: '/account/apps', as: 'ada' },
+  { name: 'apps-none', path: '/account/apps', as: 'mary' },
+  { name: 'entitlements', path: '/account/entitlements', as: 'ada' },
+  { name: 'confirm', path: '/signin/confirm?next=/account/security', as: 'ada' },
+  { name: 'confirm-every-way', path: '/signin/confirm?next=/account/security', as: 'grace' },
+];
+
+async function openDetails(page: Page) {
+  for (const summary of await page.locator('summary').all()) await summary.click();
+}
+
+async function consentSights({ signet, ada, client }: World, visitors: Visitors): Promise<Sight[]> {
+  const asking = await registerClient(signet, {
+    owner: ada,
+    name: 'Field Notes for teams',
+    consent: 'required',
+    allowed_scopes: ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'],
+  });
+  const scope = 'openid profile email offline_access entitlements:read';
+  const choice = await waiting(visitors.ada, signet, client, { prompt: 'select_account' });
+  return [
+    { name: 'consent', path: await waiting(visitors.ada, signet, asking, { scope }), as: 'ada', isMain: true },
+    { name: 'account-choice', path: choice, as: 'ada' },
+  ];
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { auditRowsOf } from '../../src/audit/store.ts';
+import { type Answer, newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { assertRefused } from '../support/relying-party.ts';
+import { type Person, signedInPerson, startSignet } from '../support/signet.ts';
+import { enableTotp } from '../support/two-factor.ts';
+
+const patch = ({ browser }: Person, body: unknown): Promise<Answer> =>
+  browser.send('/v1/me', {
+    method: 'PATCH',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  });
+
+onBothEngines('a person says who they are', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+
+  await t.test('a person changes their name and language, and only those', async () => {
+    const person = await signedInPerson(signet);
+    signet.clock.advance(60);
+    const answer = await patch(person, { name: '  Ada Lovelace ', locale: 'de' });
+    assert.equal(answer.status, 200);
+    assert.deepEqual([answer.json?.name, answer.json?.locale], ['Ada Lovelace', 'de']);
+    assert.deepEqual((await person.browser.get('/v1/me')).json, answer.json);
+    assert.match((await person.browser.get('/account')).text, /<html lang="de">/);
+    const again = await patch(person, { locale: null });
+    assert.deepEqual([again.json?.name, again.json?.locale], ['Ada Lovelace', null]);
+    const events = (await auditRowsOf(signet.deps.db, person.user_id, 50)).filter(
+      ({ action }) => action === 'user.changed',
+    );
+    assert.deepEqual(events.map(({ after_state }) => after_state).sort(), [
+      '{"fields":["locale"]}',
+      '{"fields":["name","locale"]}',
+    ]);
+    await patch(person, { name: 'Ada Lovelace' }); // as it is already: nothing is written
+    assert.equal((await person.browser.get('/v1/me')).json?.updated_at, again.json?.updated_at);
+  });
+
+  await t.test('what is wrong with a profile is said, and nothing is changed', async () => {
+    const person = await signedInPerson(signet);
+    const before = (await person.browser.get('/v1/me')).json;
+    const wrong: unknown[] = [
+      { name: '' },
+      { name: ' ' },
+      { name: 'x'.repeat(101) },
+      { name: 'a\u202eb' },
+      { name: 'a\u0000b' },
+      { name: null },
+      { name: 7 },
+      { locale: 'xx' },
+      { locale: 'de-DE' },
+      { locale: '__proto__' },
+      { locale: '' },
+      { role: 'admin' },
+      { email: 'other@example.com' },
+      { name: 'Fine', user_id: 'usr_x' },
+      [],
+      'name',
+      null,
+    ];
+    for (const body of wrong) assertRefused(await patch(person, body), 400, 'invalid_request');
+    assertRefused(await patch(person, { name: 'x'.repeat(70_000) }), 413, 'content_too_large');
+    assert.deepEqual((await person.browser.get('/v1/me')).json, before);
+
+    const page = await person.browser.post('/account', { name: 'a\u202eb', locale: 'de' });
+    assert.equal(page.status, 400);
+    assert.match(page.text, /role="alert"/);
+    assert.match(page.text, /value="a\u202eb"/);
+    assert.equal((await person.browser.post('/account', { name: 'Fine', locale: 'xx' })).status, 400);
+    assert.deepEqual((await person.browser.get('/v1/me')).json, before);
+    const done = await person.browser.post('/account', { name: 'Grace Hopper', locale: '' });
+    assert.deepEqual([done.status, done.headers.get('location')], [303, '/account?done=yes']);
+    assert.match((await person.browser.get('/account?done=yes')).text, /Grace Hopper/);
+  });
+});
+
+test('the security page tells what there is, and advises who has a password alone', async (t) => {
+  const signet = await startSignet(t, {
+    env: { SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' },
+  });
+  const person = await signedInPerson(signet);
+  const { text } = await person.browser.get('/account/security');
+  for (const name of ['password', 'passkeys', 'totp', 'providers']) {
+    assert.match(text, new RegExp(`href="/account/security/${name}"`));
+  }
+  assert.match(text, /class="advice"/);
+  assert.doesNotMatch(text, /backup-codes/);
+  assert.equal((await person.browser.get('/v1/me')).json?.two_factor_enabled, false);
+
+  await enableTotp(signet, person);
+  const safer = (await person.browser.get('/account/security')).text;
+  assert.match(safer, /href="\/account\/security\/backup-codes"/);
+  assert.match(safer, /10 of 10 left/);
+  assert.doesNotMatch(safer, /class="advice"|badge warn/);
+  assert.equal((await person.browser.get('/v1/me')).json?.two_factor_enabled, true);
+  await signet.deps.db.run(
+    'update backup_codes set used_at = 1 where code_hash in (select code_hash from backup_codes limit 7)',
+  );
+  assert.match((await person.browser.get('/account/security')).text, /badge warn[\s\S]*3 of 10 left/);
+
+  const without = await startSignet(t);
+  const other = await signedInPerson(without);
+  assert.doesNotMatch((await other.browser.get('/account/security')).text, /security\/providers/);
+});
+
+test('nobody has entitlements yet, and both the program and the page say so', async (t) => {
+  const signet = await startSignet(t);
+  const person = await signedInPerson(signet);
+  const answer = await person.browser.get('/v1/me/entitlements');
+  assert.deepEqual([answer.status, answer.json], [200, { entitlements: [] }]);
+  assert.match((await person.browser.get('/account/entitlements')).text, /class="empty"/);
+});
+
+test('a page is offered in every language, and the choice lasts through the forms after it', async (t) => {
+  const signet = await startSignet(t);
+  const browser = newBrowser(signet.url);
+  const first = await browser.get('/signin?next=%2Faccount%2Fapps', { 'accept-language': 'en' });
+  const link = /<a href="(\?[^"]*)" lang="de" hreflang="de">Deutsch<\/a>/
+    .exec(first.text)?.[1]
+    ?.replaceAll('&amp;', '&');
+  assert.equal(link, '?next=%2Faccount%2Fapps&ui_locales=de');
+  const german = await browser.get(`/signin${link}`, { 'accept-language': 'en' });
+  assert.match(german.text, /<html lang="de">/);
+  assert.match(german.text, /name="next" value="\/account\/apps"/);
+  const wrong = await browser.post('/signin', { username: 'a@b.test', password: 'x' }, { 'accept-language': 'en' });
+  assert.equal(wrong.status, 401);
+  assert.match(wrong.text, /<html lang="de">/);
+  assert.doesNotMatch(wrong.text, /ui_locales/); // no link repeats a form
+  await browser.get('/signin?ui_locales=xx');
+  assert.equal(browser.cookies.get('signet_language'), 'de');
+});
+
+test('no address makes the language links lead elsewhere', async (t) => {
+  const signet = await startSignet(t);
+  for (const path of [
+    '//evil.test/x',
+    '/%5Cevil.test?next=//evil.test',
+    '/nowhere?ui_locales=de&ui_locales=en&a="><b>',
+  ]) {
+    const { text } = await newBrowser(signet.url).send(`${signet.url}${path}`, { headers: { accept: 'text/html' } });
+    for (const [, href = ''] of text.matchAll(/hreflang="\w+">|<a href="([^"]*)" lang/g))
+      assert.match(href, /^(\?.*)?$/);
+    assert.doesNotMatch(text, /<b>/);
+  }
+});
+
+test('the accent colour of the operator is in the stylesheet, readable in either scheme', async (t: TestContext) => {
+  const signet = await startSignet(t, { env: { SIGNET_ACCENT: '#FFEE00' } });
+  const { text } = await newBrowser(signet.url).get('/signin');
+  const href = /<link rel="stylesheet" href="([^"]+)"/.exec(text)?.[1] ?? '';
+  const css = (await newBrowser(signet.url).get(href)).text;
+  const [light, dark] = [...css.matchAll(/--accent:(#[0-9a-f]{6})/g)].map(([, colour]) => colour);
+  assert.notEqual(light, '#ffee00'); // yellow on white is not to be read
+  assert.equal(dark, '#ffee00');
+  assert.ok(css.length < 14_000, `${css.length} bytes`);
+});

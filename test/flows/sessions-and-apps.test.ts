@@ -1,0 +1,416 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { auditRowsOf } from '../../src/audit/store.ts';
+import { approveClient } from '../../src/clients/review-client.ts';
+import { type Answer, newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { openMailbox } from '../support/mailbox.ts';
+import {
+  assertRefused,
+  authorize,
+  authorizePath,
+  introspect,
+  obtainTokens,
+  redeem,
+  redirectedTo,
+  refresh,
+  userinfo,
+} from '../support/relying-party.ts';
+import {
+  newPerson,
+  type Person,
+  type RegisteredClient,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+import { enableTotp } from '../support/two-factor.ts';
+
+const day = 86_400;
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
+type ListedSession = { session_id: string; current: boolean; device: string | null; address: string; amr: string[] };
+type ListedGrant = { client_id: string; name: string; scope: string[]; since: number; last_used_at: number | null };
+
+const sessionsOf = async ({ browser }: Person): Promise<ListedSession[]> =>
+  (await browser.get('/v1/me/sessions')).json?.sessions as ListedSession[];
+const grantsOf = async ({ browser }: Person): Promise<ListedGrant[]> =>
+  (await browser.get('/v1/me/grants')).json?.grants as ListedGrant[];
+const remove = ({ browser }: Person, path: string): Promise<Answer> =>
+  browser.send(path, { method: 'DELETE', headers: { accept: 'application/json' } });
+/** The same person with another browser, signed in. */
+async function onAnotherDevice(signet: Signet, person: Person, userAgent?: string): Promise<Person> {
+  const other = { ...person, browser: newBrowser(signet.url) };
+  const fields = { username: person.email, password: person.password };
+  const answer = await other.browser.post('/signin', fields, userAgent ? { 'user-agent': userAgent } : {});
+  assert.equal(answer.status, 303);
+  return other;
+}
+
+/** That nothing which came from the grant of these tokens works any more, on any of the nodes. */
+async function assertDead(
+  nodes: readonly Signet[],
+  client: RegisteredClient,
+  tokens: { access_token: string; refresh_token: string },
+) {
+  for (const node of nodes) {
+    assertRefused(await userinfo(node, tokens.access_token), 401, 'invalid_token');
+    assert.deepEqual((await introspect(node, client, tokens.access_token)).json, { active: false });
+    assert.deepEqual((await introspect(node, client, tokens.refresh_token)).json, { active: false });
+    assertRefused(await refresh(node, client, tokens.refresh_token), 400, 'invalid_grant');
+  }
+}
+
+onBothEngines('a person looks after their sessions and applications', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet, { name: 'Field Notes' });
+
+  await t.test('SS-05: the list tells the live sessions, last used first, and which one asks', async () => {
+    const desk = await newPerson(signet);
+    await onAnotherDevice(signet, desk, 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) AppleWebKit/605 Safari/604.1');
+    signet.clock.advance(3600);
+    await onAnotherDevice(signet, desk, '<script>alert(1)</script>');
+    signet.clock.advance(60);
+    await signIn(desk);
+    const sessions = await sessionsOf(desk);
+    assert.deepEqual(
+      sessions.map(({ current, device }) => ({ current, device })),
+      [
+        { current: true, device: null },
+        { current: false, device: null },
+        { current: false, device: 'Safari, iPhone' },
+      ],
+    );
+    assert.deepEqual(sessions[0]?.amr, ['pwd']);
+    const { text } = await desk.browser.get('/account/sessions');
+    assert.doesNotMatch(text, /<script|alert\(1\)/);
+    assert.match(text, /Safari, iPhone/);
+
+    signet.clock.advance(3 * day - 3600); // the first one has been idle for three days now
+    await desk.browser.get('/account/sessions');
+    assert.equal((await sessionsOf(desk)).length, 2);
+  });
+
+  await t.test(
+    'SS-05: ending one session ends it and its grants at once, on every node, and nothing else',
+    async (t) => {
+      const beside = await startSignet(t, { engine, beside: signet });
+      const here = await signedInPerson(signet);
+      const there = await onAnotherDevice(signet, here);
+      const lost = await obtainTokens(signet, there, client);
+      const kept = await obtainTokens(signet, here, client);
+      const waitingCode = await authorize(there, client);
+      const other = (await sessionsOf(here)).find(({ current }) => !current)!;
+      assert.equal((await remove(here, `/v1/me/sessions/${other.session_id}`)).status, 204);
+      assertRefused(await there.browser.get('/v1/me'), 401, 'login_required');
+      await assertDead([signet, beside], client, lost);
+      assertRefused(await redeem(signet, client, waitingCode), 400, 'invalid_grant');
+      assert.equal((await userinfo(beside, kept.access_token)).status, 200);
+      assert.equal((await refresh(beside, client, kept.refresh_token)).status, 200);
+      assert.equal((await sessionsOf(here)).length, 1);
+      const events = await auditRowsOf(signet.deps.db, other.session_id, 50);
+      assert.equal(events.find(({ action }) => action === 'session.ended')?.actor, `user:${here.user_id}`);
+      assertRefused(await remove(here, `/v1/me/sessions/${other.session_id}`), 404, 'not_found');
+    },
+  );
+
+  await t.test('SS-05: of twenty requests to end the same session one does, and one event says so', async () => {
+    const here = await signedInPerson(signet);
+    await onAnotherDevice(signet, here);
+    const { session_id } = (await sessionsOf(here)).find(({ current }) => !current)!;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => remove(here, `/v1/me/sessions/${session_id}`)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [204, ...Array(19).fill(404)]);
+    const events = await auditRowsOf(signet.deps.db, session_id, 50);
+    assert.equal(events.filter(({ action }) => action === 'session.ended').length, 1);
+  });
+
+  await t.test('SS-05: a session may end itself, and its cookie goes with it', async () => {
+    const person = await signedInPerson(signet);
+    const [session] = await sessionsOf(person);
+    assert.equal((await remove(person, `/v1/me/sessions/${session?.session_id}`)).status, 204);
+    assert.ok(!person.browser.cookies.has('signet_identity_session'));
+  });
+
+  await t.test(
+    'RT-06: "sign out everywhere else" ends every other session and every grant not of this one',
+    async (t) => {
+      const beside = await startSignet(t, { engine, beside: signet });
+      const person = await newPerson(signet);
+      const old = await onAnotherDevice(signet, person);
+      const outlived = await obtainTokens(signet, old, client);
+      signet.clock.advance(14 * day); // that session is over, its grant is not
+      const phone = await onAnotherDevice(signet, person);
+      const lost = await obtainTokens(signet, phone, client);
+      await signIn(person);
+      const kept = await obtainTokens(signet, person, client);
+      const answer = await remove(person, '/v1/me/sessions');
+      assert.deepEqual([answer.status, answer.json], [200, { ended: 1 }]);
+      await assertDead([signet, beside], client, lost);
+      assertRefused(await refresh(beside, client, outlived.refresh_token), 400, 'invalid_grant');
+      assertRefused(await phone.browser.get('/v1/me'), 401, 'login_required');
+      assert.equal((await refresh(beside, client, kept.refresh_token)).status, 200);
+      assert.deepEqual(
+        (await sessionsOf(person)).map(({ current }) => current),
+        [true],
+      );
+      assert.deepEqual((await remove(person, '/v1/me/sessions')).json, { ended: 0 });
+      const [event] = await auditRowsOf(signet.deps.db, person.user_id, 1);
+      assert.equal(event?.action, 'session.ended_others');
+    },
+  );
+
+  await t.test('RT-06: "sign out everywhere else" also ends a sign-in that waits for its second factor', async () => {
+    const person = await signedInPerson(signet);
+    await enableTotp(signet, person);
+    const thief = newBrowser(signet.url);
+    await thief.post('/signin', { username: person.email, password: person.password });
+    assert.equal((await thief.get('/signin/second-factor')).status, 200);
+    await remove(person, '/v1/me/sessions');
+    assert.equal((await thief.get('/signin/second-factor')).status, 303);
+  });
+
+  await t.test('SS-05: the page does the same with forms, and says what it did', async () => {
+    const here = await signedInPerson(signet);
+    const [one, other] = [await onAnotherDevice(signet, here), await onAnotherDevice(signet, here)];
+    const { session_id } = (await sessionsOf(one)).find(({ current }) => current)!;
+    const ended = await here.browser.post('/account/sessions/end', { session_id });
+    assert.deepEqual([ended.status, ended.headers.get('location')], [303, '/account/sessions?done=one']);
+    assertRefused(await one.browser.get('/v1/me'), 401, 'login_required');
+    assert.match((await here.browser.get('/account/sessions?done=one')).text, /role="status"/);
+    const all = await here.browser.post('/account/sessions/end-others');
+    assert.equal(all.headers.get('location'), '/account/sessions?done=others');
+    assertRefused(await other.browser.get('/v1/me'), 401, 'login_required');
+    assert.doesNotMatch((await here.browser.get('/account/sessions')).text, /end-others/); // nothing is left to end
+  });
+
+  await t.test('CO-01: a person sees what each application may, since when, and when it was last used', async () => {
+    const person = await signedInPerson(signet);
+    assert.deepEqual(await grantsOf(person), []);
+    const since = Math.floor(signet.clock() / 1000);
+    const { refresh_token } = await obtainTokens(signet, person, client, { scope: 'openid offline_access' });
+    signet.clock.advance(600);
+    await obtainTokens(signet, person, client, { scope: 'openid email' });
+    signet.clock.advance(600);
+    await refresh(signet, client, refresh_token);
+    assert.deepEqual(await grantsOf(person), [
+      {
+        client_id: client.client_id,
+        name: 'Field Notes',
+        homepage_url: null,
+        scope: ['openid', 'email', 'offline_access'],
+        since,
+        last_used_at: since + 1200,
+      },
+    ]);
+    assert.match((await person.browser.get('/account/apps')).text, /<bdi>Field Notes<\/bdi>/);
+    signet.clock.advance(91 * day); // both grants have come to their end
+    await signIn(person);
+    assert.deepEqual(await grantsOf(person), []);
+  });
+
+  await t.test('CO-01, RT-06: disconnecting ends what the client has, and the next time it asks again', async (t) => {
+    const beside = await startSignet(t, { engine, beside: signet });
+    const asking = await registerClient(signet, { name: 'Asks first', consent: 'required' });
+    const person = await signedInPerson(signet);
+    const other = await signedInPerson(signet);
+    const allow = async (someone: Person) => {
+      const { searchParams } = new URL(
+        (await someone.browser.get(authorizePath(asking))).headers.get('location') ?? '',
+        signet.url,
+      );
+      const request = searchParams.get('request') ?? '';
+      await someone.browser.post('/consent', { request, decision: 'allow' });
+    };
+    await allow(person);
+    await allow(other);
+    const tokens = await obtainTokens(signet, person, asking);
+    const elsewhere = await obtainTokens(signet, await onAnotherDevice(signet, person), asking);
+    const waitingCode = await authorize(person, asking);
+    const kept = await obtainTokens(signet, other, asking);
+    const unrelated = await obtainTokens(signet, person, client);
+
+    assert.equal((await remove(person, `/v1/me/grants/${asking.client_id}`)).status, 204);
+    await assertDead([signet, beside], asking, tokens);
+    await assertDead([beside], asking, elsewhere);
+    assertRefused(await redeem(signet, asking, waitingCode), 400, 'invalid_grant');
+    assert.equal(redirectedTo(await person.browser.get(authorizePath(asking))).base.endsWith('/consent'), true);
+    assert.deepEqual(
+      (await grantsOf(person)).map(({ client_id }) => client_id),
+      [client.client_id],
+    );
+    assert.equal((await refresh(signet, asking, kept.refresh_token)).status, 200); // somebody else's stays
+    assert.equal((await refresh(signet, client, unrelated.refresh_token)).status, 200);
+    const events = (await auditRowsOf(signet.deps.db, asking.client_id, 50)).filter(
+      ({ action }) => action === 'app.disconnected',
+    );
+    assert.deepEqual(
+      events.map(({ actor }) => actor),
+      [`user:${person.user_id}`],
+    );
+    assertRefused(await remove(person, `/v1/me/grants/${asking.client_id}`), 404, 'not_found');
+  });
+
+  await t.test('CO-01: a consent without tokens is listed, and forgotten with the form', async () => {
+    const asking = await registerClient(signet, { name: 'Asks first', consent: 'required' });
+    const person = await signedInPerson(signet);
+    const { searchParams } = new URL(
+      (await person.browser.get(authorizePath(asking))).headers.get('location') ?? '',
+      signet.url,
+    );
+    await person.browser.post('/consent', { request: searchParams.get('request') ?? '', decision: 'allow' });
+    const [listed] = await grantsOf(person);
+    assert.deepEqual([listed?.client_id, listed?.last_used_at], [asking.client_id, null]);
+    const answer = await person.browser.post('/account/apps/disconnect', { client_id: asking.client_id });
+    assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/account/apps?done=yes']);
+    assert.deepEqual(await grantsOf(person), []);
+  });
+
+  await t.test('ID-01: an id that is somebody else’s is answered like one that does not exist', async () => {
+    const victim = await signedInPerson(signet);
+    await obtainTokens(signet, victim, client);
+    const attacker = await signedInPerson(signet);
+    const [session] = await sessionsOf(victim);
+    const probes: [string, string][] = [
+      [`/v1/me/sessions/${session?.session_id}`, '/v1/me/sessions/ses_unknown'],
+      [`/v1/me/grants/${client.client_id}`, '/v1/me/grants/cl_unknown'],
+    ];
+    for (const [theirs, unknown] of probes) {
+      const [one, other] = [await remove(attacker, theirs), await remove(attacker, unknown)];
+      assertRefused(one, 404, 'not_found');
+      assert.equal(one.text, other.text);
+    }
+    const forms: [string, Record<string, string>][] = [
+      ['/account/sessions/end', { session_id: session?.session_id ?? '' }],
+      ['/account/apps/disconnect', { client_id: client.client_id }],
+    ];
+    for (const [path, fields] of forms) {
+      assert.equal((await attacker.browser.post(path, fields)).status, 404);
+      assert.equal((await attacker.browser.post(path, {})).status, 404);
+    }
+    assert.equal((await sessionsOf(victim)).length, 1);
+    assert.equal((await grantsOf(victim)).length, 1);
+    const strange = ['%00', '..%2f..', "ses_'%20or%201=1--", 'x'.repeat(190), '%F0%9F%98%80'];
+    for (const id of strange) {
+      for (const list of ['sessions', 'grants']) {
+        const { status } = await remove(attacker, `/v1/me/${list}/${id}`);
+        assert.ok(status === 404 || status === 400, `${id}: ${status}`);
+      }
+    }
+  });
+});
+
+test('ID-01: without a session these addresses are 401 for programs and the sign-in page for people', async (t) => {
+  const signet = await startSignet(t);
+  const nobody = newBrowser(signet.url);
+  for (const path of ['/v1/me', '/v1/me/sessions', '/v1/me/grants', '/v1/me/entitlements']) {
+    assertRefused(await nobody.get(path), 401, 'login_required');
+  }
+  for (const path of ['/v1/me/sessions', '/v1/me/sessions/ses_x', '/v1/me/grants/cl_x']) {
+    assertRefused(await nobody.send(path, { method: 'DELETE' }), 401, 'login_required');
+  }
+  for (const path of ['', '/security', '/sessions', '/apps', '/entitlements']) {
+    const answer = await nobody.get(`/account${path}`);
+    assert.equal(answer.status, 303);
+    const next = encodeURIComponent(`/account${path}`);
+    assert.equal(answer.headers.get('location'), `/signin?next=${next}`);
+  }
+  const posted = await nobody.post('/account/sessions/end-others');
+  assert.equal(posted.headers.get('location'), '/signin?next=%2Faccount%2Fsessions');
+});
+
+test('SS-04: other sites cannot end a session, disconnect an application or change a profile', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  await onAnotherDevice(signet, person);
+  await obtainTokens(signet, person, client);
+  const { session_id } = (await sessionsOf(person)).find(({ current }) => !current)!;
+  const writes: [string, string, string?][] = [
+    ['POST', '/account', 'name=Mallory&locale='],
+    ['POST', '/account/sessions/end', `session_id=${session_id}`],
+    ['POST', '/account/sessions/end-others', ''],
+    ['POST', '/account/apps/disconnect', `client_id=${client.client_id}`],
+    ['DELETE', '/v1/me/sessions'],
+    ['DELETE', `/v1/me/sessions/${session_id}`],
+    ['DELETE', `/v1/me/grants/${client.client_id}`],
+  ];
+  const before = (await person.browser.get('/v1/me')).json;
+  const foreign: Record<string, string>[] = [{ origin: 'https://evil.test' }, { 'sec-fetch-site': 'cross-site' }];
+  for (const [method, path, body] of writes) {
+    for (const origin of foreign) {
+      const headers = { ...(body === undefined ? {} : form), ...origin, accept: 'application/json' };
+      assertRefused(await person.browser.send(path, { method, body, headers }), 403, 'access_denied');
+    }
+  }
+  assert.deepEqual((await person.browser.get('/v1/me')).json, before);
+  assert.equal((await sessionsOf(person)).length, 2);
+  assert.equal((await grantsOf(person)).length, 1);
+});
+
+test('the person gets one mail about an application that was disconnected', async (t) => {
+  const mailbox = await openMailbox(t);
+  const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: mailbox.url } });
+  const client = await registerClient(signet, { name: 'Field Notes' });
+  const person = await signedInPerson(signet);
+  await obtainTokens(signet, person, client);
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => remove(person, `/v1/me/grants/${client.client_id}`)),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404, 404, 404]);
+  const mail = await mailbox.next(person.email, /disconnected/);
+  assert.match(mail.subject, /^Field Notes is disconnected/);
+  await signet.deps.mail.deliver();
+  assert.equal(mailbox.mails.filter(({ subject }) => /disconnected/.test(subject)).length, 1);
+});
+
+test('CL-03: what a client calls itself is shown as text, and nothing of it is linked or loaded', async (t) => {
+  const signet = await startSignet(t);
+  const person = await signedInPerson(signet);
+  const names = [
+    '<img src=x onerror=alert(1)>',
+    '"><script>alert(1)</script>',
+    '</bdi></h2><form action=//evil.test>',
+    '{email} {{7*7}} #{7*7}',
+    'שלום Signet',
+    'x'.repeat(100),
+  ];
+  for (const name of names) {
+    const owner = await signedInPerson(signet); // each may register five in an hour
+    const { json } = await owner.browser.postJson('/v1/oauth/clients', {
+      name,
+      client_type: 'confidential',
+      redirect_uris: ['https://rp.test/cb'],
+      homepage_url: 'https://evil.test/a?b=c',
+      logo_url: 'https://evil.test/logo.svg',
+    });
+    const client = { ...(json as { client_id: string; client_secret: string }), redirect_uri: 'https://rp.test/cb' };
+    const review = { client_id: client.client_id, caller: { actor: 'cli' } } as const;
+    await approveClient(signet.deps, review, { revision: 1, consent: 'required' });
+    const waiting = await person.browser.get(authorizePath(client, { scope: 'openid' }));
+    const location = waiting.headers.get('location') ?? '';
+    const consent = await person.browser.get(location);
+    await person.browser.post('/consent', {
+      request: new URL(location, signet.url).searchParams.get('request') ?? '',
+      decision: 'allow',
+    });
+    const apps = await person.browser.get('/account/apps');
+    for (const { text } of [consent, apps]) assertHarmless(text, name);
+    assert.match(apps.text, /<code>evil\.test<\/code>/);
+    await remove(person, `/v1/me/grants/${client.client_id}`);
+  }
+});
+
+function assertHarmless(page: string, name: string) {
+  const escaped = name.replace(
+    /[&<>"']/g,
+    (sign) => `&${{ '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }[sign]};`,
+  );
+  assert.ok(page.includes(`<bdi>${escaped}</bdi>`), name);
+  const tags = [...page.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
+  for (const tag of tags) assert.doesNotMatch(tag, /evil|alert|^<script|style=/, tag);
+  for (const [, address = ''] of tags.join().matchAll(/(?:src|href|action)="([^"]*)"/g)) {
+    assert.match(address, /^([?#]|\/(?!\/))/);
+  }
+}
