@@ -34,3 +34,8 @@ export class StoreUnavailable extends Error {
 export class UniqueViolation extends Error {
   override name = 'UniqueViolation';
 }
+
+/** What a new row belongs to is not there: deleted in the same instant, since every use-case has read it before. */
+export class ForeignKeyViolation extends Error {
+  override name = 'ForeignKeyViolation';
+}

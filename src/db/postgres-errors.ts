@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { StoreUnavailable, UniqueViolation } from './db.ts';
+import { ForeignKeyViolation, StoreUnavailable, UniqueViolation } from './db.ts';
 
 // SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html
 
@@ -13,7 +13,6 @@ const unanswerableClasses = new Set([
   'XX', // internal error, corrupted data
 ]);
 const unanswerable = new Set([
-  '23503', // foreign key: what the change is about was deleted in the same instant; asked again, it is not found
   '25006', // read only: this server is no longer the primary
   '25P03', // idle in transaction too long
   '28000', // authorization and password refused: the operator changes them while we run
@@ -24,7 +23,7 @@ const unanswerable = new Set([
 
 /**
  * What the driver threw, in the words of `Db`.
- * @returns {StoreUnavailable} or {UniqueViolation} with the driver's error as cause; another SQLSTATE, such as a syntax
+ * @returns {StoreUnavailable}, {UniqueViolation} or {ForeignKeyViolation} with the driver's error as cause; another SQLSTATE, such as a syntax
  * error, is ours to fix and comes back as it is. An error without SQLSTATE is the connection's.
  */
 export function storeError(error: unknown): unknown {
@@ -32,6 +31,7 @@ export function storeError(error: unknown): unknown {
   const state = sqlState(error);
   if (state === undefined) return new StoreUnavailable('The connection to PostgreSQL failed.', { cause: error });
   if (state === '23505') return new UniqueViolation('A unique index refused the change.', { cause: error });
+  if (state === '23503') return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
   if (unanswerable.has(state) || unanswerableClasses.has(state.slice(0, 2))) {
     return new StoreUnavailable('PostgreSQL cannot answer.', { cause: error });
   }

@@ -1,4 +1,4 @@
-import { StoreUnavailable, UniqueViolation } from './db.ts';
+import { ForeignKeyViolation, StoreUnavailable, UniqueViolation } from './db.ts';
 
 /** Primary result codes (https://sqlite.org/rescode.html) that say "not now" or "this file is broken", not "wrong SQL". */
 const unanswerable = new Set([
@@ -19,19 +19,20 @@ const unanswerable = new Set([
 
 /** Extended codes of a refused duplicate: PRIMARYKEY, UNIQUE, ROWID. */
 const duplicate = new Set([1555, 2067, 2579]);
-/** FOREIGNKEY: what the change is about was deleted in the same instant; asked again, it is not found. */
-const orphaned = 787;
+/** FOREIGNKEY. */
+const orphan = 787;
 
 /**
  * What the engine threw, in the words of `Db`.
- * @returns {StoreUnavailable} or {UniqueViolation} with the engine's error as cause; anything else, such as a syntax
+ * @returns {StoreUnavailable}, {UniqueViolation} or {ForeignKeyViolation} with the engine's error as cause; anything else, such as a syntax
  * error, is ours to fix and comes back as it is.
  */
 export function storeError(error: unknown): unknown {
   const code = resultCode(error);
   if (code === undefined) return error;
   if (duplicate.has(code)) return new UniqueViolation('A unique index refused the change.', { cause: error });
-  if (code === orphaned || unanswerable.has(code & 0xff)) return new StoreUnavailable('SQLite cannot answer.', { cause: error });
+  if (code === orphan) return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
+  if (unanswerable.has(code & 0xff)) return new StoreUnavailable('SQLite cannot answer.', { cause: error });
   return error;
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { StoreUnavailable } from '../db/db.ts';
+import { ForeignKeyViolation, StoreUnavailable } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { RequestError, unavailable } from '../errors.ts';
 import type { MessageKey } from '../i18n/translate.ts';
@@ -106,7 +106,8 @@ const reasonOf = ({ cause }: RequestError) =>
 /** Fastify's own refusals, in our words; everything unforeseen is a `server_error` without details. */
 function refusalOf(error: Error & { code?: string; statusCode?: number }, request: FastifyRequest): RequestError {
   if (error instanceof RequestError) return error;
-  if (error instanceof StoreUnavailable) return unavailable(error);
+  // Asked again, the request finds that what it was about is gone, and says so.
+  if (error instanceof StoreUnavailable || error instanceof ForeignKeyViolation) return unavailable(error);
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new RequestError('content_too_large', 'The body is larger than 64 KB. Nothing was changed.', {

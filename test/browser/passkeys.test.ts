@@ -66,6 +66,7 @@ test("by the browser's autofill, without a press of any button of ours, and on t
   await addPasskey(page, url);
   await authenticator.present(false);
   await signOut(page);
+  await page.goto('about:blank'); // the sign-in page that signing out led to has asked for options, too
   const options = page.waitForResponse(`${url}/signin/passkey/options`);
   await page.goto(url + authorizePath(client));
   await options;

@@ -325,7 +325,8 @@ onBothEngines('HT-05: whichever call of the store fails, the answer is an error 
         const send = await prepare();
         signet.clock.advance(2); // what was cached is read again
         let calls = 0;
-        const heal = beforeEachCall(signet.deps.db, () => {
+        const heal = beforeEachCall(signet.deps.db, (sql) => {
+          if (sql.some((one) => /(from|update) outgoing_mails/.test(one))) return; // a mail of before is being sent
           calls += 1;
           if (calls === n) throw error;
         });
