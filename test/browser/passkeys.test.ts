@@ -65,8 +65,9 @@ test("by the browser's autofill, without a press of any button of ours, and on t
   await signInWithPassword(page, url, person);
   await addPasskey(page, url);
   await authenticator.present(false);
+  const before = page.waitForResponse(`${url}/signin/passkey/options`);
   await signOut(page);
-  await page.goto('about:blank'); // the sign-in page that signing out led to has asked for options, too
+  await before; // the page that signing out leads to asks for options as well
   const options = page.waitForResponse(`${url}/signin/passkey/options`);
   await page.goto(url + authorizePath(client));
   await options;

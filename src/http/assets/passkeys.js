@@ -6,11 +6,15 @@
   /** A challenge lives for five minutes, a sign-in page may be open for longer. */
   const renewMs = 240_000;
 
+  let isAsked = false;
+
   /** Starting one ceremony ends the one before: a browser runs one at a time. */
   async function perform(form, useBrowserAutofill) {
     const answer = await fetch(`${form.getAttribute('action')}/options`, { method: 'POST' });
     if (!answer.ok) return undefined;
     const optionsJSON = await answer.json();
+    // Somebody has pressed the button while the options for the autofill were on their way: theirs goes on.
+    if (useBrowserAutofill && isAsked) return undefined;
     return form.dataset.passkey === 'create'
       ? startRegistration({ optionsJSON })
       : startAuthentication({ optionsJSON, useBrowserAutofill });
@@ -31,9 +35,11 @@
     const [button, problem] = [form.querySelector('button'), form.querySelector('[role=alert]')];
     button.disabled = true;
     problem.hidden = true;
+    isAsked = true;
     try {
       send(form, await perform(form, false));
     } catch (error) {
+      isAsked = false;
       button.disabled = false;
       button.focus();
       problem.hidden = false;
