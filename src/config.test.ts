@@ -69,7 +69,7 @@ test('an empty setting counts as left out', () => {
 
 const logo = resolve(import.meta.dirname, 'http/assets/signet.svg');
 const google = { SIGNET_GOOGLE_CLIENT_ID: 'g', SIGNET_GOOGLE_CLIENT_SECRET: 'hunter2' };
-const googleClient = { client_id: 'g', client_secret: 'hunter2' };
+const googleClient = { promptToChoose: 'select_account', saysNoTime: true, client_id: 'g', client_secret: 'hunter2' };
 const provider = (id: string, issuer: string): Environment => ({
   [`SIGNET_PROVIDER_${id}_ISSUER`]: issuer,
   [`SIGNET_PROVIDER_${id}_CLIENT_ID`]: 'c',

@@ -105,9 +105,13 @@ export const invalidToken = (cause?: unknown) =>
 export const accessDenied = (description: string) => new RequestError('access_denied', description);
 export const loginRequired = () => new RequestError('login_required', 'Sign in first; there is no live session.');
 export const reauthenticationRequired = (max_age: number) =>
-  new RequestError('reauthentication_required', 'Sign in again first: this takes a sign-in of the last 15 minutes.', {
-    details: { max_age },
-  });
+  new RequestError(
+    'reauthentication_required',
+    'Sign in again first: this takes a sign-in of the last 15 minutes, with every factor that you have.',
+    {
+      details: { max_age },
+    },
+  );
 export const notFound = () => new RequestError('not_found', 'There is nothing here by that name.');
 export const invalidState = (current_status: string) =>
   new RequestError('invalid_state', 'Its present state does not allow this.', { details: { current_status } });

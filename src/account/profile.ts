@@ -7,7 +7,7 @@ import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { fieldProblem, invalidFields } from '../errors.ts';
 import { locales } from '../i18n/translate.ts';
-import { displayNameProblem } from '../lib/display-name.ts';
+import { displayNameProblem, tidyName } from '../lib/display-name.ts';
 import type { Session } from '../sessions/session.ts';
 import { setLocale, setName } from '../users/store.ts';
 
@@ -43,10 +43,10 @@ export async function changeProfile(
   { name: typed, locale = session.locale }: ProfileEdit,
   address: string,
 ): Promise<Session> {
-  const name = typed?.trim().normalize('NFC') ?? session.name;
   if (typed !== undefined && displayNameProblem(typed) !== undefined) {
     throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
   }
+  const name = typed === undefined ? session.name : tidyName(typed);
   const at = now(deps);
   const { user_id } = session;
   const changes: [field: string, Statement][] = [];

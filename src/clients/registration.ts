@@ -2,19 +2,22 @@ import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { invalidFields } from '../errors.ts';
 import { algorithms } from '../keys/signing-key.ts';
-import { displayNameProblem } from '../lib/display-name.ts';
+import { displayNameProblem, tidyName } from '../lib/display-name.ts';
 import { defaultScope, scopeNames } from '../oauth/scopes.ts';
 import { type ClientType, clientTypes, type ReviewedFields } from './client.ts';
 import { type Problem, type ShapeError, shapeProblems } from './field-problems.ts';
 import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
 
+/** Of any list. */
+const mostEntries = 20;
+
 /** What the owner may choose later on as well. Lengths and characters are judged below, with words of their own. */
 const editable = {
   name: Type.String({ description: 'Application name, 1 to 100 characters.' }),
   redirect_uris: Type.Array(Type.String({ format: 'uri' }), {
     minItems: 1,
-    maxItems: 20,
+    maxItems: mostEntries,
     uniqueItems: true,
     description: 'HTTPS, matched exactly; HTTP for localhost only.',
   }),
@@ -65,7 +68,8 @@ export type ClientEdit = { readonly revision: number | undefined; readonly field
  * @returns the registration with its defaults (specification §2.2).
  * @throws invalidFields with every problem at once, in ASCII, and nothing of what was sent.
  */
-export function readRegistration(body: unknown): Registration {
+export function readRegistration(sent: unknown): Registration {
+  const body = withShortLists(sent);
   if (!registrationShape.Check(body)) throw invalidFields(allProblems(registrationShape.Errors(body), body));
   const problems = contentProblems(body);
   if (problems.length > 0) throw invalidFields(problems);
@@ -81,7 +85,8 @@ export function readRegistration(body: unknown): Registration {
 }
 
 /** The members that the body has, and no others. @throws as {@link readRegistration} does. */
-export function readClientEdit(body: unknown): ClientEdit {
+export function readClientEdit(sent: unknown): ClientEdit {
+  const body = withShortLists(sent);
   if (!editShape.Check(body)) throw invalidFields(allProblems(editShape.Errors(body), body));
   const problems = contentProblems(body);
   if (problems.length > 0) throw invalidFields(problems);
@@ -89,8 +94,15 @@ export function readClientEdit(body: unknown): ClientEdit {
   return { revision, fields: fields.name === undefined ? fields : { ...fields, name: tidyName(fields.name) } };
 }
 
-/** One composed form, so that two names that look the same are the same. */
-const tidyName = (name: string) => name.trim().normalize('NFC');
+/**
+ * Lists cut to one entry more than any may have, which is a problem as well: to find two alike, the schema compares each
+ * with each, and a body holds sixteen thousand.
+ */
+function withShortLists(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const short = (value: unknown) => (Array.isArray(value) ? value.slice(0, mostEntries + 1) : value);
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, short(value)]));
+}
 
 /** Wrong shapes, and what is wrong with the members whose shape is right. */
 const allProblems = (errors: ShapeError[], body: unknown): Problem[] => [
@@ -105,7 +117,7 @@ function contentProblems(body: {
   logo_url?: unknown;
   homepage_url?: unknown;
 }): Problem[] {
-  const uris: unknown[] = Array.isArray(body.redirect_uris) ? body.redirect_uris.slice(0, 20) : [];
+  const uris: unknown[] = Array.isArray(body.redirect_uris) ? body.redirect_uris.slice(0, mostEntries) : [];
   return [
     ...textProblem('name', body.name, displayNameProblem),
     ...uris.flatMap((uri, place) => textProblem(`redirect_uris/${place}`, uri, redirectUriProblem)),

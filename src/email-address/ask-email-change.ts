@@ -1,12 +1,14 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
+import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { fieldProblem, invalidFields } from '../errors.ts';
 import { mailTo, mailToAddress } from '../mail/mail-to.ts';
 import { takeMailTo, takeRequestBy } from '../mail/request-limits.ts';
 import { newLink } from '../one-time-links/link.ts';
 import { deleteLinksOfUser, insertAddressLink, linkWasKept } from '../one-time-links/store.ts';
-import { findUserByEmail, hasOwner } from '../users/store.ts';
+import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import { findUserByEmail, hasOwner, lockUser } from '../users/store.ts';
 import { emailKey, emailProblem } from '../users/user.ts';
 import { type Asker, requireMail } from './ask-verification.ts';
 
@@ -14,7 +16,8 @@ import { type Asker, requireMail } from './ask-verification.ts';
  * Sends a link to the new address; the old one stays until somebody who reads the new one's mail confirms it. If the
  * new address is somebody's already, they get a mail instead, and whoever asked sees no difference: an earlier link
  * dies either way, or its death would tell.
- * @throws {RequestError} `invalid_request` for what is no other address; `invalid_state`; `rate_limited`.
+ * @throws {RequestError} `invalid_request` for what is no other address; `invalid_state`; `rate_limited`; `login_required` if the
+ * session has ended meanwhile.
  */
 export async function askEmailChange(deps: Deps, asker: Asker, email: string): Promise<void> {
   const { session, address } = asker;
@@ -30,12 +33,21 @@ export async function askEmailChange(deps: Deps, asker: Asker, email: string): P
   const locale = session.locale ?? asker.locale;
   const told = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
   const event = { action: 'email.change_asked', actor: `user:${user_id}`, target: user_id, address } as const;
-  const { statement } = auditEvent(event, now(deps));
-  await deps.db.batch([
+  const at = now(deps);
+  const { event_id, statement } = auditEvent(event, at);
+  const statements = [
+    lockUser(user_id),
+    failUnlessHeld(session, event_id, at),
     deleteLinksOfUser(user_id, 'change_email'),
-    insertAddressLink({ ...link, user_id }, emailKey(email), now(deps)),
+    insertAddressLink({ ...link, user_id }, emailKey(email), at),
     ...mailToAddress(deps, { email: link.email, locale }, 'change_email', { url }, linkWasKept(link.token_hash)),
     ...mailTo(deps, told, 'change_email_taken', {}, hasOwner(email)),
     statement,
-  ]);
+  ];
+  try {
+    await deps.db.batch(statements);
+  } catch (error) {
+    if (error instanceof UniqueViolation) await requireHeld(deps, session);
+    throw error;
+  }
 }

@@ -7,8 +7,8 @@ import { passwordLimits } from '../limits/failure-limits.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { isOpenLink, requireLink, spentLink } from '../one-time-links/link.ts';
 import { deleteLinksOfUser, failUnless, type OneTimeLink, spendLink } from '../one-time-links/store.ts';
-import type { Session } from '../sessions/session.ts';
-import { sessionIsOpen } from '../sessions/store.ts';
+import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import { refuseUnlessRecent, type Session } from '../sessions/session.ts';
 import { isReachedAt, lockUser, markEmailVerified, replaceEmail } from '../users/store.ts';
 
 const purposes = ['verify_email', 'change_email'] as const;
@@ -19,18 +19,21 @@ export type Opener = { session: Session; address: string };
 /**
  * A link proves an address to the account that asked for it, in a session of that account: else whoever names somebody
  * else's address would get it verified as theirs by that person's click.
- * @throws {RequestError} `invalid_request` when the link is over; `access_denied` in another account's session.
+ * Another address takes a recent sign-in to ask for and to accept: whoever has the mailbox has not got the account.
+ * @throws {RequestError} `invalid_request` when the link is over; `access_denied` in another account's session;
+ * `reauthentication_required` for another address.
  */
 export async function requireAddressLink(deps: Deps, token: string, session: Session | undefined) {
   const link = await requireLink(deps, token, purposes);
   if (session && link.user_id !== session.user_id) throw refusal('access_denied', { key: 'email.other_account' });
+  if (session && link.purpose === 'change_email') refuseUnlessRecent(deps, session);
   return link;
 }
 
 /**
  * Uses the link up: the address is verified, or takes the place of the old one.
  * @returns which of the two.
- * @throws {RequestError} as {@link requireAddressLink}; `invalid_state` when the address is taken by now.
+ * @throws {RequestError} as {@link requireAddressLink}; `invalid_state` when the address is taken by now; `login_required`.
  */
 export async function confirmAddress(deps: Deps, token: string, { session, address }: Opener) {
   const link = await requireAddressLink(deps, token, session);
@@ -53,13 +56,14 @@ export async function confirmAddress(deps: Deps, token: string, { session, addre
     await deps.db.batch([
       lockUser(user_id),
       spendLink(link),
-      failUnless(sessionIsOpen(session.session_id), event_id, at),
+      failUnlessHeld(session, event_id, at),
       failUnless(isReachedAt(user_id, expected), `${event_id}:address`, at),
       ...(isChange ? changeStatements(deps, { session, address }, link) : [markEmailVerified(user_id, link.email, at)]),
       statement,
     ]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
+    await requireHeld(deps, session);
     if (!(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
     throw isChange ? refusal('invalid_state', { key: 'email.taken_meanwhile' }) : spentLink('verify_email');
   }

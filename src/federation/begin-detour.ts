@@ -5,6 +5,7 @@ import type { Session } from '../sessions/session.ts';
 import { nextPath } from '../signin/next-path.ts';
 import type { Goal } from '../signin/page.ts';
 import { type Detour, type DetourMode, sealDetour, wayBack } from './detour.ts';
+import { checkFailures, countFailure } from './limits.ts';
 import type { Provider } from './provider.ts';
 import { refuseIdentity } from './refuse-identity.ts';
 import { failureOf, type Upstreams } from './upstream.ts';
@@ -14,8 +15,10 @@ export type Departure = {
   goal: Goal;
   /** For `confirm` and `link`: whose account it is about. */
   session?: Session;
-  /** The upstream must ask who it is, although it knows the browser: for `confirm`, and for a client that demands it. */
+  /** What `confirm`, or a client, demands of the proof; see {@link Detour}. */
   asksAnew?: boolean;
+  max_age?: number;
+  fromOurPage?: boolean;
   /** The address that the person has there, as a help. */
   login_hint?: string;
   address: string;
@@ -34,7 +37,7 @@ export async function beginDetour(
   deps: Deps,
   upstreams: Upstreams,
   provider: Provider,
-  { mode, goal, session, asksAnew, login_hint, address }: Departure,
+  { mode, goal, session, asksAnew, max_age, fromOurPage, login_hint, address }: Departure,
 ): Promise<{ url: string; cookie: string }> {
   const detour: Detour = {
     provider: provider.id,
@@ -46,7 +49,11 @@ export async function beginDetour(
     started_at: now(deps),
     session_id: session?.session_id,
     user_id: session?.user_id,
+    asksAnew,
+    max_age,
+    fromOurPage,
   };
+  await checkFailures(deps, address);
   try {
     const configuration = await upstreams.open(provider);
     const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client');
@@ -57,11 +64,12 @@ export async function beginDetour(
       nonce: detour.nonce,
       code_challenge: await calculatePKCECodeChallenge(detour.code_verifier),
       code_challenge_method: 'S256',
-      ...(asksAnew ? { prompt: 'login', max_age: '0' } : {}),
+      ...demandsOf(detour, provider),
       ...(login_hint === undefined ? {} : { login_hint }),
     });
     return { url: url.href, cookie: sealDetour(deps, detour) };
   } catch (error) {
+    await countFailure(deps, address);
     throw await refuseIdentity(
       deps,
       { provider, address, back: wayBack(detour) },
@@ -75,8 +83,16 @@ export async function beginDetour(
   }
 }
 
+/** OIDC Core §3.1.2.1. */
+function demandsOf({ mode, asksAnew, max_age }: Detour, { promptToChoose }: Provider): Record<string, string> {
+  // Whoever is signed in there now need not be who connects: the person sees, and says, who it is.
+  if (mode === 'link') return { prompt: promptToChoose ?? 'login' };
+  if (asksAnew) return { prompt: 'login', max_age: '0' };
+  return max_age === undefined ? {} : { max_age: String(max_age) };
+}
+
 /** Judged before it leaves with the cookie, and short enough for one; it is judged again when it is used. */
-function destinationOf({ config }: Pick<Deps, 'config'>, { request_id, next }: Goal): Goal {
+export function destinationOf({ config }: Pick<Deps, 'config'>, { request_id, next }: Goal): Goal {
   if (request_id !== undefined) return { request_id };
   const path = next === undefined ? undefined : nextPath(next, config.baseUrl);
   return path === undefined || path.length > 2000 ? {} : { next: path };

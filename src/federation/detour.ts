@@ -20,6 +20,12 @@ export type Detour = Goal & {
   nonce: string;
   code_verifier: string;
   started_at: number;
+  /** The browser left from one of our own pages; see origin.ts. */
+  fromOurPage?: boolean;
+  /** The upstream must ask who it is, although it knows the browser. */
+  asksAnew?: boolean;
+  /** How old a client lets the proof be at most, in seconds. */
+  max_age?: number;
   /** For `confirm` and `link`: whose session began it. */
   session_id?: string;
   user_id?: string;

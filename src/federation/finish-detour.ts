@@ -5,10 +5,12 @@ import { digest } from '../lib/ids.ts';
 import { spendLink } from '../one-time-links/store.ts';
 import { callbackUrl } from './begin-detour.ts';
 import { type Detour, detourSeconds, wayBack } from './detour.ts';
+import { isStale } from './freshness.ts';
 import { checkIdToken } from './id-token.ts';
+import { checkFailures, countFailure } from './limits.ts';
 import type { Provider } from './provider.ts';
 import { refuseIdentity, type Why } from './refuse-identity.ts';
-import { failureOf, UpstreamFailure, type Upstreams } from './upstream.ts';
+import { failureOf, hasMoved, UpstreamFailure, type Upstreams } from './upstream.ts';
 import { accountOf, type UpstreamAccount } from './upstream-account.ts';
 
 export type Return = {
@@ -36,9 +38,10 @@ export async function finishDetour(
   }
   const url = new URL(`${callbackUrl(deps, provider)}?${query}`);
   if (url.searchParams.get('error') === 'access_denied') return 'cancelled';
+  await checkFailures(deps, address);
   try {
     const account = await askUpstream(deps, upstreams, provider, { url, detour });
-    if (!isFresh(account, detour)) throw new UpstreamFailure('not_asked_again');
+    if (isStale(account, detour, now(deps))) throw new UpstreamFailure('not_asked_again');
     return account;
   } catch (error) {
     const problem = failureOf(error).reason;
@@ -46,7 +49,8 @@ export async function finishDetour(
       const { user_id } = detour;
       throw await refuse({ code: 'access_denied', say: 'federation.not_asked_again', reason: problem, user_id });
     }
-    upstreams.forget(provider);
+    await countFailure(deps, address);
+    if (hasMoved(problem)) upstreams.forget(provider);
     throw await refuse({
       code: 'upstream_failed',
       say: 'federation.upstream_failed',
@@ -57,11 +61,13 @@ export async function finishDetour(
 }
 
 /** Before anything else, so that of any number of returns with one state a single one is looked at. */
-async function spendState(deps: Deps, { state, started_at }: Detour): Promise<boolean> {
+const spendState = (deps: Deps, { state, started_at }: Detour) =>
+  spendOnce(deps, { secret: `federation:${state}`, expires_at: started_at + detourSeconds });
+
+/** @returns false if it was spent before. */
+export async function spendOnce(deps: Deps, { secret, expires_at }: { secret: string; expires_at: number }) {
   try {
-    await deps.db.batch([
-      spendLink({ token_hash: digest(`federation:${state}`), expires_at: started_at + detourSeconds }),
-    ]);
+    await deps.db.batch([spendLink({ token_hash: digest(secret), expires_at })]);
     return true;
   } catch (error) {
     if (error instanceof UniqueViolation) return false;
@@ -93,10 +99,3 @@ async function askUpstream(
   const userinfo = isComplete || !hasUserinfo ? {} : await fetchUserInfo(configuration, access_token, claims.sub);
   return accountOf(provider, { ...userinfo, ...claims });
 }
-
-/** Seconds: the upstream's clock is not ours. */
-const leewaySeconds = 60;
-
-/** A person who confirms must have been asked just now, if the upstream says when it asked (OIDC Core §3.1.2.1). */
-const isFresh = ({ auth_time }: UpstreamAccount, { mode, started_at }: Detour) =>
-  mode !== 'confirm' || auth_time === undefined || auth_time >= started_at - leewaySeconds;

@@ -4,11 +4,14 @@ import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { mailTo } from '../mail/mail-to.ts';
+import { failUnlessHeld, type Held, requireHeld } from '../sessions/renew-secret.ts';
+import type { Session } from '../sessions/session.ts';
 import type { User } from '../users/user.ts';
 import { lockWaysIn } from '../users/ways-in.ts';
+import { connectQuestion, type Question } from './question.ts';
 import { refuseIdentity, type Trip } from './refuse-identity.ts';
-import { findIdentity, insertIdentity, mayLink, mayLinkByEmail } from './store.ts';
-import type { UpstreamAccount } from './upstream-account.ts';
+import { findIdentity, insertIdentity, listIdentities, mayLink, mayLinkByEmail } from './store.ts';
+import { nameOf, type UpstreamAccount } from './upstream-account.ts';
 
 export type Link = {
   user: Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
@@ -16,6 +19,8 @@ export type Link = {
   trip: Trip;
   /** The address that alone says who it is: then it must still be theirs and proved when the link is made. */
   byEmail?: string;
+  /** The session that asks for it, which must hold until it is done. */
+  held?: Held;
 };
 
 /**
@@ -23,7 +28,7 @@ export type Link = {
  * @returns false if nothing was linked: the person may not sign in, has another identity of that issuer, or the address
  * is no longer theirs. True also if it was linked with them before.
  */
-export async function linkIdentity(deps: Deps, { user, account, trip, byEmail }: Link): Promise<boolean> {
+export async function linkIdentity(deps: Deps, { user, account, trip, byEmail, held }: Link): Promise<boolean> {
   const at = now(deps);
   const { user_id } = user;
   const { issuer, subject, email } = account;
@@ -45,6 +50,7 @@ export async function linkIdentity(deps: Deps, { user, account, trip, byEmail }:
     // Event first: its condition decides, and the link and the mail follow it.
     await deps.db.batch([
       lockWaysIn(user_id),
+      ...(held ? [failUnlessHeld(held, event_id, at)] : []),
       statement,
       insertIdentity(identity, event_id, at),
       ...mailTo(
@@ -62,19 +68,29 @@ export async function linkIdentity(deps: Deps, { user, account, trip, byEmail }:
 }
 
 /**
- * Links what a signed-in person has shown to be theirs upstream. Its address needs no proof there: they have come from
- * the account, and came back to it.
- * @throws {RequestError} `invalid_state` if it is somebody else's, or the person has another one of that issuer.
+ * Links what a signed-in person has shown to be theirs upstream, once they have seen which account there it is: the
+ * browser may be signed in there as somebody else. Its address needs no proof: they came from the account, and back.
+ * @returns the question, as long as nobody has agreed; undefined when it is linked.
+ * @throws {RequestError} `invalid_state` if it is somebody else's, or the person has another one of that issuer;
+ * `login_required` if the session has ended meanwhile.
  */
-export async function linkByPerson(deps: Deps, link: Omit<Link, 'byEmail'>): Promise<void> {
+export async function linkByPerson(
+  deps: Deps,
+  link: Omit<Link, 'byEmail' | 'held'> & { user: Session; agreement?: string },
+): Promise<Question | undefined> {
   const { account, trip, user } = link;
   const { user_id } = user;
-  if (await linkIdentity(deps, link)) return;
+  const refuse = async (reason: 'linked_elsewhere' | 'linked_already') =>
+    Promise.reject(
+      await refuseIdentity(deps, trip, { code: 'invalid_state', say: `federation.${reason}`, reason, user_id }),
+    );
   const owner = await findIdentity(deps.db, account.issuer, account.subject);
-  throw await refuseIdentity(deps, trip, {
-    code: 'invalid_state',
-    say: owner ? 'federation.linked_elsewhere' : 'federation.linked_already',
-    reason: owner ? 'linked_elsewhere' : 'linked_already',
-    user_id,
-  });
+  if (owner) return owner.user_id === user_id ? undefined : refuse('linked_elsewhere');
+  const identities = await listIdentities(deps.db, user_id);
+  if (identities.some(({ issuer }) => issuer === account.issuer)) return refuse('linked_already');
+  const question = connectQuestion(user, nameOf(account));
+  if (question.agreement !== link.agreement) return question;
+  if (await linkIdentity(deps, { user, account, trip, held: user })) return undefined;
+  await requireHeld(deps, user);
+  return refuse((await findIdentity(deps.db, account.issuer, account.subject)) ? 'linked_elsewhere' : 'linked_already');
 }

@@ -24,7 +24,10 @@ export const startFederatedSignIn: Operation = {
     provider: { description: 'The `id` of a configured provider.' },
     next: { description: 'A path of this service; anything else leads to `/account`.' },
   },
-  answers: { 302: { description: "To the provider's authorization endpoint." } },
+  answers: {
+    200: { description: 'A page that asks first, for a browser that another site has sent here.' },
+    302: { description: "To the provider's authorization endpoint." },
+  },
   refusals: ['not_found', 'upstream_failed'],
 };
 

@@ -10,6 +10,10 @@ export type KnownProvider = {
   readonly label: string;
   /** OpenID Connect Discovery §3: its document is at `{issuer}/.well-known/openid-configuration`. */
   readonly issuer: string;
+  /** The `prompt` that makes it ask which account is meant; `login` where it has none (OIDC Core §3.1.2.1). */
+  readonly promptToChoose?: string;
+  /** It sends no `auth_time`, so it confirms only somebody who has no other way; see auth-time.ts. */
+  readonly saysNoTime?: boolean;
 };
 
 /** One line a provider. */
@@ -68,6 +72,8 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
   return Object.freeze({
     id,
     label,
+    promptToChoose: known?.promptToChoose,
+    saysNoTime: known?.saysNoTime,
     issuer: readIssuer(read('ISSUER') ?? known?.issuer ?? missing('ISSUER'), prefix, refuse),
     client_id: read('CLIENT_ID') ?? missing('CLIENT_ID'),
     client_secret: read('CLIENT_SECRET') ?? missing('CLIENT_SECRET'),

@@ -3,7 +3,7 @@ import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { type ErrorCode, RequestError } from '../errors.ts';
 import { inEnglish, type MessageKey } from '../i18n/translate.ts';
-import { windowLimit } from '../limits/failure-limits.ts';
+import { mayRecord } from './limits.ts';
 import type { Provider } from './provider.ts';
 
 /** From where, with which provider, and where a page leads on. */
@@ -20,9 +20,6 @@ export type Why = {
   problem?: string;
   user_id?: string;
 };
-
-/** Lines that one address may leave in the log: anybody can make a callback fail, as often as they like. */
-const recorded = { name: 'federation-refused', limit: 60, windowSeconds: 600 };
 
 /**
  * Says no to what came back from an upstream, and why in the log.
@@ -50,14 +47,4 @@ export async function refuseIdentity(deps: Deps, trip: Trip, why: Why): Promise<
     cause: problem === undefined ? reason : `${reason}: ${problem}`,
     back,
   });
-}
-
-async function mayRecord(deps: Deps, address: string): Promise<boolean> {
-  try {
-    await windowLimit(deps, recorded).take(address);
-    return true;
-  } catch (error) {
-    if (error instanceof RequestError && error.code === 'rate_limited') return false;
-    throw error;
-  }
 }

@@ -2,17 +2,23 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../http/cookies.ts';
-import { parseParameters, queryOf } from '../http/parameters.ts';
+import { sendPage } from '../http/page.ts';
+import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
+import { viewOf } from '../http/view.ts';
 import { requirePendingRequest } from '../oauth/authorize/browser.ts';
 import { currentSession, requireSession, type Session } from '../sessions/session.ts';
-import { sendOnward, visitOf } from '../signin/arrival.ts';
+import { openGoal, sendOnward, visitOf } from '../signin/arrival.ts';
 import { providerAccountRoutes } from './account/routes.ts';
-import { beginDetour, type Departure } from './begin-detour.ts';
+import { openAnswer, sealAnswer, type Waiting } from './answer.ts';
+import { beginDetour, type Departure, destinationOf } from './begin-detour.ts';
 import { type Detour, detourSeconds, openDetour, wayBack } from './detour.ts';
-import { finishDetour } from './finish-detour.ts';
+import { finishDetour, spendOnce } from './finish-detour.ts';
 import { linkByPerson } from './link-identity.ts';
 import { listProviders, startFederatedSignIn } from './operations.ts';
+import { isFromElsewhere, isFromOurPage } from './origin.ts';
+import { leavePage, questionPage } from './page.ts';
 import { findProvider, type Provider } from './provider.ts';
+import type { Question } from './question.ts';
 import { refuseIdentity, type Trip } from './refuse-identity.ts';
 import { confirmWithIdentity, signInWithIdentity } from './sign-in-with-identity.ts';
 import { listIdentities } from './store.ts';
@@ -40,14 +46,21 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
     async (request, reply) => {
       const provider = requireProvider(deps, request.params.provider);
       const { values } = parseParameters(queryOf(request.url));
-      const departure =
-        values.confirm === undefined
-          ? await signInDeparture(deps, request, values)
-          : await confirmDeparture(deps, request, provider, values);
-      const { url, cookie } = await beginDetour(deps, upstreams, provider, { ...departure, address: request.ip });
+      const departure = await departureOf(deps, request, provider, values);
+      if (isFromElsewhere(request.headers['sec-fetch-site']))
+        return askToLeave(deps, request, reply, { provider, departure });
+      const { url, cookie } = await beginDetour(deps, upstreams, provider, departure);
       return leave(deps, reply, cookie).redirect(url, 302);
     },
   );
+
+  // The answer to that page. Other sites cannot post here.
+  app.post<OneProvider>('/auth/:provider/login', { config: { page: true } }, async (request, reply) => {
+    const provider = requireProvider(deps, request.params.provider);
+    const departure = await departureOf(deps, request, provider, readForm(request.body));
+    const { url, cookie } = await beginDetour(deps, upstreams, provider, { ...departure, fromOurPage: true });
+    return leave(deps, reply, cookie).redirect(url, 303);
+  });
 
   app.get<OneProvider>('/auth/:provider/callback', { config: { page: true } }, async (request, reply) => {
     const provider = requireProvider(deps, request.params.provider);
@@ -61,9 +74,20 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
     return arrive(deps, request, reply, { detour, provider, account });
   });
 
+  app.post<OneProvider>('/auth/:provider/continue', { config: { page: true } }, async (request, reply) => {
+    const provider = requireProvider(deps, request.params.provider);
+    const form = readForm(request.body);
+    const detour = openDetour(deps, cookie(request, cookieNames(deps.config).federation), provider.id);
+    const answer = detour && openAnswer(deps, form.answer, detour);
+    if (!detour || !answer || !(await spendAnswer(deps, detour, answer))) throw await overNow(deps, request, provider);
+    clearCookie(reply, deps.config, cookieNames(deps.config).federation);
+    const { account, agreement } = answer;
+    return arrive(deps, request, reply, { detour, provider, account, agreement });
+  });
+
   await providerAccountRoutes(app, deps, async (request, reply, { provider_id, session }) => {
     const provider = requireProvider(deps, provider_id);
-    const departure = { mode: 'link', goal: {}, session, asksAnew: false, address: request.ip } as const;
+    const departure = { mode: 'link', goal: {}, session, fromOurPage: true, address: request.ip } as const;
     const { url, cookie } = await beginDetour(deps, upstreams, provider, departure);
     return leave(deps, reply, cookie).redirect(url, 303);
   });
@@ -81,33 +105,64 @@ const leave = (deps: Deps, reply: FastifyReply, sealed: string): FastifyReply =>
   return reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
 };
 
-type Going = Omit<Departure, 'address'>;
-
 type Wish = Readonly<Record<string, string | undefined>>;
+
+async function departureOf(deps: Deps, request: FastifyRequest, provider: Provider, wish: Wish): Promise<Departure> {
+  const departure = await signInDeparture(deps, request, wish);
+  return wish.confirm === undefined ? departure : confirmDeparture(deps, request, provider, departure);
+}
 
 async function signInDeparture(
   deps: Deps,
   request: FastifyRequest,
   { request: request_id, next }: Wish,
-): Promise<Going> {
-  if (request_id === undefined) return { mode: 'sign_in', goal: { next } };
+): Promise<Departure> {
+  const from = {
+    mode: 'sign_in',
+    address: request.ip,
+    fromOurPage: isFromOurPage(request.headers['sec-fetch-site']),
+  } as const;
+  if (request_id === undefined) return { ...from, goal: { next } };
   const pending = await requirePendingRequest(deps, request, request_id);
   const { prompt, max_age, login_hint } = pending.parameters;
   return {
-    mode: 'sign_in',
+    ...from,
     goal: { request_id: pending.request_id },
     // A client that wants its person asked anew wants that from whoever asks them.
     asksAnew: prompt.includes('login') || max_age === 0,
+    max_age,
     login_hint,
   };
 }
 
-async function confirmDeparture(deps: Deps, request: FastifyRequest, { issuer }: Provider, wish: Wish): Promise<Going> {
+async function confirmDeparture(
+  deps: Deps,
+  request: FastifyRequest,
+  { issuer }: Provider,
+  { goal, address, fromOurPage }: Departure,
+): Promise<Departure> {
   const session = await requireSession(deps, request);
-  const { goal } = await signInDeparture(deps, request, wish);
   const identities = await listIdentities(deps.db, session.user_id);
   const login_hint = identities.find((one) => one.issuer === issuer)?.email ?? undefined;
-  return { mode: 'confirm', goal, session, asksAnew: true, login_hint };
+  return { mode: 'confirm', goal, session, asksAnew: true, login_hint, address, fromOurPage };
+}
+
+/** Without the query in its links: from there the same address would leave at once. */
+function askToLeave(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { provider, departure }: { provider: Provider; departure: Departure },
+): FastifyReply {
+  const { mode, session } = departure;
+  const goal = destinationOf(deps, departure.goal);
+  const view = { ...viewOf(deps, request, session?.locale), query: undefined };
+  const back = wayBack({ ...goal, mode });
+  return sendPage(
+    reply,
+    view,
+    leavePage(view, { provider, goal, confirm: mode === 'confirm' ? '1' : undefined, back }),
+  );
 }
 
 /** @throws {RequestError} `invalid_request` unless this browser left for this provider with this state. */
@@ -119,10 +174,18 @@ async function requireDetour(
 ): Promise<Detour> {
   const detour = openDetour(deps, cookie(request, cookieNames(deps.config).federation), provider.id);
   if (detour && state === detour.state) return detour;
-  const trip = { provider, address: request.ip, back: '/account' };
-  const why = { code: 'invalid_request', say: 'federation.over', reason: 'state_unknown' } as const;
-  throw await refuseIdentity(deps, trip, why);
+  throw await overNow(deps, request, provider);
 }
+
+const overNow = (deps: Deps, request: FastifyRequest, provider: Provider) =>
+  refuseIdentity(
+    deps,
+    { provider, address: request.ip, back: '/account' },
+    { code: 'invalid_request', say: 'federation.over', reason: 'state_unknown' },
+  );
+
+const spendAnswer = (deps: Deps, { started_at }: Detour, { once }: Waiting) =>
+  spendOnce(deps, { secret: `federation-answer:${once}`, expires_at: started_at + detourSeconds });
 
 /** With a word about it on the page that it leads to. */
 function goBack(reply: FastifyReply, detour: Detour, provider: Provider): FastifyReply {
@@ -133,22 +196,45 @@ function goBack(reply: FastifyReply, detour: Detour, provider: Provider): Fastif
     .redirect(`${back}${back.includes('?') ? '&' : '?'}${cancelled}`, 303);
 }
 
-type Arrived = { detour: Detour; provider: Provider; account: UpstreamAccount };
+type Arrived = { detour: Detour; provider: Provider; account: UpstreamAccount; agreement?: string };
 
 async function arrive(deps: Deps, request: FastifyRequest, reply: FastifyReply, arrived: Arrived) {
-  const { detour, provider, account } = arrived;
+  const { detour, provider, account, agreement } = arrived;
   const trip: Trip = { provider, address: request.ip, back: wayBack(detour) };
   const visit = await visitOf(deps, request, detour);
+  const signIn = { account, trip, visit, detour, agreement };
   if (detour.mode === 'sign_in') {
-    return sendOnward(deps, reply, visit, await signInWithIdentity(deps, { account, trip, visit }));
+    const outcome = await signInWithIdentity(deps, signIn);
+    return outcome.kind === 'question'
+      ? ask(deps, request, reply, { ...arrived, locale: visit.previous?.locale }, outcome)
+      : sendOnward(deps, reply, visit, outcome);
   }
   const session = await requireSameSession(deps, request, detour, trip);
   if (detour.mode === 'confirm') {
-    const outcome = await confirmWithIdentity(deps, { account, trip, visit }, session.user_id);
-    return sendOnward(deps, reply, visit, outcome);
+    return sendOnward(deps, reply, visit, await confirmWithIdentity(deps, signIn, session.user_id));
   }
-  await linkByPerson(deps, { user: session, account, trip });
+  const question = await linkByPerson(deps, { user: session, account, trip, agreement });
+  if (question) return ask(deps, request, reply, { ...arrived, locale: session.locale }, question);
   return reply.header('cache-control', 'no-store').redirect('/account/security/providers?done=linked', 303);
+}
+
+/** The cookie of the detour stays, for whoever says yes in this browser. */
+async function ask(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  arrived: Arrived & { locale: string | null | undefined },
+  question: Question,
+) {
+  const { detour, provider, account, locale } = arrived;
+  const sealed = cookie(request, cookieNames(deps.config).federation);
+  if (sealed !== undefined) leave(deps, reply, sealed);
+  const { endsAt, ui_locales } = await openGoal(deps, request, detour);
+  // What the provider sent comes once: a link to the same page in another language could not repeat it.
+  const view = { ...viewOf(deps, request, ui_locales, locale), query: undefined };
+  const answer = sealAnswer(deps, detour, account, question);
+  const back = question.replaces === undefined ? wayBack(detour) : '/account';
+  return sendPage(reply, view, questionPage(view, { provider, question, sealed: answer, back, endsAt }));
 }
 
 /** @throws {RequestError} `access_denied` unless the session that began the detour is still the browser's. */

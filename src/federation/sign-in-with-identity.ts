@@ -6,31 +6,45 @@ import { newId } from '../lib/ids.ts';
 import { completeSignIn, type Outcome, type Visit } from '../signin/complete-sign-in.ts';
 import { findUser, findUserByEmail, insertUser } from '../users/store.ts';
 import type { User } from '../users/user.ts';
+import { authTimeOf } from './auth-time.ts';
+import type { Detour } from './detour.ts';
 import { linkIdentity } from './link-identity.ts';
+import { type Arriving, type Question, questionOf } from './question.ts';
 import { refuseIdentity, type Trip, type Why } from './refuse-identity.ts';
-import { findIdentity, insertIdentity, touchIdentity } from './store.ts';
-import type { UpstreamAccount } from './upstream-account.ts';
+import { findIdentity, insertIdentity, listIdentities, touchIdentity } from './store.ts';
+import { nameOf, type UpstreamAccount } from './upstream-account.ts';
 
-export type FederatedSignIn = { account: UpstreamAccount; trip: Trip; visit: Visit };
+export type FederatedSignIn = {
+  account: UpstreamAccount;
+  trip: Trip;
+  visit: Visit;
+  detour: Detour;
+  /** What the person has said yes to. */
+  agreement?: string;
+};
 
 /**
  * Signs somebody in whom an upstream has named: whoever is linked with them; else whoever has the same address, proved
  * on both sides; else a new account, if people may make one (decisions §9).
+ * @returns a question, as long as nobody has agreed to what the sign-in would do.
  * @throws {RequestError} `access_denied`, with a sentence that says what to do.
  */
-export async function signInWithIdentity(deps: Deps, signIn: FederatedSignIn): Promise<Outcome> {
-  const { account, trip } = signIn;
-  const linked = await findIdentity(deps.db, account.issuer, account.subject);
-  const user_id = linked?.user_id ?? (await adopt(deps, signIn));
-  const user = await findUser(deps.db, user_id);
-  const outcome = user?.disabled_at === null ? await complete(deps, signIn, user_id) : undefined;
+export async function signInWithIdentity(deps: Deps, signIn: FederatedSignIn): Promise<Outcome | Question> {
+  const { account, trip, agreement } = signIn;
+  const arriving = await whoArrives(deps, signIn);
+  const question = questionOf(arriving, { ...signIn, upstreamName: nameOf(account) });
+  if (question && question.agreement !== agreement) return question;
+  const user_id = await settle(deps, signIn, arriving);
+  const outcome = await complete(deps, signIn, user_id);
   return outcome ?? Promise.reject(await mayNotEnter(deps, trip, user_id));
 }
 
 /** A provider is one factor, so a second may follow. */
-async function complete(deps: Deps, { account, visit }: FederatedSignIn, user_id: string) {
+async function complete(deps: Deps, signIn: FederatedSignIn, user_id: string) {
+  const { account, visit } = signIn;
   const used = touchIdentity(account, account.email ?? null, now(deps));
-  const proof = { user_id, methods: ['fed'], secondStep: false } as const;
+  const authTime = await authTimeOf(deps, signIn, user_id);
+  const proof = { user_id, methods: ['fed'], secondStep: false, authTime } as const;
   const outcome = await completeSignIn(deps, proof, visit, [used]);
   // What is to commit with a session does not, where none begins yet.
   if (outcome?.kind === 'second_factor') await deps.db.batch([used]);
@@ -60,10 +74,17 @@ const mayNotEnter = (deps: Deps, trip: Trip, user_id: string) =>
     user_id,
   });
 
-/** Finds or makes the account of an identity that nobody has yet. @returns its `user_id`. */
-async function adopt(deps: Deps, { account, trip }: FederatedSignIn): Promise<string> {
+/** Whose account an identity opens, or what would have to be done first. */
+async function whoArrives(deps: Deps, { account, trip }: FederatedSignIn): Promise<Arriving> {
   const refuse = async (say: Why['say'], reason: string, user_id?: string) =>
     Promise.reject(await refuseIdentity(deps, trip, { code: 'access_denied', say, reason, user_id }));
+
+  const linked = await findIdentity(deps.db, account.issuer, account.subject);
+  const known = linked && (await findUser(deps.db, linked.user_id));
+  if (known) {
+    if (known.disabled_at === null) return { does: 'enter', user: known };
+    return refuse('federation.may_not_enter', 'user_disabled', known.user_id);
+  }
 
   // Asked first, and of everybody alike: an address that nobody has proved tells nothing about accounts here.
   if (account.email === undefined || !account.emailVerified) {
@@ -72,7 +93,7 @@ async function adopt(deps: Deps, { account, trip }: FederatedSignIn): Promise<st
   const user = await findUserByEmail(deps.db, account.email);
   if (!user) {
     if (!deps.config.signUp) return refuse('federation.sign_up_off', 'sign_up_off');
-    return createFederatedUser(deps, { ...account, email: account.email }, trip);
+    return { does: 'create', email: account.email };
   }
   if (user.disabled_at !== null) return refuse('federation.may_not_enter', 'user_disabled', user.user_id);
   // Whoever typed somebody else's address into a sign-up would own the account that its owner then walks into.
@@ -82,9 +103,24 @@ async function adopt(deps: Deps, { account, trip }: FederatedSignIn): Promise<st
   if (!isSameAddress(user.email, account.email)) {
     return refuse('federation.account_alike', 'email_spelled_otherwise', user.user_id);
   }
-  const isLinked = await linkIdentity(deps, { user, account, trip, byEmail: account.email });
+  const identity = (await listIdentities(deps.db, user.user_id)).find(({ issuer }) => issuer === account.issuer);
+  if (!identity) return { does: 'link', user };
+  if (identity.subject === account.subject) return { does: 'enter', user }; // connected this very moment
   // Another person may have been given the address of one who left: whom we know there already stays who they are.
-  return isLinked ? user.user_id : refuse('federation.account_has_other', 'email_of_other_identity', user.user_id);
+  return refuse('federation.account_has_other', 'email_of_other_identity', user.user_id);
+}
+
+/** Connects or makes the account, where that was agreed to. @returns its `user_id`. */
+async function settle(deps: Deps, { account, trip }: FederatedSignIn, arriving: Arriving): Promise<string> {
+  if (arriving.does === 'create') return createFederatedUser(deps, { ...account, email: arriving.email }, trip);
+  const { user } = arriving;
+  const { user_id } = user;
+  if (arriving.does === 'enter' || (await linkIdentity(deps, { user, account, trip, byEmail: account.email }))) {
+    return user_id;
+  }
+  const reason = 'email_of_other_identity'; // made this very moment
+  const why = { code: 'access_denied', say: 'federation.account_has_other', reason, user_id } as const;
+  throw await refuseIdentity(deps, trip, why);
 }
 
 /**

@@ -1,9 +1,11 @@
 import { auditEvent } from '../audit/audit.ts';
 import { eventWasKept } from '../audit/store.ts';
 import { now } from '../clock.ts';
+import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { notFound, refusal } from '../errors.ts';
 import { mailTo } from '../mail/mail-to.ts';
+import { failUnlessHeld, type Held, requireHeld } from '../sessions/renew-secret.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
 import type { User } from '../users/user.ts';
 import { lockWaysIn, unlessLastWayIn } from '../users/ways-in.ts';
@@ -14,13 +16,15 @@ export type Unlink = {
   /** The provider's id: one of today, or the one that an identity was linked under. */
   provider_id: string;
   address: string;
+  /** The session that asks for it, which must hold until it is done. */
+  held: Held;
 };
 
 /**
  * Takes the person's identity at a provider away, and tells them.
- * @throws {RequestError} `not_found`; `invalid_state` for the last way to sign in.
+ * @throws {RequestError} `not_found`; `login_required` if the session has ended meanwhile; `invalid_state` for the last way to sign in.
  */
-export async function unlinkIdentity(deps: Deps, { user, provider_id, address }: Unlink): Promise<void> {
+export async function unlinkIdentity(deps: Deps, { user, provider_id, address, held }: Unlink): Promise<void> {
   const { user_id } = user;
   const provider = deps.config.providers.find(({ id }) => id === provider_id);
   const identities = await listIdentities(deps.db, user_id);
@@ -42,15 +46,20 @@ export async function unlinkIdentity(deps: Deps, { user, provider_id, address }:
     },
     at,
   );
-  const results = await deps.db.batch([
+  const batch = deps.db.batch([
     lockWaysIn(user_id),
+    failUnlessHeld(held, event_id, at),
     statement,
     deleteIdentity(user_id, issuer, event_id),
     // Half-finished sign-ins by what is gone end with it.
     deleteAttemptsOfUser(user_id),
     ...mailTo(deps, user, 'provider_unlinked', { provider: provider?.label ?? provider_id }, eventWasKept(event_id)),
   ]);
-  if (results[2]?.changes === 1) return;
+  const results = await batch.catch(async (error: unknown) => {
+    if (error instanceof UniqueViolation) await requireHeld(deps, held);
+    throw error;
+  });
+  if (results[3]?.changes === 1) return;
   const isThere = (await listIdentities(deps.db, user_id)).some((one) => one.issuer === issuer);
   if (!isThere) throw notFound();
   throw refusal(

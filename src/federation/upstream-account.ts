@@ -36,6 +36,9 @@ export function accountOf({ issuer }: Provider, claims: Claims): UpstreamAccount
   };
 }
 
+/** What to call them to somebody who is to recognise themself. */
+export const nameOf = ({ email, name, subject }: UpstreamAccount): string => email ?? name ?? subject;
+
 const isPicture = (text: string) =>
   text.length <= 2000 && URL.canParse(text) && new URL(text).protocol === 'https:' && /^[\x21-\x7e]+$/.test(text);
 

@@ -130,6 +130,16 @@ function isAllowed(address: string | undefined, issuer: URL): boolean {
   return isLoopback(url) ? isLoopback(issuer) && /^https?:$/.test(url.protocol) : url.protocol === 'https:';
 }
 
+/**
+ * Failures after which the issuer may be elsewhere, or sign with other keys, than its document said. Not those that
+ * whoever holds a browser can bring about with a code or parameters that they made up: each would cost the issuer two
+ * answers more, and everybody else a wait.
+ */
+export const hasMoved = (reason: string): boolean =>
+  /^(discovery_|address_not_allowed|answer_too_large|und_err_|econn|enotfound|eai_again|ehost|enet|err_tls|cert_|oauth_(timeout|key_selection|response_is_not|parse_error|http_request_forbidden|missing_server_metadata|invalid_server_metadata))/.test(
+    reason,
+  );
+
 /** The library's errors carry what the upstream has said, tokens included; only their codes leave this place. */
 export function failureOf(error: unknown): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error;

@@ -14,7 +14,9 @@ export function handleErrors(app: FastifyInstance, deps: ErrorDeps) {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const refusal = refusalOf(error, request);
     const log = { err: refusal.status >= 500 ? error : undefined, code: refusal.code, cause: reasonOf(refusal) };
-    if (refusal.status >= 500) request.log.error(log, 'failed');
+    // Somebody else's failure, which a visitor can bring about at will.
+    if (refusal.code === 'upstream_failed') request.log.warn({ ...log, err: undefined }, 'upstream failed');
+    else if (refusal.status >= 500) request.log.error(log, 'failed');
     else request.log.debug(log, 'refused');
     return sendRefusal(deps, request, reply, refusal);
   });

@@ -1,4 +1,5 @@
 const longestName = 100;
+const unfit = `Must have 1 to ${longestName} characters, with something to see among them.`;
 
 /**
  * Control, format (bidirectional overrides, zero-width, soft hyphen), surrogate, private and unassigned characters,
@@ -12,9 +13,17 @@ const unseen = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|
  */
 export function displayNameProblem(name: string): string | undefined {
   const trimmed = name.trim();
+  // By its code units first, so that nothing longer is looked at.
+  if (trimmed.length > 2 * longestName) return unfit;
   if (unseen.test(trimmed)) return 'Must not hold control, invisible or text-direction characters.';
   if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(trimmed) || [...trimmed].length > longestName) {
-    return `Must have 1 to ${longestName} characters, with something to see among them.`;
+    return unfit;
   }
   return undefined;
 }
+
+/**
+ * The name as it is stored: in one composed form, so that two names that look the same are the same.
+ * @param name one without a {@link displayNameProblem}; composing a text of any length would take its square in time.
+ */
+export const tidyName = (name: string): string => name.trim().normalize('NFC');

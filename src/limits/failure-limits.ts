@@ -144,6 +144,8 @@ export type WindowLimit = {
    * @throws {RequestError} `rate_limited` when the window is full.
    */
   take(subject: string): Promise<void>;
+  /** The same for what may be left out without a word. @returns whether it got through. */
+  mayTake(subject: string): Promise<boolean>;
   /** Forgets the subject's count. */
   forget(subject: string): Statement;
 };
@@ -155,7 +157,8 @@ export type WindowLimit = {
 export function windowLimit(deps: LimitDeps, limit: Window & { name: string }): WindowLimit {
   const counterKey = (subject: string) => `${limit.name}:${subject}`;
   const forget = (subject: string) => forgetCounter(counterKey(subject));
-  if (!deps.config.rateLimits) return { check: nothing, failed: nothing, take: nothing, forget };
+  if (!deps.config.rateLimits)
+    return { check: nothing, failed: nothing, take: nothing, mayTake: async () => true, forget };
 
   const check = async (subject: string) =>
     refuseIfBlocked(await readCounters(deps.db, [counterKey(subject)]), now(deps));
@@ -163,14 +166,17 @@ export function windowLimit(deps: LimitDeps, limit: Window & { name: string }): 
     const { sql, params } = countInWindow(counterKey(subject), limit, now(deps));
     await deps.db.run(sql, params);
   };
-  const take = async (subject: string) => {
+  const mayTake = async (subject: string) => {
     const { sql, params } = takeFromWindow(counterKey(subject), limit, now(deps));
     const { rows } = await deps.db.run(sql, params);
-    if (rows.length > 0) return;
+    return rows.length > 0;
+  };
+  const take = async (subject: string) => {
+    if (await mayTake(subject)) return;
     await check(subject); // Says how long to wait.
     throw rateLimited(1); // The window ended between the two statements.
   };
-  return { check, failed, take, forget };
+  return { check, failed, take, mayTake, forget };
 }
 
 const nothing = async () => {};

@@ -1,8 +1,10 @@
+import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { RequestError } from '../errors.ts';
 import { digest } from '../lib/ids.ts';
 import { addressKey } from '../limits/address-key.ts';
 import { windowLimit } from '../limits/failure-limits.ts';
+import type { Window } from '../limits/store.ts';
+import { linkSeconds } from '../one-time-links/link.ts';
 import { emailKey } from '../users/user.ts';
 
 type LimitDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
@@ -11,8 +13,17 @@ type LimitDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
 const perAddress = { name: 'mail-asked-from', limit: 20, windowSeconds: 600 };
 /** Who asks while signed in. */
 const perPerson = { name: 'mail-asked-by', limit: 20, windowSeconds: 3600 };
-/** Mails of one kind to one mailbox, so that nobody fills somebody else's. */
-const perMailbox = { limit: 5, windowSeconds: 3600 };
+/**
+ * Mails of one kind to one mailbox, so that nobody fills somebody else's. A window is never longer than the life of the
+ * link that is mailed, and one ends with the link's use ({@link forgetMailsTo}): while there are no more mails to be had,
+ * the newest lies in the mailbox and opens. Else somebody who asks all the time could keep its owner out.
+ */
+const perMailbox = (kind: string) => ({
+  limit: 5,
+  windowSeconds: kind === 'reset' ? linkSeconds.password_reset : 3600,
+});
+const mailsTo = (deps: LimitDeps, kind: string) => windowLimit(deps, { name: `mail-${kind}`, ...perMailbox(kind) });
+const mailbox = (email: string) => digest(emailKey(email));
 
 /** @throws {RequestError} `rate_limited`. */
 export const takeRequestFrom = (deps: LimitDeps, address: string): Promise<void> =>
@@ -26,12 +37,13 @@ export const takeRequestBy = (deps: LimitDeps, user_id: string): Promise<void> =
  * Takes one of the mails of this kind that a mailbox may get. Whoever asks is not told when there are none left: that
  * would tell what others have asked for.
  */
-export async function takeMailTo(deps: LimitDeps, kind: string, email: string): Promise<boolean> {
-  try {
-    await windowLimit(deps, { name: `mail-${kind}`, ...perMailbox }).take(digest(emailKey(email)));
-    return true;
-  } catch (error) {
-    if (error instanceof RequestError && error.code === 'rate_limited') return false;
-    throw error;
-  }
-}
+export const takeMailTo = (deps: LimitDeps, kind: string, email: string): Promise<boolean> =>
+  mailsTo(deps, kind).mayTake(mailbox(email));
+
+/** For a batch that leaves the mails of this kind without use. */
+export const forgetMailsTo = (deps: LimitDeps, kind: string, email: string): Statement =>
+  mailsTo(deps, kind).forget(mailbox(email));
+
+/** Takes one of the mails that tell a person of something which somebody else may do any number of times. */
+export const takeMailAbout = (deps: LimitDeps, kind: string, user_id: string, most: Window): Promise<boolean> =>
+  windowLimit(deps, { name: `mail-about-${kind}`, ...most }).mayTake(user_id);

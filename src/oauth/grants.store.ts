@@ -1,5 +1,6 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
+import { hasEveryFactor } from '../sessions/store.ts';
 
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
 export type Grant = {
@@ -48,17 +49,21 @@ const mayBeServed = `exists (select 1 from users u where u.user_id = grants.user
 export type NewGrant = Omit<
   Grant,
   'redeemed_at' | 'refresh_seq' | 'refreshed_at' | 'revoked_at' | 'revoked_reason' | 'user_id'
-> & { code_hash: string };
+> & { code_hash: string; session_token_hash: string };
 
-/** Born as an authorization code, for the person of a session that lives at this very moment and an approved client. */
+/**
+ * Born as an authorization code, for the person of a session that lives at this very moment, by the secret that asked and
+ * with every factor that they have, and an approved client.
+ */
 export const insertGrant = (grant: NewGrant): Statement => ({
   sql: `insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, nonce, code_hash,
                             code_challenge, code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr,
-                            acr, created_at)
+                            acr, created_at, session_token_hash)
         select $1, c.client_id, u.user_id, s.session_id, $4, $5, $6, $7, $8, cast($9 as bigint), 0,
-               cast($10 as bigint), cast($11 as bigint), cast($12 as bigint), $13, $14, cast($15 as bigint)
+               cast($10 as bigint), cast($11 as bigint), cast($12 as bigint), $13, $14, cast($15 as bigint), s.token_hash
           from sessions s join users u on u.user_id = s.user_id, clients c
-         where s.session_id = $3 and s.ended_at is null and s.expires_at > $15 and u.disabled_at is null
+         where s.session_id = $3 and s.token_hash = $16 and s.ended_at is null and s.expires_at > $15
+           and ${hasEveryFactor} and u.disabled_at is null
            and c.client_id = $2 and c.status = 'approved'`,
   params: [
     grant.grant_id,
@@ -76,21 +81,24 @@ export const insertGrant = (grant: NewGrant): Statement => ({
     grant.amr,
     grant.acr,
     grant.created_at,
+    grant.session_token_hash,
   ],
 });
 
 export type CodeRedemption = { code_hash: string; client_id: string; redirect_uri: string; code_challenge: string };
 
 /**
- * Redeeming *is* its checks: of any number of requests one gets the row. The session is asked once more, because on
- * PostgreSQL a code and a sign-out of the same instant do not see each other; later the grant stands on its own.
+ * Redeeming *is* its checks: of any number of requests one gets the row. The session is asked once more, and by its
+ * secret, because on PostgreSQL a code and a sign-out or a change of password of the same instant do not see each other;
+ * later the grant stands on its own.
  */
 export async function redeemCode(db: Db, code: CodeRedemption, now: number): Promise<Grant | undefined> {
   const { rows } = await db.run(
     `update grants set redeemed_at = $5, refreshed_at = $5, refresh_seq = 1
       where code_hash = $1 and client_id = $2 and redirect_uri = $3 and code_challenge = $4
         and redeemed_at is null and revoked_at is null and code_expires_at > $5
-        and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null)
+        and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null
+                       and s.token_hash = grants.session_token_hash)
         and ${mayBeServed}
   returning *`,
     [code.code_hash, code.client_id, code.redirect_uri, code.code_challenge, now],

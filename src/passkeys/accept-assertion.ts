@@ -9,7 +9,7 @@ import { spendLink } from '../one-time-links/store.ts';
 import { findUser } from '../users/store.ts';
 import { type ChallengeUse, challengeSeconds, newChallenge, type OpenChallenge, openChallenge } from './challenge.ts';
 import { readAssertion } from './credential.ts';
-import { checkRefusals, countOptions, countRefusal } from './limits.ts';
+import { countOptions, takeRefusalLine } from './limits.ts';
 import { passkeyId, relyingParty, userHandle } from './relying-party.ts';
 import { findUsablePasskey, listPasskeys, type Passkey, type PasskeyUse, usePasskey } from './store.ts';
 
@@ -50,10 +50,9 @@ export const transportsOf = (transports: string) => transports.split(' ').filter
  * Verifies an assertion (WebAuthn §7.2), with the person verified by the authenticator, and uses up its challenge. The
  * caller may then let that person in.
  * @throws {RequestError} `invalid_request` for what is not an assertion, and for a challenge that is over, spent or for
- * something else; `access_denied` for a passkey that does not count; `rate_limited`.
+ * something else; `access_denied` for a passkey that does not count.
  */
 export async function acceptAssertion(deps: Deps, credential: unknown, asked: AssertionAsked): Promise<Passkey> {
-  await checkRefusals(deps, asked.address);
   const assertion = readAssertion(credential);
   const challenge = openChallenge(deps, assertion.clientData.challenge, asked.use);
   if (!challenge) throw expired();
@@ -140,7 +139,7 @@ async function reportCopy(deps: Deps, { passkey, use, address }: Omit<Spending, 
 }
 
 async function recordRefusal(deps: Deps, { address }: AssertionAsked, passkey: Passkey | undefined): Promise<void> {
-  await countRefusal(deps, address);
+  if (!(await takeRefusalLine(deps, address))) return;
   const { statement } = auditEvent(
     { action: 'session.refused', actor: 'system', target: passkey?.user_id, reason: 'passkey_refused', address },
     now(deps),

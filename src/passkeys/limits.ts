@@ -3,15 +3,15 @@ import { type LimitDeps, windowLimit } from '../limits/failure-limits.ts';
 
 /** Challenges cost next to nothing: this only keeps a loop from running away. Many people may share an address. */
 const asked = { name: 'passkey-options', limit: 600, windowSeconds: 600 };
-/** A passkey cannot be guessed; refusals are counted because each leaves a line in the log. */
-const refused = { name: 'passkey-refused', limit: 30, windowSeconds: 600 };
+/**
+ * A passkey cannot be guessed, so refusals stop nobody: an office behind one address would pay for its worst visitor.
+ * What is limited is the line in the log that each leaves.
+ */
+const refusedLines = { name: 'passkey-refused', limit: 30, windowSeconds: 600 };
 
 /** @throws {RequestError} `rate_limited` */
 export const countOptions = (deps: LimitDeps, address: string) => windowLimit(deps, asked).take(addressKey(address));
 
-/** @throws {RequestError} `rate_limited` */
-export const checkRefusals = (deps: LimitDeps, address: string) =>
-  windowLimit(deps, refused).check(addressKey(address));
-
-export const countRefusal = (deps: LimitDeps, address: string) =>
-  windowLimit(deps, refused).failed(addressKey(address));
+/** @returns whether this refusal is one that the log takes. */
+export const takeRefusalLine = (deps: LimitDeps, address: string): Promise<boolean> =>
+  windowLimit(deps, refusedLines).mayTake(addressKey(address));

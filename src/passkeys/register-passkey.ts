@@ -7,6 +7,7 @@ import type { Deps } from '../deps.ts';
 import { refusal } from '../errors.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { spendLink } from '../one-time-links/store.ts';
+import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
 import { lockWaysIn } from '../users/ways-in.ts';
@@ -70,7 +71,8 @@ export async function registrationOptions(
 /**
  * Registers a passkey (WebAuthn §7.1), tells its person by mail, and uses up the challenge, all or nothing.
  * @throws {RequestError} `invalid_request` for what is not a registration, and for a challenge that is over, spent or
- * for something else; `invalid_state` when it is registered already, or for whoever has twenty.
+ * for something else; `invalid_state` when it is registered already, or for whoever has twenty;
+ * `login_required` if the session has ended meanwhile.
  */
 export async function registerPasskey(
   deps: Deps,
@@ -157,6 +159,7 @@ async function keep(
   try {
     const results = await deps.db.batch([
       lockWaysIn(user_id),
+      failUnlessHeld(session, event_id, passkey.created_at),
       spendLink(challenge),
       statement,
       ...mailTo(deps, session, 'passkey_added', { passkey: passkey.name, address }, kept),
@@ -166,6 +169,7 @@ async function keep(
     if (results.at(-1)?.changes !== 1) throw tooMany();
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
+    await requireHeld(deps, session);
     if (!(await isRegistered(deps.db, passkey.credential_id))) throw expired();
     throw refusal(
       'invalid_state',

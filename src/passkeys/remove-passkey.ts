@@ -1,9 +1,11 @@
 import { auditEvent } from '../audit/audit.ts';
 import { eventWasKept } from '../audit/store.ts';
 import { now } from '../clock.ts';
+import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { refusal } from '../errors.ts';
 import { mailTo } from '../mail/mail-to.ts';
+import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
 import { hasAnotherWayIn, lockWaysIn } from '../users/ways-in.ts';
@@ -13,7 +15,8 @@ import { deletePasskey, isRemovable } from './store.ts';
 
 /**
  * Removes a passkey and tells its person by mail. Sign-ins that are half done by any means begin again.
- * @throws {RequestError} `not_found`; `invalid_state` for the last way to sign in.
+ * @throws {RequestError} `not_found`; `invalid_state` for the last way to sign in; `login_required` if the session has
+ * ended meanwhile.
  */
 export async function removePasskey(
   deps: Deps,
@@ -22,6 +25,7 @@ export async function removePasskey(
 ): Promise<void> {
   const { user_id } = session;
   const passkey = await requireOwnPasskey(deps, user_id, id);
+  const at = now(deps);
   const { event_id, statement } = auditEvent(
     {
       action: 'passkey.removed',
@@ -31,18 +35,25 @@ export async function removePasskey(
       address,
       onlyIf: isRemovable(passkey, hasAnotherWayIn(deps.config, user_id)),
     },
-    now(deps),
+    at,
   );
   // The event decides, behind the lock; everything after it happens with it or not at all.
   const kept = eventWasKept(event_id);
-  const results = await deps.db.batch([
+  const statements = [
     lockWaysIn(user_id),
+    failUnlessHeld(session, event_id, at),
     statement,
     ...mailTo(deps, session, 'passkey_removed', { passkey: passkey.name, address }, kept),
     deleteAttemptsOfUser(user_id),
     deletePasskey(passkey, kept),
-  ]);
-  if (results.at(-1)?.changes === 1) return;
+  ];
+  try {
+    const results = await deps.db.batch(statements);
+    if (results.at(-1)?.changes === 1) return;
+  } catch (error) {
+    if (error instanceof UniqueViolation) await requireHeld(deps, session);
+    throw error;
+  }
   await requireOwnPasskey(deps, user_id, id);
   throw refusal('invalid_state', { key: 'passkey.problem.last_way' }, { details: { current_status: 'last_way_in' } });
 }

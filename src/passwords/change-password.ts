@@ -3,14 +3,17 @@ import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidFields, loginRequired } from '../errors.ts';
+import { forgetHourOfCodes } from '../limits/code-limits.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { mailTo } from '../mail/mail-to.ts';
+import { forgetMailsTo } from '../mail/request-limits.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
 import { deleteLinksOfUser } from '../one-time-links/store.ts';
-import { type Holder, renewSecret } from '../sessions/renew-secret.ts';
+import { renewSecret } from '../sessions/renew-secret.ts';
+import type { Session } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser } from '../sessions/store.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
-import { findTotp } from '../two-factor/store.ts';
+import { findTotp, forgetPendingTotp } from '../two-factor/store.ts';
 import { newPasswordProblems } from '../users/create-user.ts';
 import { lockUser } from '../users/store.ts';
 import type { User } from '../users/user.ts';
@@ -22,17 +25,17 @@ type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
 
 /**
  * Changes the password, or sets the first one. All else that was open by the old one ends: other sessions, grants,
- * sign-ins between two factors, reset links. The caller has made sure that the sign-in is recent; that stands for the
- * old password, which somebody who came another way may not know.
+ * sign-ins between two factors, links to a reset or another address, a second factor that waits to be confirmed. The
+ * caller has made sure that the sign-in is recent; that stands for the old password, which somebody who came another way
+ * may not know.
  * @returns the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_request` for a weak password; `login_required` if the session has ended meanwhile.
  */
 export async function changePassword(
   deps: Deps,
-  holder: Holder,
+  session: Session,
   { password, address }: { password: string; address: string },
 ): Promise<string> {
-  const { session } = holder;
   const password_hash = await hashNewPassword(deps, session, password);
   const hadOne = (await passwordOf(deps.db, session.user_id)) !== undefined;
   const at = now(deps);
@@ -45,7 +48,7 @@ export async function changePassword(
     },
     at,
   );
-  const renewal = renewSecret(holder, event_id, at);
+  const renewal = renewSecret(session, event_id, at);
   try {
     await deps.db.batch([
       lockUser(session.user_id), // so that a sign-in with the old password comes before it, and ends, or after, and fails
@@ -90,6 +93,10 @@ export function endWhatItOpened(deps: Deps, { user_id, email }: Owner, keep?: st
     revokeGrantsOfUser(user_id, 'password_change', at),
     deleteAttemptsOfUser(user_id),
     deleteLinksOfUser(user_id, 'password_reset'),
+    deleteLinksOfUser(user_id, 'change_email'),
+    forgetPendingTotp(user_id),
     passwordLimits(deps).reset(email),
+    forgetHourOfCodes(deps, user_id),
+    forgetMailsTo(deps, 'reset', email), // their links are gone
   ];
 }

@@ -15,6 +15,15 @@ const tagLength = 32;
  * bound all the same, so nobody can send us a megabyte to normalise and hash.
  */
 export const longestPasswordBytes = 1024;
+/**
+ * Code units before normalisation. Composing makes one byte of one code unit and a half at most (`u`, diaeresis, macron
+ * are the two bytes of `ǖ`), so whatever is longer stays too long; and composing takes time that grows with the square.
+ */
+const longestPasswordUnits = 2 * longestPasswordBytes;
+
+/** Nothing may be done with a password before this is asked. */
+export const isOverlong = (password: string): boolean =>
+  password.length > longestPasswordUnits || Buffer.byteLength(normalizePassword(password)) > longestPasswordBytes;
 
 export type PasswordHasher = {
   /**
@@ -98,10 +107,7 @@ export const normalizePassword = (password: string): string => password.replace(
 
 /** @returns the bytes to hash, all of them; nothing when they are more than we take. */
 function encode(password: string): Buffer | undefined {
-  // Composing joins a letter and a few marks, never eight code units into one byte: this much stays too much.
-  if (password.length > 8 * longestPasswordBytes) return undefined;
-  const bytes = Buffer.from(normalizePassword(password), 'utf8');
-  return bytes.length <= longestPasswordBytes ? bytes : undefined;
+  return isOverlong(password) ? undefined : Buffer.from(normalizePassword(password), 'utf8');
 }
 
 type Phc = { memory: number; passes: number; parallelism: number; salt: Buffer; tag: Buffer };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { MessageKey, Sentence } from '../i18n/translate.ts';
-import { longestPasswordBytes, normalizePassword } from './password-hash.ts';
+import { isOverlong, longestPasswordBytes, normalizePassword } from './password-hash.ts';
 
 /** Code points (SP 800-63B-4 §3.1.1.2): 15 where the password is all there is, 8 where a second factor is asked too. */
 const shortest = { alone: 15, withSecondFactor: 8 };
@@ -27,11 +27,9 @@ export type PasswordContext = {
  * `password123456789` falls, and four ordinary words in a row stand.
  */
 export function passwordProblems(password: string, context: PasswordContext): Sentence[] {
+  if (isOverlong(password)) return [{ key: 'problem.password.long', values: { most: longestPasswordBytes } }];
   const normalized = normalizePassword(password);
   const least = leastCharacters(context);
-  if (Buffer.byteLength(normalized) > longestPasswordBytes) {
-    return [{ key: 'problem.password.long', values: { most: longestPasswordBytes } }];
-  }
   if ([...normalized].length < least) {
     return [{ key: 'problem.password.short', values: { least } }];
   }
@@ -79,9 +77,16 @@ function shortestPeriod(text: string, longest: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
+/**
+ * Characters up to which a password is cut in two at every place, which takes time that grows with the square. Beyond
+ * it only two endless repeats could be meant, and a folded password may have six thousand (U+FDFA alone becomes 18).
+ */
+const longestCut = 128;
+
 /** What nobody needs to guess character by character, or two such things and nothing between, before or after. */
 function isOneOrTwoPieces(text: string, isKnown: Test): boolean {
   if (isPiece(text, isKnown)) return true;
+  if (text.length > longestCut) return false;
   for (let cut = 1; cut < text.length; cut += 1) {
     if (isPiece(text.slice(0, cut), isKnown) && isPiece(text.slice(cut), isKnown)) return true;
   }

@@ -2,12 +2,11 @@ import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { loginRequired, refusal } from '../errors.ts';
-import { digest } from '../lib/ids.ts';
+import { refusal } from '../errors.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { failUnless } from '../one-time-links/store.ts';
-import { type Holder, renewSecret } from '../sessions/renew-secret.ts';
-import { findLiveSession } from '../sessions/store.ts';
+import { renewSecret, requireHeld } from '../sessions/renew-secret.ts';
+import type { Session } from '../sessions/session.ts';
 import { hasAnotherWayIn, lockWaysIn } from '../users/ways-in.ts';
 import { endWhatItOpened } from './change-password.ts';
 import { passwordOf, removePassword as removal } from './store.ts';
@@ -17,15 +16,14 @@ import { passwordOf, removePassword as removal } from './store.ts';
  * @returns the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_state` for the last way in, and without a password; `login_required`.
  */
-export async function removePassword(deps: Deps, holder: Holder, address: string): Promise<string> {
-  const { session } = holder;
+export async function removePassword(deps: Deps, session: Session, address: string): Promise<string> {
   if (!(await passwordOf(deps.db, session.user_id))) throw refusal('invalid_state', { key: 'password.none' });
   const at = now(deps);
   const { event_id, statement } = auditEvent(
     { action: 'password.removed', actor: `user:${session.user_id}`, target: session.user_id, address },
     at,
   );
-  const renewal = renewSecret(holder, event_id, at);
+  const renewal = renewSecret(session, event_id, at);
   try {
     await deps.db.batch([
       lockWaysIn(session.user_id),
@@ -38,8 +36,7 @@ export async function removePassword(deps: Deps, holder: Holder, address: string
     ]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    // The session has ended meanwhile, or else it is the way in that is missing.
-    if (!(await findLiveSession(deps.db, digest(holder.token), at))) throw loginRequired();
+    await requireHeld(deps, session); // or else it is the way in that is missing
     throw refusal('invalid_state', { key: 'password.last_way' });
   }
   return renewal.token;

@@ -1,14 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { RequestError } from '../errors.ts';
-import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { jsonBody } from '../http/json-body.ts';
 import { sendPage } from '../http/page.ts';
 import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
 import { viewOf } from '../http/view.ts';
-import type { Holder } from '../sessions/renew-secret.ts';
-import { requireRecentSession, type Session } from '../sessions/session.ts';
+import { keepSession, requireRecentSession, type Session } from '../sessions/session.ts';
 import { holds } from '../users/store.ts';
 import { hasAnotherWayIn } from '../users/ways-in.ts';
 import { changePassword, passwordContext } from './change-password.ts';
@@ -32,48 +29,39 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.post(path, { config }, async (request, reply) => {
-    const holder = await recentHolder(deps, request);
+    const session = await requireRecentSession(deps, request);
     const { password = '' } = readForm(request.body);
     try {
-      keep(deps, reply, holder, await changePassword(deps, holder, { password, address: request.ip }));
+      keepSession(deps, reply, session, await changePassword(deps, session, { password, address: request.ip }));
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      return showForm(deps, { request, reply, session: holder.session }, { problems: error.problems });
+      return showForm(deps, { request, reply, session }, { problems: error.problems });
     }
     return reply.header('cache-control', 'no-store').redirect(`${path}?done=changed`, 303);
   });
 
   app.post(`${path}/remove`, { config }, async (request, reply) => {
-    const holder = await recentHolder(deps, request);
+    const session = await requireRecentSession(deps, request);
     readForm(request.body);
-    keep(deps, reply, holder, await removePassword(deps, holder, request.ip));
+    keepSession(deps, reply, session, await removePassword(deps, session, request.ip));
     return reply.header('cache-control', 'no-store').redirect(`${path}?done=removed`, 303);
   });
 
   app.post('/v1/me/password', { config: { operation: change } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const holder = await recentHolder(deps, request);
+    const session = await requireRecentSession(deps, request);
     const { password } = readPassword(request.body);
-    keep(deps, reply, holder, await changePassword(deps, holder, { password, address: request.ip }));
+    keepSession(deps, reply, session, await changePassword(deps, session, { password, address: request.ip }));
     return reply.code(204).send();
   });
 
   app.delete('/v1/me/password', { config: { operation: remove } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const holder = await recentHolder(deps, request);
-    keep(deps, reply, holder, await removePassword(deps, holder, request.ip));
+    const session = await requireRecentSession(deps, request);
+    keepSession(deps, reply, session, await removePassword(deps, session, request.ip));
     return reply.code(204).send();
   });
 }
-
-async function recentHolder(deps: Deps, request: FastifyRequest): Promise<Holder> {
-  const session = await requireRecentSession(deps, request);
-  return { session, token: cookie(request, cookieNames(deps.config).session) ?? '' };
-}
-
-/** The same session goes on, to the end that it had. */
-const keep = (deps: Deps, reply: FastifyReply, { session }: Holder, token: string) =>
-  setCookie(reply, deps.config, cookieNames(deps.config).session, token, session.expires_at - now(deps));
 
 type Asked = { request: FastifyRequest; reply: FastifyReply; session: Session };
 

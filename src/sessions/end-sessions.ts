@@ -6,6 +6,7 @@ import { notFound } from '../errors.ts';
 import { revokeGrantsOfOtherSessions, revokeGrantsOfSession } from '../oauth/grants.store.ts';
 import { failUnless } from '../one-time-links/store.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
+import { forgetPendingTotp } from '../two-factor/store.ts';
 import { lockUser } from '../users/store.ts';
 import type { Session } from './session.ts';
 import { endOtherSessions, endSession, isLiveSessionOf } from './store.ts';
@@ -40,7 +41,7 @@ export async function endOneSession(deps: Deps, { session, address }: Ending, se
 
 /**
  * Signs a person out everywhere but here: every other session, every grant that did not come from this one, also those
- * that have outlived their session, and every sign-in that is half done.
+ * that have outlived their session, every sign-in that is half done, and a second factor that waits to be confirmed.
  * @returns how many live sessions that were.
  */
 export async function endAllOtherSessions(deps: Deps, { session, address }: Ending): Promise<number> {
@@ -55,6 +56,7 @@ export async function endAllOtherSessions(deps: Deps, { session, address }: Endi
     endOtherSessions(user_id, session_id, 'sign_out', at),
     revokeGrantsOfOtherSessions(user_id, session_id, 'sign_out', at),
     deleteAttemptsOfUser(user_id),
+    forgetPendingTotp(user_id),
     statement,
   ]);
   return ended?.changes ?? 0;

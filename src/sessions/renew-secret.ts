@@ -1,25 +1,44 @@
 import type { Statement } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { loginRequired } from '../errors.ts';
 import { digest, newSecret } from '../lib/ids.ts';
 import { failUnless } from '../one-time-links/store.ts';
+import { holds } from '../users/store.ts';
 import type { Session } from './session.ts';
 import { replaceSessionSecret, sessionCarries } from './store.ts';
 
-/** Who asks for a change: a live session, and the secret that the request's cookie carried. */
-export type Holder = { session: Session; token: string };
+/** The session as the request found it: which one, and by which secret. */
+export type Held = Pick<Session, 'session_id' | 'token_hash'>;
+
+/**
+ * For a batch whose change must not outlive the cookie that asks for it: a password change puts the session under a new
+ * secret, and what a thief had under way by the old one fails. Put a lock of the person's row before it.
+ * @param once as for {@link failUnless}; an event's id may serve for other conditions of the same batch besides.
+ */
+export const failUnlessHeld = ({ session_id, token_hash }: Held, once: string, now: number): Statement =>
+  failUnless(sessionCarries(session_id, token_hash), `${once}:session`, now);
+
+/**
+ * For a batch with {@link failUnlessHeld} that has failed.
+ * @throws {RequestError} `login_required` if that is why.
+ */
+export async function requireHeld(deps: Pick<Deps, 'db'>, { session_id, token_hash }: Held): Promise<void> {
+  if (!(await holds(deps.db, sessionCarries(session_id, token_hash)))) throw loginRequired();
+}
 
 /**
  * Puts a session under a new secret, so that a copy of the cookie from before the change is dead (ASVS 7.2.4). It stays
- * the same sign-in: when and how the person proved themself does not change by it.
- * @param once as for {@link failUnless}.
+ * the same sign-in: when the person proved themself does not change by it.
+ * @param once as for {@link failUnlessHeld}.
  * @returns the new secret, and statements to put first: their batch fails whole, with a unique violation, if the session
  * has ended by then or another request has renewed it.
  */
-export function renewSecret({ session, token }: Holder, once: string, now: number) {
-  const renewed = newSecret('st_');
-  const secret = { from: digest(token), to: digest(renewed) };
+export function renewSecret({ session_id, token_hash }: Held, once: string, now: number) {
+  const token = newSecret('st_');
+  const renewed = { session_id, token_hash: digest(token) };
   const statements: Statement[] = [
-    replaceSessionSecret(session.session_id, secret),
-    failUnless(sessionCarries(session.session_id, secret.to), once, now),
+    replaceSessionSecret(session_id, { from: token_hash, to: renewed.token_hash }),
+    failUnlessHeld(renewed, once, now),
   ];
-  return { token: renewed, statements };
+  return { token, statements };
 }

@@ -1,8 +1,8 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { accessDenied, loginRequired, reauthenticationRequired } from '../errors.ts';
-import { cookie, cookieNames } from '../http/cookies.ts';
+import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { digest } from '../lib/ids.ts';
 import { findLiveSession, type SessionRow, touchSession } from './store.ts';
 
@@ -12,7 +12,11 @@ export const sessionSeconds = 14 * 86_400;
 /** The idle end moves at most this often, so reading a page does not mean writing a row. */
 const touchSeconds = 300;
 
-export type Session = Omit<SessionRow, 'amr'> & { amr: string[] };
+export type Session = Omit<SessionRow, 'amr' | 'lacks_second_factor'> & {
+  amr: string[];
+  /** The person has a second factor that this session has not seen: it was there before, or a thief's. */
+  lacksSecondFactor: boolean;
+};
 
 /** The live session that the request's cookie names, if any. One read; a write when it was last seen a while ago. */
 export async function currentSession(deps: Deps, request: FastifyRequest): Promise<Session | undefined> {
@@ -22,7 +26,8 @@ export async function currentSession(deps: Deps, request: FastifyRequest): Promi
   const row = await findLiveSession(deps.db, digest(token), at);
   if (!row) return undefined;
   if (at - row.last_seen_at >= touchSeconds) await touchSession(deps.db, row.session_id, at, at + sessionIdleSeconds);
-  return { ...row, amr: row.amr.split(' ') };
+  const { amr, lacks_second_factor, ...session } = row;
+  return { ...session, amr: amr.split(' '), lacksSecondFactor: lacks_second_factor === 1 };
 }
 
 /** @throws {RequestError} `login_required`, never a redirect: the caller is a program. */
@@ -35,12 +40,25 @@ export async function requireSession(deps: Deps, request: FastifyRequest): Promi
 /** Changing how somebody signs in takes a sign-in that is at most this old (ASVS 7.5.1). */
 export const recentSeconds = 900;
 
-/** @throws {RequestError} `login_required`; `reauthentication_required` when the last sign-in is older than that. */
+/** @throws {RequestError} `login_required`; as {@link refuseUnlessRecent}. */
 export async function requireRecentSession(deps: Deps, request: FastifyRequest): Promise<Session> {
   const session = await requireSession(deps, request);
-  if (now(deps) - session.auth_time > recentSeconds) throw reauthenticationRequired(recentSeconds);
+  refuseUnlessRecent(deps, session);
   return session;
 }
+
+/**
+ * @throws {RequestError} `reauthentication_required` when the last sign-in is older than that, or was by one factor and
+ * the person has two by now: whoever came in by the first alone cannot take the second away.
+ */
+export function refuseUnlessRecent(deps: Deps, session: Session): void {
+  const isOld = now(deps) - session.auth_time > recentSeconds;
+  if (isOld || session.lacksSecondFactor) throw reauthenticationRequired(recentSeconds);
+}
+
+/** The same session goes on under a new secret, to the end that it had. */
+export const keepSession = (deps: Deps, reply: FastifyReply, session: Session, token: string) =>
+  setCookie(reply, deps.config, cookieNames(deps.config).session, token, session.expires_at - now(deps));
 
 /** @throws {RequestError} `login_required`, or `access_denied` without the role. */
 export async function requireAdministrator(deps: Deps, request: FastifyRequest): Promise<Session> {

@@ -4,9 +4,10 @@ import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { digest, newId, newSecret } from '../lib/ids.ts';
 import { revokeGrantsOfSession } from '../oauth/grants.store.ts';
+import { lockUser } from '../users/store.ts';
 import { acrOf, type Method } from './authentication.ts';
 import { type Session, sessionIdleSeconds, sessionSeconds } from './session.ts';
-import { endSession, insertSession, renewSession, sessionCarries } from './store.ts';
+import { endSession, endSurplusSessions, insertSession, renewSession, sessionCarries } from './store.ts';
 
 export type Arrival = {
   user_id: string;
@@ -16,7 +17,9 @@ export type Arrival = {
   previous: Session | undefined;
   /** True once a second factor was asked for and given in this sign-in. Without it nobody who has TOTP gets in. */
   secondStep: boolean;
-  /** Statements that fail the batch unless what was proved is true still. First, because what they lock others lock first. */
+  /** When it was proved, if not now. Unix seconds. */
+  authTime?: number;
+  /** Statements that fail the batch unless what was proved is true still. Behind the lock of the person's row. */
   stillTrue?: readonly Statement[];
   address: string;
   userAgent: string | undefined;
@@ -42,6 +45,7 @@ export async function startSession(
     session_id: continues?.session_id ?? newId('ses'),
     token_hash: digest(token),
     user_id: arrival.user_id,
+    auth_time: arrival.authTime ?? at,
     amr: arrival.methods.join(' '),
     acr: acrOf(arrival.methods),
     idle_expires_at: at + sessionIdleSeconds,
@@ -61,10 +65,12 @@ export async function startSession(
     },
     at,
   );
-  const first = arrival.stillTrue ?? [];
+  // On PostgreSQL a sign-in comes before a change of password or factors, which then sees and ends it, or after.
+  const first = [lockUser(arrival.user_id), ...(arrival.stillTrue ?? [])];
   const results = await deps.db.batch([
     ...first,
     continues ? renewSession(session, at) : insertSession(session, at),
+    ...(continues ? [] : [endSurplusSessions(arrival.user_id, session.session_id, at)]),
     ...(replaced ? signOutStatements(replaced.session_id, at) : []),
     ...also({ session_id: session.session_id, token }),
     audit,

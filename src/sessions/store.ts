@@ -1,15 +1,21 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
+import { hasTotp } from '../two-factor/store.ts';
 import type { Role } from '../users/user.ts';
+import { twoFactors } from './authentication.ts';
 
 /** A live session with its person. */
 export type SessionRow = {
   session_id: string;
+  /** Of the secret that the request carried: what is asked for by it can demand that the session carries it still. */
+  token_hash: string;
   user_id: string;
   session_created_at: number;
   auth_time: number;
   amr: string;
   acr: string;
+  /** 1 when the person has a second factor that this session has not seen, else 0. */
+  lacks_second_factor: number;
   last_seen_at: number;
   expires_at: number;
   email: string;
@@ -22,14 +28,17 @@ export type SessionRow = {
   user_updated_at: number;
 };
 
+/** For what takes all of a person's factors: true of a session `s` that has seen the second, if there is one. */
+export const hasEveryFactor = `(s.acr = '${twoFactors}' or not ${hasTotp('s.user_id')})`;
+
 /** Lives: not ended, neither idle nor absolute end reached, its person not disabled. */
 const live = 's.ended_at is null and s.idle_expires_at > $2 and s.expires_at > $2 and u.disabled_at is null';
 
 export const findLiveSession = (db: Db, token_hash: string, now: number) =>
   db.get<SessionRow>(
-    `select s.session_id, s.user_id, s.created_at as session_created_at, s.auth_time, s.amr, s.acr, s.last_seen_at,
-            s.expires_at, u.email, u.email_verified_at, u.name, u.picture, u.role, u.locale,
-            u.created_at as user_created_at, u.updated_at as user_updated_at
+    `select s.session_id, s.token_hash, s.user_id, s.created_at as session_created_at, s.auth_time, s.amr, s.acr,
+            case when ${hasEveryFactor} then 0 else 1 end as lacks_second_factor, s.last_seen_at, s.expires_at, u.email,
+            u.email_verified_at, u.name, u.picture, u.role, u.locale, u.created_at as user_created_at, u.updated_at as user_updated_at
        from sessions s join users u on u.user_id = s.user_id
       where s.token_hash = $1 and ${live}`,
     [token_hash, now],
@@ -39,6 +48,7 @@ export type NewSession = {
   session_id: string;
   token_hash: string;
   user_id: string;
+  auth_time: number;
   amr: string;
   acr: string;
   idle_expires_at: number;
@@ -54,14 +64,13 @@ export type NewSession = {
  * by the statement that makes the session, so no path and no race leads around it.
  */
 const mayStart = `u.disabled_at is null
-  and (cast($11 as bigint) = 1
-       or not exists (select 1 from totp t where t.user_id = u.user_id and t.confirmed_at is not null))`;
+  and (cast($11 as bigint) = 1 or not ${hasTotp('u.user_id')})`;
 
 /** Nothing for a person whom the gate does not let through. */
 export const insertSession = (session: NewSession, now: number): Statement => ({
   sql: `insert into sessions (session_id, token_hash, user_id, created_at, auth_time, amr, acr, last_seen_at,
                               idle_expires_at, expires_at, address, user_agent)
-        select $1, $2, u.user_id, cast($4 as bigint), cast($4 as bigint), $5, $6, cast($4 as bigint),
+        select $1, $2, u.user_id, cast($4 as bigint), cast($12 as bigint), $5, $6, cast($4 as bigint),
                cast($7 as bigint), cast($8 as bigint), $9, $10
           from users u where u.user_id = $3 and ${mayStart}
      returning session_id`,
@@ -77,12 +86,13 @@ export const insertSession = (session: NewSession, now: number): Statement => ({
     session.address,
     session.user_agent,
     session.second_step,
+    session.auth_time,
   ],
 });
 
 /** The same person signed in anew: the session goes on under a new secret, so the old cookie is dead (ASVS 7.2.4). */
 export const renewSession = (session: NewSession, now: number): Statement => ({
-  sql: `update sessions set token_hash = $2, created_at = $4, auth_time = $4, amr = $5, acr = $6, last_seen_at = $4,
+  sql: `update sessions set token_hash = $2, created_at = $4, auth_time = $12, amr = $5, acr = $6, last_seen_at = $4,
                idle_expires_at = $7, expires_at = $8, address = $9, user_agent = $10
          where session_id = $1 and user_id = $3 and ended_at is null
            and exists (select 1 from users u where u.user_id = $3 and ${mayStart})
@@ -97,22 +107,25 @@ export const touchSession = (db: Db, session_id: string, now: number, idle_expir
     idle_expires_at,
   ]);
 
-/** For an audit event's `onlyIf`: a session carries that secret, so it was started or renewed. */
+/**
+ * The session has not ended, and is known by that secret. Of one that was just started or renewed, that it was; of one
+ * that asks for a change, that nothing has cut this copy of the cookie off since the request began.
+ */
 export const sessionCarries = (session_id: string, token_hash: string): Condition => ({
-  sql: 'exists (select 1 from sessions where session_id = $1 and token_hash = $2)',
+  sql: 'exists (select 1 from sessions where session_id = $1 and token_hash = $2 and ended_at is null)',
   params: [session_id, token_hash],
-});
-
-/** For a batch that must not outlive the session that asked for it. */
-export const sessionIsOpen = (session_id: string): Condition => ({
-  sql: 'exists (select 1 from sessions where session_id = $1 and ended_at is null)',
-  params: [session_id],
 });
 
 /** The session goes on under another secret, of the same sign-in; not if it has ended, or carries another by now. */
 export const replaceSessionSecret = (session_id: string, token_hash: { from: string; to: string }): Statement => ({
   sql: 'update sessions set token_hash = $3 where session_id = $1 and token_hash = $2 and ended_at is null',
   params: [session_id, token_hash.from, token_hash.to],
+});
+
+/** What the session has seen besides: the same sign-in, at the time that it was. */
+export const addFactors = (session_id: string, proved: { amr: string; acr: string }): Statement => ({
+  sql: 'update sessions set amr = $2, acr = $3 where session_id = $1 and ended_at is null',
+  params: [session_id, proved.amr, proved.acr],
 });
 
 /** That session is this person's, and lives. */
@@ -151,18 +164,57 @@ export const liveSessionsOf = (db: Db, user_id: string, now: number) =>
     [user_id, now],
   );
 
+/** Live sessions, and browsers that are known, of one person. Of more the longest unused go. */
+export const mostSessions = 100;
+export const mostDevices = 100;
+
+/** Ends what is too much beside the session that was just started: as if it had expired, so its grants stand. */
+export const endSurplusSessions = (user_id: string, session_id: string, now: number): Statement => ({
+  sql: `update sessions set ended_at = $3, end_reason = 'surplus'
+         where user_id = $1 and ended_at is null and session_id <> $2
+           and session_id not in (select o.session_id from sessions o
+                where o.user_id = $1 and o.ended_at is null and o.session_id <> $2
+                order by o.last_seen_at desc, o.session_id limit ${mostSessions - 1})`,
+  params: [user_id, session_id, now],
+});
+
+/** Whether the person has signed in with this browser at that time or later. @param since Unix seconds. */
+export const hasSignedInSince = async (
+  db: Db,
+  { user_id, device_hash }: { user_id: string; device_hash: string },
+  since: number,
+): Promise<boolean> =>
+  (await db.get('select 1 as one from known_devices where user_id = $1 and device_hash = $2 and last_seen_at >= $3', [
+    user_id,
+    device_hash,
+    since,
+  ])) !== undefined;
+
 /** Whether the person has signed in with this browser before, and with any at all. */
 export async function findDevice(db: Db, user_id: string, device_hash: string) {
-  const rows = await db.all<{ device_hash: string }>('select device_hash from known_devices where user_id = $1', [
-    user_id,
-  ]);
-  return { isKnown: rows.some((row) => row.device_hash === device_hash), isFirst: rows.length === 0 };
+  const row = await db.get<{ known: number; others: number }>(
+    `select case when exists (select 1 from known_devices where user_id = $1 and device_hash = $2) then 1 else 0 end
+              as known,
+            case when exists (select 1 from known_devices where user_id = $1) then 1 else 0 end as others`,
+    [user_id, device_hash],
+  );
+  return { isKnown: row?.known === 1, isFirst: row?.others === 0 };
 }
 
 export const rememberDevice = (user_id: string, device_hash: string, now: number): Statement => ({
   sql: `insert into known_devices (user_id, device_hash, first_seen_at, last_seen_at) values ($1, $2, $3, $3)
         on conflict (user_id, device_hash) do update set last_seen_at = excluded.last_seen_at`,
   params: [user_id, device_hash, now],
+});
+
+/** Forgets what is too much beside the browser of this sign-in. */
+export const forgetSurplusDevices = (user_id: string, device_hash: string): Statement => ({
+  sql: `delete from known_devices
+         where user_id = $1 and device_hash <> $2
+           and device_hash not in (select o.device_hash from known_devices o
+                where o.user_id = $1 and o.device_hash <> $2
+                order by o.last_seen_at desc, o.device_hash limit ${mostDevices - 1})`,
+  params: [user_id, device_hash],
 });
 
 export const purgeDevices = (unusedSince: number): Statement => ({

@@ -19,7 +19,7 @@ export async function visitOf(
   return {
     previous: await currentSession(deps, request),
     request_id: goal.request_id,
-    next: goal.next,
+    next: goal.next === undefined ? undefined : nextPath(goal.next, deps.config.baseUrl), // it may be kept
     deviceToken: device !== undefined && /^dv_[\w-]{43}$/.test(device) ? device : newSecret('dv_'),
     address: request.ip,
     userAgent: request.headers['user-agent'],

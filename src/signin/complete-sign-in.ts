@@ -5,14 +5,15 @@ import { type Statement, UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { digest, newSecret } from '../lib/ids.ts';
 import { mailTo } from '../mail/mail-to.ts';
+import { takeMailTo } from '../mail/request-limits.ts';
 import { markAuthenticated } from '../oauth/authorize/store.ts';
 import type { Method } from '../sessions/authentication.ts';
 import { deviceName } from '../sessions/device.ts';
 import type { Session } from '../sessions/session.ts';
 import { startSession } from '../sessions/start-session.ts';
-import { findDevice, rememberDevice, sessionCarries } from '../sessions/store.ts';
+import { findDevice, forgetSurplusDevices, rememberDevice, sessionCarries } from '../sessions/store.ts';
 import { findTotp } from '../two-factor/store.ts';
-import { findUser } from '../users/store.ts';
+import { findUser, lockUser } from '../users/store.ts';
 import { insertAttempt } from './store.ts';
 
 /** What somebody has shown to be true, by whichever path they came. */
@@ -21,6 +22,8 @@ export type Proof = {
   methods: readonly Method[];
   /** True once a second factor was asked for and given. */
   secondStep: boolean;
+  /** When it was proved, if not now: an upstream may have asked days ago. Unix seconds. */
+  authTime?: number;
   /**
    * Statements that fail their batch, with a unique violation, unless what was proved is true at that very moment: a
    * password may be changed while the old one is being verified, and what it opens must not outlive the change.
@@ -101,7 +104,7 @@ async function beginAttempt(deps: Deps, { user_id, methods, stillTrue = [] }: Pr
     },
     now(deps),
   );
-  await deps.db.batch([...stillTrue, insertAttempt(digest(token), attempt, now(deps)), statement]);
+  await deps.db.batch([lockUser(user_id), ...stillTrue, insertAttempt(digest(token), attempt, now(deps)), statement]);
   return { kind: 'second_factor', token };
 }
 
@@ -117,9 +120,12 @@ async function deviceStatements(
   const device_hash = digest(visit.deviceToken);
   const { isKnown, isFirst } = await findDevice(deps.db, user_id, device_hash);
   const user = isKnown || isFirst ? undefined : await findUser(deps.db, user_id);
+  // Whoever knows the password could else fill the mailbox, and the one mail that matters would be lost in it.
+  const tells = user !== undefined && (await takeMailTo(deps, 'new_device', user.email));
   const values = { device: deviceName(visit.userAgent) ?? '?', address: visit.address };
   return (hasSession) => [
     rememberDevice(user_id, device_hash, now(deps)),
-    ...(user ? mailTo(deps, user, 'new_device', values, hasSession) : []),
+    ...(isKnown ? [] : [forgetSurplusDevices(user_id, device_hash)]),
+    ...(user && tells ? mailTo(deps, user, 'new_device', values, hasSession) : []),
   ];
 }

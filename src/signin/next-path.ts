@@ -1,7 +1,7 @@
 /**
  * Where to go after a sign-in that no client asked for: a path on our own origin, judged by the origin it resolves to,
  * because `/\evil.example` and `/<tab>/evil.example` look like paths and are not.
- * @returns `/account` for anything else.
+ * @returns `/account` for anything else, and for what is longer than 2000 characters.
  */
 export function nextPath(next: string | undefined, baseUrl: string): string {
   const fallback = '/account';
@@ -9,5 +9,6 @@ export function nextPath(next: string | undefined, baseUrl: string): string {
     return fallback;
   const url = new URL(next, baseUrl);
   if (url.origin !== baseUrl || url.pathname.startsWith('//')) return fallback;
-  return url.pathname + url.search + url.hash;
+  const path = url.pathname + url.search + url.hash;
+  return path.length > 2000 ? fallback : path;
 }

@@ -17,6 +17,7 @@ import { currentSession, requireSession, type Session } from '../sessions/sessio
 import { signOut } from '../sessions/start-session.ts';
 import { goalOf, sendOnward, visitOf } from './arrival.ts';
 import type { Outcome } from './complete-sign-in.ts';
+import { nextPath } from './next-path.ts';
 import { accountChoicePage, confirmPage, type SignInForm, signInPage } from './page.ts';
 import { signInWithPassword } from './sign-in.ts';
 
@@ -109,7 +110,7 @@ export async function readGoal(deps: Deps, request: FastifyRequest, query: Param
   const cancelled = deps.config.providers.find(({ id }) => id === query.cancelled);
   const form: SignInForm = {
     request_id: pending?.request_id,
-    next: pending ? undefined : query.next,
+    next: pending || query.next === undefined ? undefined : nextPath(query.next, deps.config.baseUrl),
     username: query.username ?? pending?.parameters.login_hint,
     notice: cancelled && view.t('federation.cancelled', { provider: cancelled.label }),
     offersSignUp: deps.config.signUp && deps.mail.works,
@@ -136,7 +137,10 @@ async function waysOf({ db, config }: Deps, user_id: string): Promise<Ways> {
     listPasskeys(db, user_id),
     listIdentities(db, user_id),
   ]);
-  const providers = config.providers.filter(({ issuer }) => identities.some((one) => one.issuer === issuer));
+  const canProveHere = password !== undefined || passkeys.length > 0;
+  const providers = config.providers.filter(
+    ({ issuer, saysNoTime }) => identities.some((one) => one.issuer === issuer) && !(canProveHere && saysNoTime),
+  );
   const hasOther = passkeys.length > 0 || providers.length > 0;
   // Who has nothing at all sees the field all the same: the link to a reset is under it.
   return { providers, offersPasskey: passkeys.length > 0, offersPassword: password !== undefined || !hasOther };

@@ -6,7 +6,7 @@ import { passwordLimits } from '../limits/failure-limits.ts';
 import { failUnless } from '../one-time-links/store.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../passwords/password-hash.ts';
 import { passwordIsFrom, passwordOf, replaceHash } from '../passwords/store.ts';
-import { findUserByEmail, lockUser } from '../users/store.ts';
+import { findUserByEmail } from '../users/store.ts';
 import { completeSignIn, type Outcome, type Visit } from './complete-sign-in.ts';
 
 export type PasswordAttempt = { username: string; password: string; visit: Visit };
@@ -40,7 +40,7 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
     await strengthen(deps, user.user_id, attempt.password, stored.password_hash);
   const { user_id } = user;
   const unchanged = failUnless(passwordIsFrom(user_id, stored?.changed_at ?? 0), newId('pwd'), now(deps));
-  const proof = { user_id, methods: ['pwd'], secondStep: false, stillTrue: [lockUser(user_id), unchanged] } as const;
+  const proof = { user_id, methods: ['pwd'], secondStep: false, stillTrue: [unchanged] } as const;
   return completeSignIn(deps, proof, attempt.visit);
 }
 

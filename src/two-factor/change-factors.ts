@@ -6,13 +6,15 @@ import type { Deps } from '../deps.ts';
 import { invalidState } from '../errors.ts';
 import { type MailName, mailTo } from '../mail/mail-to.ts';
 import { failUnless } from '../one-time-links/store.ts';
+import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import type { Session } from '../sessions/session.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
-import { findUser, lockUser } from '../users/store.ts';
+import { lockUser } from '../users/store.ts';
 import { findTotp } from './store.ts';
 import { totpStatus } from './two-factor-state.ts';
 
-/** Who changes their own factors. */
-export type Owner = { user_id: string; address: string };
+/** Who changes their own factors, and where from. */
+export type Owner = { session: Session; address: string };
 
 export type FactorChange = {
   action: 'totp.confirmed' | 'totp.disabled' | 'backup_codes.regenerated';
@@ -20,32 +22,37 @@ export type FactorChange = {
   /** What must still be so when the change is made. */
   onlyIf: Condition;
   statements: readonly Statement[];
+  /** Puts the session under a new secret, with the change. */
+  renewal?: readonly Statement[];
 };
 
 /**
  * One change of factors, whole or not at all: with its event, its mail, and an end to every sign-in that is under way by
  * the factors of before. Of many at once that rest on the same state, one is made.
- * @throws {RequestError} `invalid_state` when the state has moved.
+ * @throws {RequestError} `invalid_state` when the state has moved; `login_required` when the session has ended.
  */
-export async function changeFactors(deps: Deps, { user_id, address }: Owner, change: FactorChange): Promise<void> {
+export async function changeFactors(deps: Deps, { session, address }: Owner, change: FactorChange): Promise<void> {
   const at = now(deps);
-  const user = await findUser(deps.db, user_id);
+  const { user_id } = session;
   const event = auditEvent({ action: change.action, actor: `user:${user_id}`, target: user_id, address }, at);
   try {
     await deps.db.batch([
       lockUser(user_id),
+      failUnlessHeld(session, event.event_id, at),
       failUnless(change.onlyIf, event.event_id, at),
       ...change.statements,
+      ...(change.renewal ?? []),
       deleteAttemptsOfUser(user_id),
       event.statement,
-      ...(user ? mailTo(deps, user, change.mail, { address }) : []),
+      ...mailTo(deps, session, change.mail, { address }),
     ]);
   } catch (error) {
-    if (error instanceof UniqueViolation) throw await wrongState(deps, user_id);
-    throw error;
+    if (!(error instanceof UniqueViolation)) throw error;
+    await requireHeld(deps, session);
+    throw await wrongState(deps, session);
   }
 }
 
-export async function wrongState(deps: Pick<Deps, 'db' | 'clock'>, user_id: string) {
-  return invalidState(totpStatus(await findTotp(deps.db, user_id), now(deps)));
+export async function wrongState(deps: Pick<Deps, 'db' | 'clock'>, { user_id, session_id }: Session) {
+  return invalidState(totpStatus(await findTotp(deps.db, user_id), session_id, now(deps)));
 }

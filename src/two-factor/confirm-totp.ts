@@ -3,8 +3,12 @@ import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { refusal } from '../errors.ts';
+import { newId } from '../lib/ids.ts';
 import { revokeGrantsOfOtherSessions } from '../oauth/grants.store.ts';
-import { endOtherSessions } from '../sessions/store.ts';
+import { acrOf, type Method } from '../sessions/authentication.ts';
+import { renewSecret } from '../sessions/renew-secret.ts';
+import type { Session } from '../sessions/session.ts';
+import { addFactors, endOtherSessions } from '../sessions/store.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import { changeFactors, type Owner, wrongState } from './change-factors.ts';
 import { activateTotp, replaceBackupCodes, takePendingTry, totpWaits } from './store.ts';
@@ -12,29 +16,32 @@ import { matchingStep, totpPurpose } from './totp.ts';
 
 export type TotpConfirmation = {
   code: string;
-  /** The one session that stays, when the person wants to be signed out everywhere else (ASVS 7.5.2). */
-  onlySession?: string;
+  /** Every other session ends, with what its apps hold, unless the person wants them to stay (ASVS 7.5.2). */
+  signOutOthers: boolean;
 };
 
 /**
  * The first code proves that the app has the secret: from now on it is asked for at every sign-in, in place of an
- * earlier one (specification §4.15). That code is used up by this.
- * @returns ten backup codes; nobody will see them again.
+ * earlier one (specification §4.15). That code is used up by this. The session has shown both factors now and goes on,
+ * under a new secret; others that stay have not, and get nothing that takes them.
+ * @returns ten backup codes, which nobody will see again, and the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_code`; `invalid_state` when nothing waits to be confirmed: never enrolled, ten minutes
- * ago, or five wrong codes ago.
+ * ago, five wrong codes ago, or in another session; `login_required` if the session has ended meanwhile.
  */
 export async function confirmTotp(
   deps: Deps,
   owner: Owner,
-  { code, onlySession }: TotpConfirmation,
-): Promise<string[]> {
-  const { user_id } = owner;
+  { code, signOutOthers }: TotpConfirmation,
+): Promise<{ codes: string[]; token: string }> {
+  const { session } = owner;
+  const { user_id } = session;
   const at = now(deps);
-  const secret_sealed = await takePendingTry(deps.db, user_id, at);
-  if (secret_sealed === undefined) throw await wrongState(deps, user_id);
+  const secret_sealed = await takePendingTry(deps.db, session, at);
+  if (secret_sealed === undefined) throw await wrongState(deps, session);
   const step = await matchingStep(deps.vault.open(totpPurpose(user_id), secret_sealed), code, at);
   if (step === undefined) throw refusal('invalid_code', { key: 'totp.wrong' });
   const { codes, hashes } = newBackupCodes();
+  const renewal = renewSecret(session, newId('renew'), at);
   await changeFactors(deps, owner, {
     action: 'totp.confirmed',
     mail: 'totp_confirmed',
@@ -42,14 +49,22 @@ export async function confirmTotp(
     statements: [
       activateTotp({ user_id, secret_sealed, step }, at),
       ...replaceBackupCodes(user_id, hashes, at),
-      ...(onlySession === undefined ? [] : signOutElsewhere(owner, onlySession, at)),
+      addFactors(session.session_id, withCode(session)),
+      ...(signOutOthers ? signOutElsewhere(owner, at) : []),
     ],
+    renewal: renewal.statements,
   });
-  return codes;
+  return { codes, token: renewal.token };
+}
+
+/** When the person signed in stays what it was; that they have shown a code since is true as well. */
+function withCode({ amr }: Session) {
+  const methods = [...new Set([...(amr as Method[]), 'otp' as const, 'mfa' as const])];
+  return { amr: methods.join(' '), acr: acrOf(methods) };
 }
 
 /** Whoever else is signed in came without the second factor. What their apps hold goes with it. */
-function signOutElsewhere({ user_id, address }: Owner, session_id: string, at: number): Statement[] {
+function signOutElsewhere({ session: { user_id, session_id }, address }: Owner, at: number): Statement[] {
   const { statement } = auditEvent(
     { action: 'session.ended_others', actor: `user:${user_id}`, target: user_id, reason: 'totp_confirmed', address },
     at,

@@ -7,9 +7,9 @@ import { deleteBackupCodes, deleteTotp, findTotp, totpIsInForce } from './store.
  * @throws {RequestError} `invalid_state` unless one is in force.
  */
 export async function disableTotp(deps: Deps, owner: Owner): Promise<void> {
-  const { user_id } = owner;
+  const { user_id } = owner.session;
   const totp = await findTotp(deps.db, user_id);
-  if (!totp?.secret_sealed) throw await wrongState(deps, user_id);
+  if (!totp?.secret_sealed) throw await wrongState(deps, owner.session);
   await changeFactors(deps, owner, {
     action: 'totp.disabled',
     mail: 'totp_disabled',

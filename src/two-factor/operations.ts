@@ -51,7 +51,8 @@ export const enroll: Operation = {
 export const confirm: Operation = {
   ...change,
   summary: 'Turn TOTP on with the first code',
-  description: 'The code is used up by it. Five wrong codes end the pending secret.',
+  description:
+    'In the session that made the secret. The code is used up by it; five wrong ones end the pending secret. The session gets a new cookie.',
   body: { schema: ConfirmBody, example: { code: '123456' } },
   answers: { 200: { description: 'It is asked for from now on.', schema: BackupCodes } },
   refusals: ['invalid_code', 'invalid_state'],

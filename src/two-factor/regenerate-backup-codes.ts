@@ -10,9 +10,9 @@ import { findTotp, replaceBackupCodes, totpIsInForce } from './store.ts';
  * @throws {RequestError} `invalid_state` unless TOTP is in force: there is nothing else that they could stand in for.
  */
 export async function regenerateBackupCodes(deps: Deps, owner: Owner): Promise<string[]> {
-  const { user_id } = owner;
+  const { user_id } = owner.session;
   const totp = await findTotp(deps.db, user_id);
-  if (!totp?.secret_sealed) throw await wrongState(deps, user_id);
+  if (!totp?.secret_sealed) throw await wrongState(deps, owner.session);
   const { codes, hashes } = newBackupCodes();
   await changeFactors(deps, owner, {
     action: 'backup_codes.regenerated',

@@ -2,17 +2,23 @@ import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import { shapeProblems } from '../clients/field-problems.ts';
 import { invalidFields } from '../errors.ts';
+import type { TotpConfirmation } from './confirm-totp.ts';
 
 /** Body of `POST /v1/me/2fa/totp/confirm`. Spaces in the code do not matter. */
 export const ConfirmBody = Type.Object(
-  { code: Type.String({ maxLength: 100, description: 'The six digits that the app shows now.' }) },
+  {
+    code: Type.String({ maxLength: 100, description: 'The six digits that the app shows now.' }),
+    sign_out_others: Type.Optional(
+      Type.Boolean({ default: true, description: 'Whether every other session ends, and what apps hold by it.' }),
+    ),
+  },
   { additionalProperties: false },
 );
 
 const confirmShape = Compile(ConfirmBody);
 
 /** @throws {RequestError} `invalid_request` with every problem. */
-export function readConfirmation(body: unknown): string {
+export function readConfirmation(body: unknown): TotpConfirmation {
   if (!confirmShape.Check(body)) throw invalidFields(shapeProblems(confirmShape.Errors(body)));
-  return body.code;
+  return { code: body.code, signOutOthers: body.sign_out_others ?? true };
 }

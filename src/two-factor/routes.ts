@@ -1,6 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
-import { requireRecentSession, requireSession } from '../sessions/session.ts';
+import { keepSession, requireRecentSession, requireSession } from '../sessions/session.ts';
+import type { Owner } from './change-factors.ts';
 import { confirmTotp } from './confirm-totp.ts';
 import { disableTotp } from './disable-totp.ts';
 import { enrollTotp } from './enroll-totp.ts';
@@ -11,10 +12,14 @@ import { twoFactorState } from './two-factor-state.ts';
 
 /** A person's second factor, for programs (specification §4.13 to §4.15). Changes take a recent sign-in. */
 export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
+  const ownerOf = async (request: FastifyRequest): Promise<Owner> => ({
+    session: await requireRecentSession(deps, request),
+    address: request.ip,
+  });
+
   app.get('/v1/me/2fa', { config: { operation: readTwoFactor } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const { user_id } = await requireSession(deps, request);
-    return twoFactorState(deps, user_id);
+    return twoFactorState(deps, await requireSession(deps, request));
   });
 
   app.post('/v1/me/2fa/totp/enroll', { config: { operation: enroll } }, async (request, reply) => {
@@ -24,21 +29,20 @@ export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post('/v1/me/2fa/totp/confirm', { config: { operation: confirm } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const { user_id } = await requireRecentSession(deps, request);
-    const code = readConfirmation(request.body);
-    return { backup_codes: await confirmTotp(deps, { user_id, address: request.ip }, { code }) };
+    const owner = await ownerOf(request);
+    const { codes, token } = await confirmTotp(deps, owner, readConfirmation(request.body));
+    keepSession(deps, reply, owner.session, token);
+    return { backup_codes: codes };
   });
 
   app.delete('/v1/me/2fa/totp', { config: { operation: disable } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const { user_id } = await requireRecentSession(deps, request);
-    await disableTotp(deps, { user_id, address: request.ip });
+    await disableTotp(deps, await ownerOf(request));
     return reply.code(204).send();
   });
 
   app.post('/v1/me/2fa/backup-codes', { config: { operation: regenerate } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const { user_id } = await requireRecentSession(deps, request);
-    return { backup_codes: await regenerateBackupCodes(deps, { user_id, address: request.ip }) };
+    return { backup_codes: await regenerateBackupCodes(deps, await ownerOf(request)) };
   });
 }

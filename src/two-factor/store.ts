@@ -5,6 +5,8 @@ import type { Db, Statement } from '../db/db.ts';
 export type TotpRow = {
   user_id: string;
   pending_secret_sealed: string | null;
+  /** The one session that may see and confirm the pending secret: else a thief's could be confirmed by the owner. */
+  pending_session_id: string | null;
   pending_expires_at: number | null;
   /** Codes that were looked at for the pending secret. */
   pending_tries: number | null;
@@ -20,27 +22,52 @@ export const pendingTotpSeconds = 600;
 /** Codes that are looked at for one pending secret. */
 export const triesPerPending = 5;
 
+/** Whether somebody has a second factor, in the SQL of whoever asks. @param user_id a column, or a placeholder. */
+export const hasTotp = (user_id: string) =>
+  `exists (select 1 from totp t where t.user_id = ${user_id} and t.confirmed_at is not null)`;
+
 export const findTotp = (db: Db, user_id: string) =>
   db.get<TotpRow>('select * from totp where user_id = $1', [user_id]);
 
+/** Whose factors, and in which session a secret waits. */
+export type Enrolling = { user_id: string; session_id: string };
+
 /** Replaces an earlier pending secret; the one in force stays. */
-export const setPendingTotp = (user_id: string, pending_secret_sealed: string, now: number): Statement => ({
-  sql: `insert into totp (user_id, pending_secret_sealed, pending_expires_at, pending_tries) values ($1, $2, $3, 0)
+export const setPendingTotp = (
+  { user_id, session_id }: Enrolling,
+  pending_secret_sealed: string,
+  now: number,
+): Statement => ({
+  sql: `insert into totp (user_id, pending_secret_sealed, pending_session_id, pending_expires_at, pending_tries)
+        values ($1, $2, $3, $4, 0)
         on conflict (user_id) do update set pending_secret_sealed = excluded.pending_secret_sealed,
-          pending_expires_at = excluded.pending_expires_at, pending_tries = 0`,
-  params: [user_id, pending_secret_sealed, now + pendingTotpSeconds],
+          pending_session_id = excluded.pending_session_id, pending_expires_at = excluded.pending_expires_at,
+          pending_tries = 0`,
+  params: [user_id, pending_secret_sealed, session_id, now + pendingTotpSeconds],
+});
+
+/** For what ends everything that others may have begun: nobody can confirm what waits. */
+export const forgetPendingTotp = (user_id: string): Statement => ({
+  sql: `update totp set pending_secret_sealed = null, pending_session_id = null, pending_expires_at = null,
+               pending_tries = null
+         where user_id = $1`,
+  params: [user_id],
 });
 
 /**
  * Uses up one of the tries of the pending secret, before the code is looked at.
  * @returns what may be confirmed; undefined if nothing waits, or no longer.
  */
-export async function takePendingTry(db: Db, user_id: string, now: number): Promise<string | undefined> {
+export async function takePendingTry(
+  db: Db,
+  { user_id, session_id }: Enrolling,
+  now: number,
+): Promise<string | undefined> {
   const { rows } = await db.run(
     `update totp set pending_tries = pending_tries + 1
-      where user_id = $1 and pending_expires_at > $2 and pending_tries < ${triesPerPending}
+      where user_id = $1 and pending_session_id = $3 and pending_expires_at > $2 and pending_tries < ${triesPerPending}
   returning pending_secret_sealed`,
-    [user_id, now],
+    [user_id, now, session_id],
   );
   return (rows[0] as { pending_secret_sealed: string } | undefined)?.pending_secret_sealed;
 }
@@ -50,7 +77,7 @@ export type Confirmation = { user_id: string; secret_sealed: string; step: numbe
 /** The pending secret comes into force. The step that confirmed it is used up. */
 export const activateTotp = ({ user_id, secret_sealed, step }: Confirmation, now: number): Statement => ({
   sql: `update totp set secret_sealed = pending_secret_sealed, confirmed_at = $3, last_step = $4, last_used_at = $3,
-               pending_secret_sealed = null, pending_expires_at = null, pending_tries = null
+               pending_secret_sealed = null, pending_session_id = null, pending_expires_at = null, pending_tries = null
          where user_id = $1 and pending_secret_sealed = $2`,
   params: [user_id, secret_sealed, now, step],
 });

@@ -1,7 +1,14 @@
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { listPasskeys } from '../passkeys/store.ts';
-import { type BackupCodeCount, countBackupCodes, findTotp, type TotpRow, triesPerPending } from './store.ts';
+import {
+  type BackupCodeCount,
+  countBackupCodes,
+  type Enrolling,
+  findTotp,
+  type TotpRow,
+  triesPerPending,
+} from './store.ts';
 
 export type TotpStatus = 'none' | 'pending' | 'active';
 
@@ -16,13 +23,16 @@ export type TwoFactorState = {
   passkeys: { count: number };
 };
 
-export async function twoFactorState(deps: Pick<Deps, 'db' | 'clock'>, user_id: string): Promise<TwoFactorState> {
+export async function twoFactorState(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  { user_id, session_id }: Enrolling,
+): Promise<TwoFactorState> {
   const [totp, backup_codes, passkeys] = await Promise.all([
     findTotp(deps.db, user_id),
     countBackupCodes(deps.db, user_id),
     listPasskeys(deps.db, user_id),
   ]);
-  const status = totpStatus(totp, now(deps));
+  const status = totpStatus(totp, session_id, now(deps));
   const methods: TwoFactorState['methods'] = [];
   if (status === 'active') methods.push('totp');
   if (backup_codes.remaining > 0) methods.push('backup_codes');
@@ -37,14 +47,14 @@ export async function twoFactorState(deps: Pick<Deps, 'db' | 'clock'>, user_id: 
 }
 
 /** An active secret counts more than one that waits beside it to replace it. */
-export function totpStatus(totp: TotpRow | undefined, at: number): TotpStatus {
+export function totpStatus(totp: TotpRow | undefined, session_id: string, at: number): TotpStatus {
   if (totp && totp.confirmed_at !== null) return 'active';
-  return pendingSecret(totp, at) === undefined ? 'none' : 'pending';
+  return pendingSecret(totp, session_id, at) === undefined ? 'none' : 'pending';
 }
 
-/** @returns the sealed secret that waits for its first code, while it may still be confirmed. */
-export function pendingSecret(totp: TotpRow | undefined, at: number): string | undefined {
-  const { pending_secret_sealed = null, pending_expires_at, pending_tries } = totp ?? {};
-  if (pending_secret_sealed === null) return undefined;
+/** @returns the sealed secret that waits in that session for its first code, while it may still be confirmed. */
+export function pendingSecret(totp: TotpRow | undefined, session_id: string, at: number): string | undefined {
+  const { pending_secret_sealed = null, pending_session_id, pending_expires_at, pending_tries } = totp ?? {};
+  if (pending_secret_sealed === null || pending_session_id !== session_id) return undefined;
   return (pending_expires_at ?? 0) > at && (pending_tries ?? 0) < triesPerPending ? pending_secret_sealed : undefined;
 }

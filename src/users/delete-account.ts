@@ -2,13 +2,15 @@ import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { fieldProblem, invalidFields, loginRequired, refusal } from '../errors.ts';
+import { fieldProblem, invalidFields, refusal } from '../errors.ts';
+import { codeLimits } from '../limits/code-limits.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { mailToAddress } from '../mail/mail-to.ts';
 import { failUnless } from '../one-time-links/store.ts';
+import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
 import type { Session } from '../sessions/session.ts';
-import { sessionIsOpen } from '../sessions/store.ts';
-import { deleteUser, holds, isNotLastAdministrator, lockAdministrators } from './store.ts';
+import { findTotp } from '../two-factor/store.ts';
+import { deleteUser, isNotLastAdministrator, lockAdministrators, lockUser } from './store.ts';
 import { emailKey } from './user.ts';
 
 export type Deletion = {
@@ -33,20 +35,23 @@ export async function deleteAccount(deps: Deps, { session, email, address }: Del
   const at = now(deps);
   const event = { action: 'user.deleted', actor: `user:${user_id}`, target: user_id, address } as const;
   const { event_id, statement } = auditEvent(event, at);
+  const totp = await findTotp(deps.db, user_id);
   const mayGo = isNotLastAdministrator(user_id);
   try {
     await deps.db.batch([
       ...(session.role === 'admin' ? [lockAdministrators()] : []),
-      failUnless(sessionIsOpen(session.session_id), event_id, at),
+      lockUser(user_id),
+      failUnlessHeld(session, event_id, at),
       failUnless(mayGo, `${event_id}:administrator`, at),
       deleteUser(user_id),
       passwordLimits(deps).reset(session.email),
+      ...codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
       ...mailToAddress(deps, session, 'account_deleted'),
       statement,
     ]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    if (!(await holds(deps.db, sessionIsOpen(session.session_id)))) throw loginRequired();
+    await requireHeld(deps, session);
     throw refusal('invalid_state', { key: 'delete.last_administrator' });
   }
 }

@@ -5,12 +5,14 @@ import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidState, notFound } from '../errors.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
+import { deleteLinksOfUser } from '../one-time-links/store.ts';
 import { endSessionsOfUser } from '../sessions/store.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
+import { forgetPendingTotp } from '../two-factor/store.ts';
 import { findUser, setDisabled } from './store.ts';
 
 /**
- * Bars a person at once: no sign-in, every session ended, every grant revoked, on every node.
+ * Bars a person at once: no sign-in, every session ended, every grant revoked, no link good, on every node.
  * @throws {RequestError} `not_found`; `invalid_state` when disabled already.
  */
 export async function disableUser(deps: Deps, user_id: string, actor: Actor, reason?: string): Promise<void> {
@@ -25,6 +27,9 @@ const endEverything = (user_id: string, at: number): Statement[] => [
   endSessionsOfUser(user_id, 'user_disabled', at),
   revokeGrantsOfUser(user_id, 'user_disabled', at),
   deleteAttemptsOfUser(user_id),
+  deleteLinksOfUser(user_id, 'password_reset'),
+  deleteLinksOfUser(user_id, 'change_email'),
+  forgetPendingTotp(user_id),
 ];
 
 /**

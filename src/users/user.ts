@@ -1,4 +1,5 @@
 import type { MessageKey } from '../i18n/translate.ts';
+import { digest } from '../lib/ids.ts';
 
 export type Role = 'user' | 'admin';
 
@@ -16,11 +17,20 @@ export type User = {
   updated_at: number;
 };
 
+/** Code units (RFC 5321 §4.5.3.1.3, less the angle brackets). */
+const longestEmail = 254;
+
 /**
  * What two spellings of one address have in common: composed Unicode, lower case. The local part is case-sensitive by
  * RFC 5321 §2.4 and nowhere in practice; two accounts that differ in case alone would be a trap for their owners.
+ *
+ * Composing takes time that grows with the square of the text, and this is asked of whatever anybody types before any
+ * limit counts it: so what is too long for an address gets a key that no account has, and is never composed.
  */
-export const emailKey = (email: string): string => email.trim().normalize('NFKC').toLowerCase();
+export function emailKey(email: string): string {
+  const trimmed = email.trim();
+  return trimmed.length > longestEmail ? `overlong:${digest(trimmed)}` : trimmed.normalize('NFKC').toLowerCase();
+}
 
 const addressShape = /^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u;
 
@@ -32,7 +42,7 @@ const addressShape = /^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u;
 export function emailProblem(email: string): MessageKey | undefined {
   const trimmed = email.trim();
   if (trimmed.length === 0) return 'problem.email.missing';
-  if (trimmed.length > 254) return 'problem.email.long';
+  if (trimmed.length > longestEmail) return 'problem.email.long';
   const isShaped = addressShape.test(trimmed) && addressShape.test(trimmed.normalize('NFKC'));
   return isShaped && !/\p{Cc}/u.test(email) ? undefined : 'problem.email.malformed';
 }

@@ -21,6 +21,10 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   await page.waitForURL(providers);
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Connect Acme' }).click();
+  await page.getByRole('heading', { name: 'Connect this account at Acme?' }).waitFor();
+  assert.match(await page.locator('main').innerText(), /signed in as a\.rather\.long\.address/);
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Connect Acme' }).click();
   await page.waitForURL(`${providers}?done=linked`);
   assert.match(await page.locator('main').innerText(), /Connected as a\.rather\.long\.address/);
   await expectAccessible(page);
@@ -34,6 +38,33 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   await page.getByRole('button', { name: 'Disconnect Acme' }).click();
   await page.waitForURL(`${providers}?done=unlinked`);
   await page.getByRole('button', { name: 'Sign out' }).click();
+
+  // A link on another site leads to a page that asks, and no further.
+  const lure = `<!doctype html><html lang="en"><title>Lure</title><a href="${signet.url}/auth/acme/login">Click</a>`;
+  upstream.lies.answer = {
+    '/lure': (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(lure),
+    '/favicon.ico': (response) => void response.writeHead(204).end(),
+  };
+  await page.goto(`${upstream.issuer}/lure`);
+  await page.getByRole('link', { name: 'Click' }).click();
+  await page.getByRole('heading', { name: 'Continue with Acme?' }).waitFor();
+  await expectAccessible(page);
+  await page.getByRole('link', { name: 'No, show me the other ways' }).click();
+  await page.waitForURL(`${signet.url}/signin`);
+
+  // An address that both sides have proved is connected after a yes.
+  const { account } = upstream;
+  upstream.account = { sub: 'q', email: person.email, email_verified: true };
+  await page.getByRole('link', { name: 'Continue with Acme' }).click();
+  await page.getByRole('heading', { name: 'Connect Acme with your account?' }).waitFor();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Connect Acme and sign in' }).click();
+  await page.waitForURL(`${signet.url}/account`);
+  await page.goto(providers);
+  await page.getByRole('button', { name: 'Disconnect Acme' }).click();
+  await page.waitForURL(`${providers}?done=unlinked`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  upstream.account = account;
 
   // Nobody has this identity now, and its address is not proved.
   await page.getByRole('link', { name: 'Continue with Acme' }).click();

@@ -7,6 +7,7 @@ import { authorizePath } from '../support/relying-party.ts';
 import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import {
   acmeAt,
+  agree,
   client_id,
   client_secret,
   follow,
@@ -219,7 +220,10 @@ onBothEngines('a provider is connected from the account, whatever its address th
   const start = await person.browser.post(`${providersPath}/acme`);
   assert.equal(start.status, 303);
   const { pathname, search } = await follow(start.headers.get('location') ?? '');
-  const answer = await person.browser.get(pathname + search);
+  const question = await person.browser.get(pathname + search);
+  assert.match(question.text, /signed in as <strong><bdi>elsewhere@example\.org<\/bdi><\/strong>/);
+  assert.deepEqual((await person.browser.get('/v1/me')).json?.identities, [], 'nothing before it is agreed to');
+  const answer = await agree(person.browser, question);
   assert.equal(answer.headers.get('location'), `${providersPath}?done=linked`);
   const page = await person.browser.get(`${providersPath}?done=linked`);
   assert.match(page.text, /role="status"><p>Connected\./);

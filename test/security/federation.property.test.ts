@@ -6,7 +6,7 @@ import type { Answer, Browser } from '../support/browser.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newPerson, type Person, type Signet, signIn, startSignet } from '../support/signet.ts';
 import { enableTotp } from '../support/two-factor.ts';
-import { acmeAt, follow, startUpstream, type Upstream } from '../support/upstream.ts';
+import { acmeAt, agree, follow, startUpstream, type Upstream } from '../support/upstream.ts';
 
 /**
  * FL-01 for detours to an upstream: every step in any order, over HTTP, beside a model that knows which edges exist.
@@ -70,7 +70,7 @@ const comeBack =
   async (model, { browser }) => {
     const detour = model.detours.at(-1 - back);
     if (!detour) return;
-    const answer = await browser.get(detour.callback);
+    const answer = await agree(browser, await browser.get(detour.callback));
     if (detour !== model.open) return answers(answer, 400);
     model.open = undefined;
     arrive(model, detour, answer);

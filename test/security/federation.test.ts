@@ -16,11 +16,13 @@ import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSi
 import { enableTotp, giveCode } from '../support/two-factor.ts';
 import {
   acmeAt,
+  agree,
   client_secret,
   follow,
   json,
   type Lies,
   leaveFor,
+  questionIn,
   signInWith,
   startUpstream,
 } from '../support/upstream.ts';
@@ -645,7 +647,8 @@ onBothEngines('the last way to sign in cannot be removed, also not by two who re
   );
 
   other.account = { sub: 'second', email: 'ada@example.org', email_verified: true };
-  assert.equal((await browser.get(await leaveToLink(browser, 'google'))).status, 303);
+  const linked = await agree(browser, await browser.get(await leaveToLink(browser, 'google')));
+  assert.equal(linked.status, 303);
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       browser.send(`/v1/me/identities/${index % 2 ? 'acme' : 'google'}`, remove),
@@ -670,7 +673,11 @@ onBothEngines('twenty links of one identity to two accounts make one link', asyn
     return copy;
   });
   const callbacks = await Promise.all(browsers.map((browser) => leaveToLink(browser)));
-  const answers = await Promise.all(browsers.map((browser, index) => browser.get(callbacks[index] ?? '')));
+  const questions = await Promise.all(browsers.map((browser, index) => browser.get(callbacks[index] ?? '')));
+  for (const question of questions) assert.ok(questionIn(question), question.text);
+  const answers = await Promise.all(
+    browsers.map((browser, index) => agree(browser, questions[index] ?? assert.fail())),
+  );
   assert.equal(await countOf(signet, 'identities'), 1);
   for (const { status } of answers) assert.ok(status === 303 || status === 409, `${status}`);
   const kept = await signet.deps.db.all(`select 1 as one from audit_log where action = 'identity.linked'`);

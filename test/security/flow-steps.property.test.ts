@@ -27,7 +27,7 @@ type Account = {
   person: Person;
   /** The second factor in force. */
   app?: App;
-  pending?: { secret: string; expires_at: number; tries: number };
+  pending?: { secret: string; expires_at: number; tries: number; session: Session };
   reset?: { path: string; expires_at: number };
   consented: boolean;
 };
@@ -101,9 +101,12 @@ function endRequest(waiting: Waiting): void {
   waiting.expires_at = 0;
 }
 
+/** A session of before the second factor was turned on. */
+const lacksFactor = ({ account, isTwoFactor }: Session) => account.app !== undefined && !isTwoFactor;
+
 function nextPage(side: Side, wanted: Pick<Waiting, 'client' | 'prompt'>, world: World, waiting?: Waiting) {
   const { session } = side;
-  if (!session) return '/signin';
+  if (!session || lacksFactor(session)) return '/signin';
   const hasJustSignedIn = waiting?.authenticated === session;
   if (wanted.prompt === 'login' && !hasJustSignedIn) return '/signin';
   if (wanted.prompt === 'select_account' && !hasJustSignedIn && !waiting?.isChosen) return '/signin/account';
@@ -259,17 +262,20 @@ const steps = {
       const answer = await browser.send('/v1/me/2fa/totp/enroll', post(world.signet));
       if (!mayChangeFactors(world, session, answer)) return;
       answers(answer, 200);
-      session!.account.pending = { secret: String(answer.json?.secret_base32), expires_at: now(world) + 600, tries: 0 };
+      const secret = String(answer.json?.secret_base32);
+      session!.account.pending = { secret, expires_at: now(world) + 600, tries: 0, session: session! };
     },
 
   confirmTotp:
-    (at: number, right: boolean): Step =>
+    (at: number, right: boolean, signsOutOthers: boolean): Step =>
     async (model, world) => {
       const { browser, session } = model.sides[at]!;
-      const pending = session?.account.pending;
+      const waiting = session?.account.pending;
+      const pending = waiting?.session === session ? waiting : undefined; // in the session that asked for it alone
       const code =
         pending && (right ? codesOf(world.signet, pending.secret) : () => wrongCode(world.signet, pending.secret));
-      const answer = await browser.postJson('/v1/me/2fa/totp/confirm', { code: code?.() ?? '123456' });
+      const others = signsOutOthers ? {} : { sign_out_others: false };
+      const answer = await browser.postJson('/v1/me/2fa/totp/confirm', { code: code?.() ?? '123456', ...others });
       if (!mayChangeFactors(world, session, answer)) return;
       if (!pending || pending.tries >= 5 || !isOpen(world, pending)) return answers(answer, 409);
       pending.tries += 1;
@@ -284,7 +290,12 @@ const steps = {
         consumed: [confirming],
       };
       session!.account.pending = undefined;
+      session!.isTwoFactor = true;
       endAttempts(model, session!.account);
+      for (const one of model.sides) {
+        const isOther = one.session?.account === session!.account && one.session !== session;
+        if (signsOutOthers && isOther) one.session = undefined;
+      }
     },
 
   disableTotp:
@@ -329,6 +340,7 @@ const steps = {
       const answer = await side.browser.post(reset?.path ?? '/reset/ln_bogus', { password: account.person.password });
       if (!isOpen(world, reset)) return answers(answer, 400);
       account.reset = undefined;
+      account.pending = undefined;
       for (const one of model.sides) if (one.session?.account === account) one.session = undefined;
       endAttempts(model, account);
       afterFirstFactor(world, side, account, answer);
@@ -372,7 +384,7 @@ const probes: Probe[] = [
 
 function mayChangeFactors(world: World, session: Session | undefined, answer: Answer): boolean {
   if (!session) answers(answer, 401);
-  else if (now(world) - session.auth_time > 900) answers(answer, 403);
+  else if (now(world) - session.auth_time > 900 || lacksFactor(session)) answers(answer, 403);
   else return true;
   return false;
 }
@@ -465,8 +477,8 @@ const everyCommand = [
   ...commands(1, steps.consent, fc.tuple(side, decision, whose)),
   ...commands(1, steps.enroll, fc.tuple(side)),
   ...commands(2, steps.enroll, fc.tuple(side), isIn),
-  ...commands(3, steps.confirmTotp, fc.tuple(side, mostlyTrue), isIn),
-  ...commands(1, steps.confirmTotp, fc.tuple(side, mostlyTrue)),
+  ...commands(3, steps.confirmTotp, fc.tuple(side, mostlyTrue, fc.boolean()), isIn),
+  ...commands(1, steps.confirmTotp, fc.tuple(side, mostlyTrue, fc.boolean())),
   ...commands(1, steps.disableTotp, fc.tuple(side)),
   ...commands(1, steps.askReset, fc.tuple(side, who)),
   ...commands(1, steps.useReset, fc.tuple(side, who)),

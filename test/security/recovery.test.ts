@@ -306,17 +306,51 @@ test('DM-02: links in mails begin with the base URL, whatever the request says o
   }
 });
 
-test('one mailbox gets five mails of a kind in an hour; who asks sees no difference', async (t) => {
+test('one mailbox gets five reset mails in half an hour; who asks sees no difference', async (t) => {
   const here = await world(t);
   const { signet, mailbox } = here;
   const { email } = await newPerson(signet);
   for (let times = 0; times < 8; times += 1) assert.equal((await ask(here, email)).status, 303);
   await signet.runJobs();
   assert.equal(mailbox.mails.length, 5);
-  signet.clock.advance(3600);
+  signet.clock.advance(1800);
   assert.equal((await ask(here, email)).status, 303);
   await signet.runJobs();
   assert.equal(mailbox.mails.length, 6);
+});
+
+onBothEngines('PW-04: whoever asks all the time for another person keeps no link from them', async (t, engine) => {
+  const here = await world(t, engine);
+  const { signet, mailbox } = here;
+  const person = await newPerson(signet);
+  const newest = async () => {
+    await signet.runJobs();
+    return linkIn(
+      mailbox.mails.findLast(({ to, subject }) => to === person.email && /new password/.test(subject))!,
+      /^\/reset\/./,
+    );
+  };
+  const asksAllTheTime = async () => {
+    for (let times = 0; times < 7; times += 1) assert.equal((await ask(here, person.email)).status, 303);
+  };
+  // At any moment of two hours the owner asks, too, and then the newest mail holds a link that opens.
+  for (let passed = 0; passed < 7200; passed += 450) {
+    await asksAllTheTime();
+    assert.equal((await ask(here, person.email)).status, 303);
+    assert.equal((await newBrowser(signet.url).get(await newest())).status, 200, `after ${passed} s`);
+    signet.clock.advance(450);
+  }
+
+  // Also right after the newest was used, or has died with a change of the password.
+  await asksAllTheTime();
+  const browser = newBrowser(signet.url);
+  assert.equal((await spend(here, await newest(), phrase, browser)).status, 303);
+  await ask(here, person.email);
+  assert.equal((await newBrowser(signet.url).get(await newest())).status, 200);
+  await asksAllTheTime();
+  await browser.postJson('/v1/me/password', { password: `${phrase} again` });
+  await ask(here, person.email);
+  assert.equal((await newBrowser(signet.url).get(await newest())).status, 200);
 });
 
 test('one address asks twenty times in ten minutes', async (t) => {

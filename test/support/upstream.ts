@@ -224,15 +224,35 @@ export async function follow(location: string, there: Browser = newBrowser(locat
 
 export type Detour = { answer: Answer; callback: string };
 
-/** From a page of ours to the upstream and back. @returns the answer of our callback, and its path with the query. */
+/**
+ * From a page of ours to the upstream and back, by somebody who says yes to what they are asked.
+ * @returns what came of it, and the path of our callback with its query.
+ */
 export async function signInWith(browser: Browser, path = '/auth/acme/login', there?: Browser): Promise<Detour> {
   const callback = await leaveFor(browser, path, there);
-  return { answer: await browser.get(callback), callback };
+  return { answer: await agree(browser, await browser.get(callback)), callback };
 }
+
+/** Says yes if an answer is the question of a federated arrival; else it stays the answer. */
+export async function agree(browser: Browser, answer: Answer): Promise<Answer> {
+  const form = questionIn(answer);
+  return form ? browser.post(form.action, { answer: form.answer }) : answer;
+}
+
+/** The form of such a question. */
+export function questionIn({ status, text }: Answer): { action: string; answer: string } | undefined {
+  const action = /action="(\/auth\/[a-z]+\/continue)"/.exec(text)?.[1];
+  const answer = /name="answer" value="([^"]+)"/.exec(text)?.[1];
+  return status === 200 && action && answer ? { action, answer } : undefined;
+}
+
+/** What a browser says of a click on one of our own pages, and of one on somebody else's. */
+export const fromOurPage = { 'sec-fetch-site': 'same-origin' };
+export const fromElsewhere = { 'sec-fetch-site': 'cross-site' };
 
 /** The first half: @returns the path of the callback that the browser has not gone to yet. */
 export async function leaveFor(browser: Browser, path = '/auth/acme/login', there?: Browser): Promise<string> {
-  const answer = await browser.get(path);
+  const answer = await browser.get(path, fromOurPage);
   const location = answer.headers.get('location');
   if (answer.status !== 302 || location === null) throw new Error(`login answered ${answer.status}: ${answer.text}`);
   const { pathname, search } = await follow(location, there);

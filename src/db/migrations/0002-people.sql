@@ -12,10 +12,12 @@ create table sign_in_attempts (
 create index sign_in_attempts_of_user on sign_in_attempts (user_id);
 create index sign_in_attempts_by_expiry on sign_in_attempts (expires_at);
 
--- One row a person: the secret in force, and the one that waits for its first code. `last_step` only grows.
+-- One row a person: the secret in force, and the one that waits for its first code, in the session that asked for it.
+-- `last_step` only grows.
 create table totp (
   user_id text primary key references users (user_id) on delete cascade,
   pending_secret_sealed text,
+  pending_session_id text,
   pending_expires_at bigint,
   pending_tries bigint,
   secret_sealed text,
@@ -84,3 +86,6 @@ alter table one_time_links add column request_id text;
 alter table one_time_links add column next text;
 create unique index one_time_links_one_each on one_time_links (user_id, purpose) where user_id is not null;
 create index one_time_links_by_expiry on one_time_links (expires_at);
+
+-- The secret of the session by which a code was asked for: a code is worth nothing once the session carries another.
+alter table grants add column session_token_hash text;

@@ -4,7 +4,6 @@ import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidRequest, RequestError } from '../../errors.ts';
 import type { parseParameters } from '../../http/parameters.ts';
-import { type Acr, acrs } from '../../sessions/authentication.ts';
 import { isCodeChallenge } from '../pkce.ts';
 import { defaultScope, parseScope } from '../scopes.ts';
 import { AuthorizationError } from './authorization-error.ts';
@@ -25,8 +24,6 @@ export type AuthorizationRequest = {
   max_age: number | undefined;
   login_hint: string | undefined;
   ui_locales: string | undefined;
-  /** Those that we know, most wanted first (OIDC Core §3.1.2.1). */
-  acr_values?: Acr[];
   /** The subject of a genuine `id_token_hint`. */
   hint_sub: string | undefined;
 };
@@ -95,7 +92,6 @@ export async function readAuthorizationRequest(
     max_age: readMaxAge(values.max_age),
     login_hint: values.login_hint?.slice(0, 254),
     ui_locales: values.ui_locales?.slice(0, 100),
-    acr_values: readAcrValues(values.acr_values),
     hint_sub: values.id_token_hint === undefined ? undefined : await subjectOfHint(deps, values.id_token_hint),
   };
 }
@@ -149,13 +145,6 @@ function readPrompt(text: string | undefined): Prompt[] {
     throw new AuthorizationError('invalid_request', 'prompt=none stands alone.');
   }
   return known;
-}
-
-/** A wish, never a demand, so what we do not know is passed over. */
-function readAcrValues(text: string | undefined): Acr[] | undefined {
-  if (text === undefined) return undefined;
-  const wanted = new Set(text.slice(0, 1000).split(' '));
-  return [...wanted].flatMap((value) => acrs.find((acr) => acr === value) ?? []);
 }
 
 function readMaxAge(text: string | undefined): number | undefined {

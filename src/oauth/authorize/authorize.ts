@@ -5,13 +5,11 @@ import type { Deps } from '../../deps.ts';
 import { digest, newId } from '../../lib/ids.ts';
 import { addressKey } from '../../limits/address-key.ts';
 import { windowLimit } from '../../limits/failure-limits.ts';
-import { twoFactors } from '../../sessions/authentication.ts';
 import type { Session } from '../../sessions/session.ts';
-import { findTotp } from '../../two-factor/store.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { issueCode } from './issue-code.ts';
-import { nextStep, noProgress, prefersSecondFactor, type Step } from './next-step.ts';
+import { nextStep, noProgress, type Step } from './next-step.ts';
 import { codeRedirect, errorRedirect } from './redirect.ts';
 import { deletePendingRequest, insertPendingRequest, type PendingRequest } from './store.ts';
 
@@ -74,16 +72,8 @@ async function findStep(deps: Deps, request: AuthorizationRequest, { client, ses
     session,
     progress: pending ?? noProgress,
     consented: asksForConsent ? await findConsent(deps.db, session.user_id, client.client_id) : undefined,
-    mayStepUp: session !== undefined && prefersSecondFactor(request) && (await mayStepUp(deps, session)),
     now: now(deps),
   });
-}
-
-/** One read, and only for a client that asks. */
-async function mayStepUp(deps: Deps, { acr, user_id }: Session): Promise<boolean> {
-  if (acr === twoFactors) return false;
-  const totp = await findTotp(deps.db, user_id);
-  return totp !== undefined && totp.confirmed_at !== null;
 }
 
 const issueFor = (deps: Deps, request: AuthorizationRequest, { session, pending }: Standing) =>

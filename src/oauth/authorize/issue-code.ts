@@ -15,8 +15,8 @@ const codeSeconds = 60;
 const grantSeconds = 90 * 86_400;
 
 /**
- * Makes a grant and returns its authorization code. One write, which asks once more whether the session lives and the
- * client is approved.
+ * Makes a grant and returns its authorization code. One write, which asks once more whether the session lives by the
+ * same secret and has seen every factor, and the client is approved.
  * @returns undefined if one of them is so no longer.
  */
 export async function issueCode(
@@ -35,6 +35,7 @@ export async function issueCode(
     grant_id,
     client_id: request.client_id,
     session_id: session.session_id,
+    session_token_hash: session.token_hash,
     scope: request.scope,
     redirect_uri: request.redirect_uri,
     nonce: request.nonce ?? null,

@@ -1,5 +1,4 @@
 import type { Client } from '../../clients/client.ts';
-import { twoFactors } from '../../sessions/authentication.ts';
 import type { Session } from '../../sessions/session.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
@@ -26,8 +25,6 @@ export type Situation = {
   progress: Progress;
   /** What this person has allowed this client before, as a scope; undefined if nothing, or if nobody asked. */
   consented: string | undefined;
-  /** The person has a second factor that this session has not seen. */
-  mayStepUp: boolean;
   now: number;
 };
 
@@ -47,7 +44,9 @@ export function nextStep(request: AuthorizationRequest, situation: Situation): S
 
 function stepAhead(request: AuthorizationRequest, situation: Situation): Step {
   const { client, session, progress, consented, now } = situation;
-  if (!session) return 'sign_in';
+  // Whoever has two factors gives both, whatever `acr_values` prefers. A session of one is from before the second was
+  // turned on, perhaps because of whoever sits in it.
+  if (!session || session.lacksSecondFactor) return 'sign_in';
   const hasJustSignedIn = progress.authenticated_session_id === session.session_id;
   const isSomebodyElse = request.hint_sub !== undefined && request.hint_sub !== session.user_id;
   if (hasJustSignedIn && isSomebodyElse) {
@@ -56,18 +55,13 @@ function stepAhead(request: AuthorizationRequest, situation: Situation): Step {
   const isTooOld = request.max_age !== undefined && now - session.auth_time > request.max_age;
   // max_age=0 means the same, also within the second of the last sign-in.
   const asksAnew = request.prompt.includes('login') || request.max_age === 0;
-  // A voluntary claim: the answer without it is still right, and says so in `acr` (OIDC Core §5.5.1.1).
-  const stepsUp = situation.mayStepUp && prefersSecondFactor(request) && !request.prompt.includes('none');
-  if (!hasJustSignedIn && (isSomebodyElse || isTooOld || asksAnew || stepsUp)) return 'sign_in';
+  if (!hasJustSignedIn && (isSomebodyElse || isTooOld || asksAnew)) return 'sign_in';
 
   const hasChosen = hasJustSignedIn || progress.account_selected_at !== null;
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
   const hasConsented = progress.consented_user_id === session.user_id;
   return !hasConsented && needsConsent(request, client, consented) ? 'consent' : 'code';
 }
-
-/** The most wanted of the `acr_values` that we know is the one of two factors. */
-export const prefersSecondFactor = ({ acr_values }: AuthorizationRequest): boolean => acr_values?.[0] === twoFactors;
 
 function needsConsent(request: AuthorizationRequest, client: Client, consented: string | undefined): boolean {
   if (request.prompt.includes('consent')) return true;

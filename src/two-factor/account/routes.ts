@@ -4,7 +4,8 @@ import { RequestError } from '../../errors.ts';
 import { sendPage } from '../../http/page.ts';
 import { readForm } from '../../http/parameters.ts';
 import { viewOf } from '../../http/view.ts';
-import { requireRecentSession, type Session } from '../../sessions/session.ts';
+import { keepSession, requireRecentSession, type Session } from '../../sessions/session.ts';
+import type { Owner } from '../change-factors.ts';
 import { confirmTotp } from '../confirm-totp.ts';
 import { disableTotp } from '../disable-totp.ts';
 import { enrollTotp, pendingEnrollment } from '../enroll-totp.ts';
@@ -33,9 +34,10 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
   app.post(`${totpPath}/confirm`, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
     const { code = '', sign_out_others } = readForm(request.body);
-    const onlySession = sign_out_others === undefined ? undefined : session.session_id;
+    const confirmation = { code, signOutOthers: sign_out_others !== undefined };
     try {
-      const codes = await confirmTotp(deps, ownerOf(request, session), { code, onlySession });
+      const { codes, token } = await confirmTotp(deps, ownerOf(request, session), confirmation);
+      keepSession(deps, reply, session, token);
       const view = viewOf(deps, request, session.locale);
       return sendPage(reply, view, newBackupCodesPage(view, codes));
     } catch (error) {
@@ -47,7 +49,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get(`${totpPath}/disable`, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
-    const { enabled } = await twoFactorState(deps, session.user_id);
+    const { enabled } = await twoFactorState(deps, session);
     if (!enabled) return reply.redirect(totpPath, 303);
     const view = viewOf(deps, request, session.locale);
     return sendPage(reply, view, disableTotpPage(view));
@@ -60,7 +62,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get(backupCodesPath, { config: backupCodesConfig }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
-    const state = await twoFactorState(deps, session.user_id);
+    const state = await twoFactorState(deps, session);
     if (!state.enabled) return reply.redirect(totpPath, 303);
     const view = viewOf(deps, request, session.locale);
     return sendPage(reply, view, backupCodesPage(view, state));
@@ -78,7 +80,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
 async function totpPageFor(deps: Deps, request: FastifyRequest, session: Session, problem?: 'totp.wrong') {
   const view = viewOf(deps, request, session.locale);
   const [state, enrollment] = await Promise.all([
-    twoFactorState(deps, session.user_id),
+    twoFactorState(deps, session),
     pendingEnrollment(deps, { ...session, locale: view.locale }),
   ]);
   // The last wrong code ends the pending secret, as its ten minutes do.
@@ -86,4 +88,4 @@ async function totpPageFor(deps: Deps, request: FastifyRequest, session: Session
   return { view, page: totpPage(view, { state, enrollment, problem: key && view.t(key) }) };
 }
 
-const ownerOf = (request: FastifyRequest, { user_id }: Session) => ({ user_id, address: request.ip });
+const ownerOf = (request: FastifyRequest, session: Session): Owner => ({ session, address: request.ip });

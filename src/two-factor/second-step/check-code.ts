@@ -2,20 +2,20 @@ import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../clock.ts';
 import type { Statement } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
-import { newId } from '../../lib/ids.ts';
-import { windowLimit } from '../../limits/failure-limits.ts';
-import { mailTo } from '../../mail/mail-to.ts';
+import { refusal } from '../../errors.ts';
+import { digest, newId } from '../../lib/ids.ts';
+import { type CodeLimits, codeLimits } from '../../limits/code-limits.ts';
+import { type MailName, mailTo } from '../../mail/mail-to.ts';
+import { takeMailAbout } from '../../mail/request-limits.ts';
 import { failUnless } from '../../one-time-links/store.ts';
 import type { Method } from '../../sessions/authentication.ts';
+import { hasSignedInSince } from '../../sessions/store.ts';
 import { completeSignIn, type Outcome, type Proof, type Visit } from '../../signin/complete-sign-in.ts';
 import { attemptIsThere, deleteAttempt, type SignInAttempt, takeTry } from '../../signin/store.ts';
 import { findUser, lockUser } from '../../users/store.ts';
 import { backupCodeHash } from '../backup-codes.ts';
-import { consumeBackupCode, consumeStep, countBackupCodes, findTotp } from '../store.ts';
+import { consumeBackupCode, consumeStep, countBackupCodes, findTotp, type TotpRow } from '../store.ts';
 import { matchingStep, totpPurpose } from '../totp.ts';
-
-/** Decisions §13. Each sign-in has five tries; this bounds those of all sign-ins of one person together. */
-const perPerson = { name: 'second-factor', limit: 10, windowSeconds: 3600 };
 
 export type Verdict =
   | { kind: 'passed'; outcome: Outcome }
@@ -28,24 +28,41 @@ export type Verdict =
  * The second step of a sign-in, by TOTP or backup code. A try is used up before the code is looked at, and the code
  * before there is a session, each by one conditional statement: of any number of requests at once, five are looked at,
  * and one code gives one session.
- * @throws {RequestError} `rate_limited` after ten failures of this person within an hour.
+ * @throws {RequestError} `rate_limited` after ten failures of this person within an hour, `access_denied` after a hundred
+ * in a row; both for TOTP alone, where they came from.
  */
 export async function checkCode(deps: Deps, attempt_hash: string, code: string, visit: Visit): Promise<Verdict> {
   const attempt = await takeTry(deps.db, attempt_hash, now(deps));
   if (!attempt) return { kind: 'over' };
-  const limit = windowLimit(deps, perPerson);
-  await limit.take(attempt.user_id);
-  const used = await consumeCode(deps, attempt.user_id, code);
-  if (used === undefined) {
-    await recordRefusal(deps, attempt, visit.address);
+  const guess = await guessOf(deps, attempt, visit);
+  const right = await consumeCode(deps, guess, code);
+  if (right === 'disabled') {
+    await recordRefusal(deps, { ...guess, attempt }, 'codes_disabled', visit.address);
+    throw refusal('access_denied', { key: 'second_factor.disabled' });
+  }
+  if (right === 'wrong') {
+    await recordRefusal(deps, { ...guess, attempt }, 'wrong_code', visit.address);
     return { kind: 'wrong', triesLeft: attempt.triesLeft };
   }
-  const also = [
-    limit.forget(attempt.user_id),
-    ...(used === 'backup_code' ? await tellOfBackupCode(deps, attempt, visit) : []),
-  ];
+  const also =
+    right === 'totp'
+      ? guess.limits.forget()
+      : [...guess.limits.open(), ...(await tellOfBackupCode(deps, attempt, visit))];
   const outcome = await passSecondStep(deps, { attempt_hash, attempt, method: 'otp' }, visit, also);
   return outcome ? { kind: 'passed', outcome } : { kind: 'over' };
+}
+
+/** What a code is held against, and what is counted where it comes from. */
+type Guess = { totp: TotpRow | undefined; isKnown: boolean; limits: CodeLimits };
+
+/** A browser is known if it has passed the second step since there is this secret: a thief's of before has not. */
+async function guessOf(deps: Deps, { user_id }: SignInAttempt, { deviceToken }: Visit): Promise<Guess> {
+  const totp = await findTotp(deps.db, user_id);
+  const confirmed_at = totp?.confirmed_at ?? 0;
+  const device_hash = digest(deviceToken);
+  const isKnown = await hasSignedInSince(deps.db, { user_id, device_hash }, confirmed_at);
+  const guess = { user_id, confirmed_at, device_hash: isKnown ? device_hash : undefined };
+  return { totp, isKnown, limits: codeLimits(deps, guess) };
 }
 
 /**
@@ -54,7 +71,7 @@ export async function checkCode(deps: Deps, attempt_hash: string, code: string, 
  * @param also commits with the session.
  * @returns undefined if it was ended, or the person was disabled, this very moment.
  */
-export function passSecondStep(
+export async function passSecondStep(
   deps: Deps,
   { attempt_hash, attempt, method }: { attempt_hash: string; attempt: SignInAttempt; method: Method },
   visit: Visit,
@@ -68,20 +85,24 @@ export function passSecondStep(
     secondStep: true,
     stillTrue: [lockUser(user_id), isThere],
   };
-  return completeSignIn(deps, proof, visit, [deleteAttempt(attempt_hash), ...also]);
+  const opened = method === 'hwk' ? (await guessOf(deps, attempt, visit)).limits.open() : [];
+  return completeSignIn(deps, proof, visit, [deleteAttempt(attempt_hash), ...opened, ...also]);
 }
 
-async function consumeCode(deps: Deps, user_id: string, code: string): Promise<'totp' | 'backup_code' | undefined> {
+type Finding = 'totp' | 'backup_code' | 'wrong' | 'disabled';
+
+async function consumeCode(deps: Deps, { totp, limits }: Guess, code: string): Promise<Finding> {
   const at = now(deps);
+  if (!totp?.secret_sealed) return 'wrong';
+  const { user_id, secret_sealed } = totp;
   const code_hash = backupCodeHash(code);
   if (code_hash !== undefined) {
-    return (await consumeBackupCode(deps.db, user_id, code_hash, at)) ? 'backup_code' : undefined;
+    return (await consumeBackupCode(deps.db, user_id, code_hash, at)) ? 'backup_code' : 'wrong';
   }
-  const secret_sealed = (await findTotp(deps.db, user_id))?.secret_sealed;
-  if (!secret_sealed) return undefined;
+  if (!(await limits.take())) return 'disabled';
   const step = await matchingStep(deps.vault.open(totpPurpose(user_id), secret_sealed), code, at);
-  if (step === undefined) return undefined;
-  return (await consumeStep(deps.db, { user_id, secret_sealed, step }, at)) ? 'totp' : undefined;
+  if (step === undefined) return 'wrong';
+  return (await consumeStep(deps.db, { user_id, secret_sealed, step }, at)) ? 'totp' : 'wrong';
 }
 
 async function tellOfBackupCode(deps: Deps, { user_id }: SignInAttempt, { address }: Visit): Promise<Statement[]> {
@@ -97,15 +118,37 @@ async function tellOfBackupCode(deps: Deps, { user_id }: SignInAttempt, { addres
   return [statement, ...(user ? mailTo(deps, user, 'backup_code_used', { remaining, address }) : [])];
 }
 
-/** Whoever fails five times has the first factor: its owner should know. One request alone took the last try. */
-async function recordRefusal(
-  deps: Deps,
-  attempt: SignInAttempt & { triesLeft: number },
-  address: string,
-): Promise<void> {
-  const { user_id, triesLeft } = attempt;
-  const event = { action: 'session.refused', actor: 'system', target: user_id, reason: 'wrong_code', address } as const;
+type Refused = Pick<Guess, 'isKnown'> & { attempt: SignInAttempt & { triesLeft: number } };
+
+async function recordRefusal(deps: Deps, refused: Refused, reason: Refusal, address: string): Promise<void> {
+  const { user_id } = refused.attempt;
+  const event = { action: 'session.refused', actor: 'system', target: user_id, reason, address } as const;
   const { statement } = auditEvent(event, now(deps));
-  const user = triesLeft === 0 ? await findUser(deps.db, user_id) : undefined;
-  await deps.db.batch([statement, ...(user ? mailTo(deps, user, 'second_factor_refused', { address }) : [])]);
+  const name = await whatToTell(deps, refused, reason);
+  const user = name && (await findUser(deps.db, user_id));
+  await deps.db.batch([statement, ...(name && user ? mailTo(deps, user, name, { address }) : [])]);
+}
+
+type Refusal = 'wrong_code' | 'codes_disabled';
+
+/**
+ * Whoever gets here has the first factor, so the owner should know of the first wrong code in an hour: else guesses that
+ * stop before the fifth would go on unseen. A slip in their own browser is not told before it is five; and nobody who
+ * knows a password fills a mailbox.
+ */
+async function whatToTell(
+  deps: Deps,
+  { attempt: { user_id, triesLeft }, isKnown }: Refused,
+  reason: Refusal,
+): Promise<MailName | undefined> {
+  const may = (kind: string, most: { limit: number; windowSeconds: number }) =>
+    takeMailAbout(deps, kind, user_id, most);
+  if (reason === 'codes_disabled') {
+    return (await may('codes-disabled', { limit: 1, windowSeconds: 86_400 })) ? 'codes_disabled' : undefined;
+  }
+  if (triesLeft === 0) {
+    return (await may('second-factor', { limit: 3, windowSeconds: 3600 })) ? 'second_factor_refused' : undefined;
+  }
+  if (isKnown) return undefined;
+  return (await may('wrong-code', { limit: 1, windowSeconds: 3600 })) ? 'second_factor_wrong' : undefined;
 }

@@ -43,7 +43,9 @@ export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
       clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
       return sendPage(reply, view, signInOverPage(view, goal), 401);
     } catch (error) {
-      if (!(error instanceof RequestError) || error.status !== 429) throw error;
+      if (!(error instanceof RequestError)) throw error;
+      if (error.code === 'access_denied' && error.say) return again(view.t(error.say.key, error.say.values), 403);
+      if (error.status !== 429) throw error;
       if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
       return again(view.t('signin.too_many', { wait: view.lasting(error.retryAfter ?? 60) }), 429);
     }

@@ -1,0 +1,59 @@
+import type { Visit } from '../signin/complete-sign-in.ts';
+import type { User } from '../users/user.ts';
+import type { Detour } from './detour.ts';
+
+/** What an arrival would do: enter an account, connect one by its address, or make one. */
+export type Arriving = { does: 'enter' | 'link'; user: User } | { does: 'create'; email: string };
+
+/** Asked before an arrival does what its person may not have meant. */
+export type Question = {
+  kind: 'question';
+  does: 'enter' | 'link' | 'create' | 'connect';
+  /** The address of the account here. */
+  email: string;
+  /** What they are called at the provider. */
+  upstreamName: string;
+  /** The address of whoever is signed in now and would be no more. */
+  replaces: string | undefined;
+  /** Says all of this to ourselves: a yes to one question is none to another. */
+  agreement: string;
+};
+
+type Circumstances = { visit: Pick<Visit, 'previous'>; detour: Pick<Detour, 'fromOurPage'>; upstreamName: string };
+
+/**
+ * A link anywhere can send a browser to a provider that knows it, and back to us without a word. So what lasts is asked:
+ * a connection that an address alone makes, an account that nobody began to make on our own page, and the end of
+ * somebody else's session.
+ * @returns undefined where there is nothing to ask.
+ */
+export function questionOf(arriving: Arriving, circumstances: Circumstances): Question | undefined {
+  const { visit, detour, upstreamName } = circumstances;
+  const { previous } = visit;
+  const user_id = arriving.does === 'create' ? undefined : arriving.user.user_id;
+  const replaced = previous?.user_id === user_id ? undefined : previous;
+  const isMade = arriving.does === 'create' && !detour.fromOurPage;
+  if (!replaced && !isMade && arriving.does !== 'link') return undefined;
+  const email = arriving.does === 'create' ? arriving.email : arriving.user.email;
+  return {
+    kind: 'question',
+    does: arriving.does,
+    email,
+    upstreamName,
+    replaces: replaced?.email,
+    agreement: JSON.stringify([arriving.does, user_id ?? email, replaced?.user_id ?? null]),
+  };
+}
+
+/** Before a signed-in person connects an account that they have elsewhere. */
+export const connectQuestion = (
+  { user_id, email }: Pick<User, 'user_id' | 'email'>,
+  upstreamName: string,
+): Question => ({
+  kind: 'question',
+  does: 'connect',
+  email,
+  upstreamName,
+  replaces: undefined,
+  agreement: JSON.stringify(['connect', user_id, null]),
+});

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { auditRowsOf } from '../../src/audit/store.ts';
+import { newBrowser } from '../support/browser.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { addPasskey, ask, assertSignedIn, give } from '../support/passkeys.ts';
+import { type Person, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { type Authenticator, enableTotp, giveCode, wrongCode } from '../support/two-factor.ts';
+
+type World = { signet: Signet; person: Person; app: Authenticator };
+
+/** A person with TOTP, in a browser that has passed the second step. */
+async function world(t: TestContext, engine: Engine, env: Record<string, string> = {}): Promise<World> {
+  const signet = await startSignet(t, { engine, env });
+  const person = await signedInPerson(signet);
+  const app = await enableTotp(signet, person);
+  signet.clock.advance(60);
+  await signIn(person);
+  assert.equal((await giveCode(person, app.code())).status, 303);
+  return { signet, person, app };
+}
+
+/** Somebody with the password, in that browser or in one that nobody has used. */
+async function halfIn({ signet, person }: World, browser = newBrowser(signet.url)): Promise<Person> {
+  const other = { ...person, browser };
+  assert.equal((await signIn(other)).headers.get('location'), '/signin/second-factor');
+  return other;
+}
+
+/** Wrong codes by whoever has the password, each sign-in left before its last try. @returns the statuses. */
+async function guess(here: World, count: number, browser?: Person['browser']): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let left = count; left > 0; left -= 4) {
+    const thief = await halfIn(here, browser);
+    for (let tries = 0; tries < Math.min(left, 4); tries += 1) {
+      statuses.push((await giveCode(thief, wrongCode(here.signet, here.app.secret))).status);
+    }
+  }
+  return statuses;
+}
+
+/** Ten an hour, as long as it takes. */
+async function guessForHours(here: World, hours: number, browser?: Person['browser']): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let hour = 0; hour < hours; hour += 1) {
+    statuses.push(...(await guess(here, 10, browser)));
+    here.signet.clock.advance(3600);
+  }
+  return statuses;
+}
+
+const statusOf = async (person: Promise<Person>, code: () => string) => (await giveCode(await person, code())).status;
+const all = (count: number, status: number) => Array.from({ length: count }, () => status);
+
+onBothEngines(
+  'MF-02: whoever uses up the codes of an hour stops neither the own browser nor a backup code',
+  async (t, engine) => {
+    const here = await world(t, engine);
+    const { person, app } = here;
+    assert.deepEqual(await guess(here, 11), [...all(10, 401), 429]);
+    assert.equal(await statusOf(halfIn(here), app.code), 429, 'the right code from anywhere else waits');
+    assert.equal(await statusOf(halfIn(here, person.browser), app.code), 303, 'the own browser does not');
+    assert.equal(await statusOf(halfIn(here), app.code), 429, 'and lets nobody else on');
+
+    // Nor do wrong backup codes count, and a right one opens the hour again.
+    for (let tries = 0; tries < 12; tries += 1) {
+      assert.equal(await statusOf(halfIn(here), () => `${app.backup_codes[9]!.slice(0, -4)}0000`), 401);
+    }
+    assert.equal(await statusOf(halfIn(here), () => app.backup_codes[0]!), 303);
+    assert.equal(await statusOf(halfIn(here), app.code), 303);
+  },
+);
+
+onBothEngines('MF-02: the own browser has its own ten an hour, and no more', async (t, engine) => {
+  const here = await world(t, engine);
+  const { signet, person, app } = here;
+  assert.deepEqual(await guess(here, 11, person.browser), [...all(10, 401), 429]);
+  assert.equal(await statusOf(halfIn(here, person.browser), app.code), 429);
+  assert.equal(await statusOf(halfIn(here), app.code), 303);
+  signet.clock.advance(3600);
+  assert.equal(await statusOf(halfIn(here, person.browser), app.code), 303);
+});
+
+test('MF-02: a browser that a thief used before there was a second factor is no known one', async (t) => {
+  const signet = await startSignet(t);
+  const person = await signedInPerson(signet);
+  const thief = newBrowser(signet.url);
+  assert.equal((await signIn({ ...person, browser: thief })).status, 303);
+  signet.clock.advance(60);
+  const here = { signet, person, app: await enableTotp(signet, person) };
+  assert.deepEqual(await guess(here, 10), all(10, 401));
+  assert.deepEqual(await guess(here, 1, thief), [429]);
+});
+
+onBothEngines(
+  'MF-02: a hundred wrong codes in a row end the codes, until another factor is right',
+  async (t, engine) => {
+    const here = await world(t, engine);
+    const { signet, person, app } = here;
+    assert.deepEqual(await guessForHours(here, 9), all(90, 401));
+    // Of the last ten one is the hundredth, which is not looked at any more.
+    assert.deepEqual(await guess(here, 10), [...all(9, 401), 403]);
+    signet.clock.advance(3600);
+    const half = await halfIn(here);
+    const refused = await giveCode(half, app.code());
+    assert.equal(refused.status, 403);
+    assert.match(refused.text, /no longer count here/);
+    assert.match(refused.text, /name="code"/, 'the page still takes a backup code');
+    signet.clock.advance(400 * 86_400);
+    await signet.runJobs();
+    assert.equal(await statusOf(halfIn(here), app.code), 403, 'time does not open it');
+    assert.equal(await statusOf(halfIn(here), () => app.backup_codes[0]!), 303);
+    assert.equal(await statusOf(halfIn(here), app.code), 303);
+
+    const rows = await auditRowsOf(signet.deps.db, person.user_id, 500);
+    assert.ok(rows.some(({ reason }) => reason === 'codes_disabled'));
+  },
+);
+
+onBothEngines('MF-02: a hundred in a row elsewhere leave the own browser in, and a passkey', async (t, engine) => {
+  const here = await world(t, engine);
+  const { signet, person, app } = here;
+  const authenticator = await addPasskey(signet, person);
+  await guessForHours(here, 10);
+  assert.equal(await statusOf(halfIn(here, person.browser), app.code), 303);
+  assert.equal(await statusOf(halfIn(here), app.code), 403);
+  const { browser } = await halfIn(here);
+  const options = await ask(signet, browser, '/signin/second-factor/passkey');
+  assertSignedIn(await give(browser, '/signin/second-factor/passkey', authenticator.get(options)), browser);
+  assert.equal(await statusOf(halfIn(here), app.code), 303);
+});
+
+onBothEngines('MF-02: a right code ends the row that it stands in, and a new secret begins anew', async (t, engine) => {
+  const here = await world(t, engine);
+  const { signet, person, app } = here;
+  await guessForHours(here, 9);
+  assert.equal(await statusOf(halfIn(here), app.code), 303);
+  assert.deepEqual(await guessForHours(here, 9), all(90, 401));
+  await guessForHours(here, 1);
+  assert.equal(await statusOf(halfIn(here), app.code), 403);
+  await halfIn(here, person.browser);
+  assert.equal((await giveCode(person, app.code())).status, 303);
+  const renewed = await enableTotp(signet, person);
+  assert.equal(await statusOf(halfIn(here), renewed.code), 303);
+});
+
+onBothEngines(
+  'MF-02: a change of the password opens the hour, and a reset buys nobody more than the hundred',
+  async (t, engine) => {
+    const mailbox = await openMailbox(t);
+    const here = await world(t, engine, { SIGNET_SMTP_URL: mailbox.url });
+    const { signet, person, app } = here;
+    await guess(here, 10);
+    const change = { password: 'another set of words here' };
+    assert.equal((await person.browser.postJson('/v1/me/password', change)).status, 204);
+    person.password = change.password;
+    assert.equal(await statusOf(halfIn(here), app.code), 303);
+
+    let looked = 0;
+    for (let resets = 0; resets < 12; resets += 1) {
+      looked += (await guess(here, 10)).filter((status) => status === 401).length;
+      assert.equal((await newBrowser(signet.url).post('/reset', { email: person.email })).status, 303);
+      const link = linkIn(await mailbox.next(person.email, /new password/), /^\/reset\/./);
+      person.password = `a phrase that is number ${resets}`;
+      await newBrowser(signet.url).post(link, { password: person.password });
+      signet.clock.advance(1800);
+    }
+    assert.equal(looked, 99);
+  },
+);
+
+test('MF-02: of guesses at once no more are looked at than one after the other', async (t) => {
+  const here = await world(t, 'sqlite');
+  const wrong = wrongCode(here.signet, here.app.secret);
+  const thieves = await Promise.all(Array.from({ length: 8 }, () => halfIn(here)));
+  const answers = await Promise.all(
+    thieves.flatMap((thief) => Array.from({ length: 4 }, () => giveCode(thief, wrong).then(({ status }) => status))),
+  );
+  assert.equal(answers.filter((status) => status === 401).length, 10);
+});
+
+onBothEngines('NO-01: guesses are told from the first on, and at most once an hour', async (t, engine) => {
+  const mailbox = await openMailbox(t);
+  const here = await world(t, engine, { SIGNET_SMTP_URL: mailbox.url });
+  const { signet, person, app } = here;
+  await signet.runJobs();
+  const told = async () => {
+    await signet.runJobs();
+    return mailbox.mails.filter(({ subject }) => /wrong code was given/.test(subject)).length;
+  };
+  // A slip at home is nothing to tell.
+  const home = await halfIn(here, person.browser);
+  assert.equal((await giveCode(home, wrongCode(signet, app.secret))).status, 401);
+  assert.equal(await told(), 0);
+  await giveCode(home, app.code());
+
+  await guess(here, 1);
+  const mail = await mailbox.next(person.email, /wrong code was given/);
+  assert.match(mail.text, /127\.0\.0\.1/);
+  await guess(here, 8);
+  assert.equal(await told(), 1, 'once an hour');
+  signet.clock.advance(3600);
+  for (let hours = 0; hours < 11; hours += 1) {
+    await guess(here, 10);
+    signet.clock.advance(3600);
+  }
+  assert.ok((await told()) >= 10, 'and each hour');
+  await mailbox.next(person.email, /no longer sign in/);
+  await guess(here, 3);
+  await signet.runJobs();
+  assert.equal(mailbox.mails.filter(({ subject }) => /no longer sign in/.test(subject)).length, 1, 'once a day');
+});
+
+test('NO-01: sign-ins that end by five wrong codes are told, and fill no mailbox', async (t) => {
+  const mailbox = await openMailbox(t);
+  const here = await world(t, 'sqlite', { SIGNET_SMTP_URL: mailbox.url });
+  const wrong = `${here.app.backup_codes[0]!.slice(0, -4)}0000`; // not counted, so nothing else would stop it
+  for (let signIns = 0; signIns < 8; signIns += 1) {
+    const thief = await halfIn(here);
+    for (let tries = 0; tries < 5; tries += 1) assert.equal((await giveCode(thief, wrong)).status, 401);
+  }
+  await here.signet.runJobs();
+  assert.equal(mailbox.mails.filter(({ subject }) => /Somebody tried/.test(subject)).length, 3);
+});
+
+test('nothing that was counted outlives a deleted account', async (t) => {
+  const here = await world(t, 'sqlite');
+  const { signet, person } = here;
+  await guess(here, 3);
+  const counters = () => signet.deps.db.all<{ counter_key: string }>('select counter_key from failure_counters');
+  const theirs = async () => (await counters()).filter(({ counter_key }) => /^(totp|second)/.test(counter_key));
+  assert.equal((await theirs()).length, 2);
+  const answer = await person.browser.send('/v1/me', {
+    method: 'DELETE',
+    body: JSON.stringify({ email: person.email }),
+    headers: { origin: signet.url, 'content-type': 'application/json' },
+  });
+  assert.equal(answer.status, 204, answer.text);
+  assert.deepEqual(await theirs(), []);
+});

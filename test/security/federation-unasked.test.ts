@@ -1,0 +1,476 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { linkByPerson } from '../../src/federation/link-identity.ts';
+import { findProvider } from '../../src/federation/provider.ts';
+import { connectQuestion } from '../../src/federation/question.ts';
+import type { Session } from '../../src/sessions/session.ts';
+import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { authorizePath } from '../support/relying-party.ts';
+import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { enableTotp, giveCode } from '../support/two-factor.ts';
+import {
+  acmeAt,
+  agree,
+  follow,
+  fromElsewhere,
+  fromOurPage,
+  json,
+  leaveFor,
+  questionIn,
+  signInWith,
+  startUpstream,
+  type Upstream,
+} from '../support/upstream.ts';
+
+/** What happens to a browser that a provider knows, without anybody having asked its person. */
+
+const providersPath = '/account/security/providers';
+const detourCookie = 'signet_federation';
+const sessionCookie = 'signet_identity_session';
+
+async function federated(t: TestContext, { engine, env = {} }: { engine?: Engine; env?: Record<string, string> } = {}) {
+  let clock = () => 0;
+  const upstream = await startUpstream(t, () => clock());
+  const google = {
+    SIGNET_GOOGLE_ISSUER: upstream.issuer,
+    SIGNET_GOOGLE_CLIENT_ID: 'g',
+    SIGNET_GOOGLE_CLIENT_SECRET: 's',
+  };
+  const signet = await startSignet(t, { engine, env: { ...acmeAt(upstream.issuer), ...google, ...env } });
+  clock = () => now(signet);
+  return { signet, upstream };
+}
+
+const now = ({ clock }: Pick<Signet, 'clock'>) => Math.floor(clock() / 1000);
+const authTime = async (browser: Browser) =>
+  ((await browser.get('/v1/me')).json?.session as { auth_time: number } | undefined)?.auth_time;
+const countOf = async ({ deps }: Signet, table: 'identities' | 'users' | 'sessions') =>
+  (await deps.db.get<{ n: number }>(`select count(*) as n from ${table}`))?.n ?? 0;
+
+async function assertRefused({ deps }: Signet, answer: Answer, status: number, reason: string) {
+  assert.equal(answer.status, status, answer.text);
+  assert.match(answer.text, /id="way-back" href="\/[^"/]/);
+  const rows = await deps.db.all(`select 1 as one from audit_log where action = 'session.refused' and reason = $1`, [
+    reason,
+  ]);
+  assert.ok(rows.length > 0, reason);
+}
+
+/** What takes a recent sign-in, without doing anything when it is let through. */
+const askForRecent = async (signet: Signet, browser: Browser) =>
+  (await browser.send('/v1/me/identities/nothing', { method: 'DELETE', headers: { origin: signet.url } })).json?.error;
+
+/** Somebody with a password whom the provider knows, signed in with it. */
+async function linkedPerson(signet: Signet, upstream: Upstream, sub = 'both') {
+  const person = await newPerson(signet);
+  upstream.account = { sub, email: person.email, email_verified: true };
+  assert.equal((await signInWith(person.browser)).answer.status, 303);
+  return person;
+}
+
+// A provider that did not ask anybody makes nothing fresher.
+
+onBothEngines(
+  'a session that goes on is no fresher by a provider that does not say when it asked',
+  async (t, engine) => {
+    const { signet, upstream } = await federated(t, { engine });
+    const { browser } = await linkedPerson(signet, upstream);
+    const began = now(signet);
+    signet.clock.advance(901);
+    assert.equal((await signInWith(browser)).answer.status, 303);
+    assert.equal(await authTime(browser), began);
+    assert.equal(await askForRecent(signet, browser), 'reauthentication_required');
+  },
+);
+
+onBothEngines('a session is as old as what the provider says of the proof, and never younger', async (t, engine) => {
+  const { signet, upstream } = await federated(t, { engine });
+  const { browser } = await linkedPerson(signet, upstream);
+  const began = now(signet);
+  const { account } = upstream;
+  for (const [said, expected] of [
+    [began - 5000, began - 5000],
+    [began + 50.5, began],
+  ] as const) {
+    upstream.account = { ...account, auth_time: said };
+    const elsewhere = newBrowser(signet.url);
+    assert.equal((await signInWith(elsewhere)).answer.status, 303);
+    assert.equal(await authTime(elsewhere), expected, `said ${said}`);
+  }
+  assert.equal((await signInWith(browser)).answer.status, 303);
+  assert.equal(await authTime(browser), began, 'what is proved already stays proved');
+  signet.clock.advance(901);
+  upstream.account = { ...account, auth_time: now(signet) - 100 };
+  await signInWith(browser);
+  assert.equal(await authTime(browser), began + 801);
+  assert.equal(await askForRecent(signet, browser), 'not_found', 'recently enough');
+});
+
+test('to confirm, a provider that does not say when it asked is not enough for who has another way', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const person = await linkedPerson(signet, upstream);
+  const began = now(signet);
+  signet.clock.advance(901);
+  const { answer } = await signInWith(person.browser, '/auth/acme/login?confirm=1');
+  await assertRefused(signet, answer, 403, 'auth_time_missing');
+  assert.match(answer.text, /Use your password or a passkey instead/);
+  assert.match(answer.text, /id="way-back" href="\/signin\/confirm"/);
+  assert.equal(await authTime(person.browser), began);
+
+  const onlyThere = newBrowser(signet.url);
+  upstream.account = { sub: 'only', email: 'only@example.com', email_verified: true };
+  await signInWith(onlyThere);
+  signet.clock.advance(901);
+  assert.equal((await signInWith(onlyThere, '/auth/acme/login?confirm=1')).answer.status, 303);
+  assert.equal(await authTime(onlyThere), now(signet), 'who has nothing else is believed');
+  assert.equal(upstream.asked.get('prompt'), 'login');
+});
+
+test('the confirm page does not offer what would not confirm', async (t) => {
+  const { signet } = await federated(t);
+  const person = await newPerson(signet);
+  const { deps } = signet;
+  const { issuer } = findProvider(deps.config, 'google') ?? assert.fail();
+  assert.equal((await signIn(person)).status, 303);
+  const link = `insert into identities (issuer, subject, user_id, provider, linked_at, last_used_at)
+                values ($1, 'g', $2, 'google', 1, 1)`;
+  await deps.db.run(link, [issuer, person.user_id]);
+  const offered = async () => /auth\/google/.test((await person.browser.get('/signin/confirm')).text);
+  assert.equal(await offered(), false, 'a password does it');
+  await deps.db.run('delete from passwords where user_id = $1', [person.user_id]);
+  assert.equal(await offered(), true, 'nothing else does');
+});
+
+test('to confirm with a provider and a second factor, the second factor is what counts', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const person = await linkedPerson(signet, upstream);
+  const authenticator = await enableTotp(signet, person);
+  signet.clock.advance(901);
+  const { answer } = await signInWith(person.browser, '/auth/acme/login?confirm=1');
+  assert.equal(answer.headers.get('location'), '/signin/second-factor');
+  assert.equal(await askForRecent(signet, person.browser), 'reauthentication_required');
+  assert.equal((await giveCode(person, authenticator.code())).status, 303);
+  assert.equal(await askForRecent(signet, person.browser), 'not_found');
+});
+
+// What a client demands of a sign-in.
+
+async function leaveForClient(signet: Signet, browser: Browser, changes: Record<string, string>) {
+  const client = await registerClient(signet);
+  const answer = await browser.get(authorizePath(client, changes));
+  const signin = answer.headers.get('location') ?? '';
+  assert.match(signin, /^\/signin\?request=/);
+  return signInWith(browser, signin.replace('/signin', '/auth/acme/login'));
+}
+
+for (const [demand, age, refused, asked] of [
+  [{ prompt: 'login' }, 61, true, '0'],
+  [{ prompt: 'login' }, 59, false, '0'],
+  [{ max_age: '0' }, 61, true, '0'],
+  [{ max_age: '600' }, 661, true, '600'],
+  [{ max_age: '600' }, 659, false, '600'],
+] as const) {
+  const name = JSON.stringify(demand);
+  test(`a proof of ${age} s ago is ${refused ? 'no' : 'an'} answer to a client's ${name}`, async (t) => {
+    const { signet, upstream } = await federated(t);
+    upstream.account = { ...upstream.account, auth_time: now(signet) - age };
+    const browser = newBrowser(signet.url);
+    const { answer } = await leaveForClient(signet, browser, demand);
+    assert.equal(upstream.asked.get('max_age'), asked);
+    if (!refused) {
+      assert.match(answer.headers.get('location') ?? '', /^\/oauth\/authorize\/continue/);
+      assert.equal(await authTime(browser), now(signet) - age);
+      return;
+    }
+    await assertRefused(signet, answer, 403, 'not_asked_again');
+    assert.equal((await browser.get('/v1/me')).status, 401);
+    assert.equal(await countOf(signet, 'identities'), 0);
+  });
+}
+
+test('a client that demands a fresh sign-in does not get a stale session passed off as one', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const { browser } = await linkedPerson(signet, upstream);
+  const began = now(signet);
+  signet.clock.advance(901);
+  const { answer } = await leaveForClient(signet, browser, { prompt: 'login' });
+  await assertRefused(signet, answer, 403, 'auth_time_missing');
+  assert.equal(await authTime(browser), began);
+});
+
+// Other sites can send a browser here.
+
+test('a link on another site signs nobody in: a page asks first', async (t) => {
+  const { signet, upstream } = await federated(t);
+  for (const site of ['cross-site', 'same-site', 'anything']) {
+    const browser = newBrowser(signet.url);
+    const page = await browser.get('/auth/acme/login?next=/account/apps', { 'sec-fetch-site': site });
+    assert.equal(page.status, 200);
+    assert.equal(page.headers.get('location'), null);
+    assert.ok(!browser.cookies.has(detourCookie));
+    assert.match(page.text, /<form method="post" action="\/auth\/acme\/login">/);
+    assert.match(page.text, /name="next" value="\/account\/apps"/);
+    assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:/);
+    assert.doesNotMatch(page.text, /ui_locales/, 'a link of ours to this address would leave at once');
+  }
+  assert.deepEqual(upstream.requests, []);
+
+  const browser = newBrowser(signet.url);
+  const next = { next: '/account/apps' };
+  assert.equal((await browser.post('/auth/acme/login', next, { origin: 'https://evil.example' })).status, 403);
+  const left = await browser.post('/auth/acme/login', next);
+  assert.equal(left.status, 303);
+  const { pathname, search } = await follow(left.headers.get('location') ?? '');
+  const answer = await browser.get(pathname + search, fromElsewhere);
+  assert.equal(answer.headers.get('location'), '/account/apps', 'asked once, not twice');
+
+  const bookmark = await newBrowser(signet.url).get('/auth/acme/login', { 'sec-fetch-site': 'none' });
+  assert.equal(bookmark.status, 302);
+});
+
+test('a link on another site confirms nothing unasked either', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const browser = newBrowser(signet.url);
+  await signInWith(browser);
+  signet.clock.advance(901);
+  upstream.account = { ...upstream.account, auth_time: now(signet) };
+  const page = await browser.get('/auth/acme/login?confirm=1', fromElsewhere);
+  assert.equal(page.status, 200);
+  assert.match(page.text, /name="confirm" value="1"/);
+  const left = await browser.post('/auth/acme/login', { confirm: '1' });
+  const { pathname, search } = await follow(left.headers.get('location') ?? '');
+  assert.equal((await browser.get(pathname + search)).status, 303);
+  assert.equal(await authTime(browser), now(signet));
+});
+
+/** Back from the provider, as far as a question if there is one. */
+const comeBack = async (browser: Browser): Promise<Answer> => browser.get(await leaveFor(browser));
+
+test('who clicked on our own page and has no account gets one without a question, and who did not is asked', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const own = newBrowser(signet.url);
+  assert.equal((await comeBack(own)).status, 303);
+
+  upstream.account = { sub: 'lured', email: 'lured@example.com', email_verified: true };
+  const lured = newBrowser(signet.url);
+  const left = await lured.get('/auth/acme/login', { 'sec-fetch-site': 'none' });
+  const { pathname, search } = await follow(left.headers.get('location') ?? '');
+  const question = await lured.get(pathname + search);
+  assert.match(question.text, /no account here for <strong><bdi>lured@example\.com/);
+  assert.equal(await countOf(signet, 'users'), 1);
+  assert.equal((await lured.get('/v1/me')).status, 401);
+  assert.equal((await agree(lured, question)).status, 303);
+  assert.equal((await lured.get('/v1/me')).json?.email, 'lured@example.com');
+});
+
+onBothEngines(
+  'an account is connected by its address alone only after a yes, once, in that browser',
+  async (t, engine) => {
+    const { signet, upstream } = await federated(t, { engine });
+    const person = await newPerson(signet);
+    upstream.account = { sub: 'p', email: person.email, email_verified: true };
+    const { browser } = person;
+    const question = await comeBack(browser);
+    const form = questionIn(question) ?? assert.fail(question.text);
+    assert.match(question.text, /Connect Acme with your account\?/);
+    assert.equal(await countOf(signet, 'identities'), 0);
+    assert.equal((await browser.get('/v1/me')).status, 401);
+
+    const stranger = newBrowser(signet.url);
+    await assertRefused(signet, await stranger.post(form.action, { answer: form.answer }), 400, 'state_unknown');
+    await leaveFor(stranger);
+    await assertRefused(signet, await stranger.post(form.action, { answer: form.answer }), 400, 'state_unknown');
+    for (const answer of ['', 'x', `${form.answer.slice(0, -3)}AAA`]) {
+      await assertRefused(signet, await browser.post(form.action, { answer }), 400, 'state_unknown');
+    }
+    const foreign = { origin: 'https://evil.example' };
+    assert.equal((await browser.post(form.action, { answer: form.answer }, foreign)).status, 403);
+    assert.equal(await countOf(signet, 'identities'), 0);
+
+    const copies = Array.from({ length: 20 }, () => {
+      const copy = newBrowser(signet.url);
+      copy.cookies.set(detourCookie, browser.cookies.get(detourCookie) ?? '');
+      return copy;
+    });
+    const answers = await Promise.all(copies.map((copy) => copy.post(form.action, { answer: form.answer })));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [303, ...Array.from({ length: 19 }, () => 400)]);
+    assert.equal(await countOf(signet, 'identities'), 1);
+    assert.equal(await countOf(signet, 'sessions'), 1);
+  },
+);
+
+test('a yes is worth nothing after the ten minutes of its detour', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const person = await newPerson(signet);
+  upstream.account = { sub: 'p', email: person.email, email_verified: true };
+  const question = await comeBack(person.browser);
+  signet.clock.advance(600);
+  await assertRefused(signet, await agree(person.browser, question), 400, 'state_unknown');
+  assert.equal(await countOf(signet, 'identities'), 0);
+});
+
+test("somebody else's session is replaced only after a yes that names both", async (t) => {
+  const { signet, upstream } = await federated(t);
+  const known = await linkedPerson(signet, upstream);
+  const victim = await signedInPerson(signet);
+  const question = await comeBack(victim.browser);
+  assert.match(question.text, new RegExp(`as <strong><bdi>${known.email}</bdi></strong>`));
+  assert.match(question.text, new RegExp(`as <strong><bdi>${victim.email}</bdi></strong> now`));
+  assert.equal((await victim.browser.get('/v1/me')).json?.user_id, victim.user_id);
+  assert.equal((await agree(victim.browser, question)).status, 303);
+  assert.equal((await victim.browser.get('/v1/me')).json?.user_id, known.user_id);
+});
+
+test('a yes to one question is none to another', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const person = await newPerson(signet);
+  const other = await newPerson(signet);
+  upstream.account = { sub: 'p', email: person.email, email_verified: true };
+  const { browser } = person;
+  const question = await comeBack(browser);
+  await signIn({ ...other, browser });
+  const again = await agree(browser, question);
+  assert.ok(questionIn(again), again.text);
+  assert.ok(again.text.includes(other.email), 'now it says whose session would end');
+  assert.equal((await browser.get('/v1/me')).json?.user_id, other.user_id);
+  assert.equal(await countOf(signet, 'identities'), 0);
+  assert.equal((await agree(browser, again)).status, 303);
+  assert.equal((await browser.get('/v1/me')).json?.user_id, person.user_id);
+});
+
+// Connecting: the provider asks which account is meant, and so do we.
+
+test('to connect, the provider must ask which account is meant', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const { browser } = await signedInPerson(signet);
+  for (const [id, prompt] of [
+    ['acme', 'login'],
+    ['google', 'select_account'],
+  ] as const) {
+    const answer = await browser.post(`${providersPath}/${id}`);
+    await follow(answer.headers.get('location') ?? '');
+    assert.equal(upstream.asked.get('prompt'), prompt, id);
+  }
+});
+
+test('to connect, a yes counts in the session that began alone', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const person = await signedInPerson(signet);
+  const stranger = await signedInPerson(signet);
+  const { browser } = person;
+  upstream.account = { sub: 'x', email: 'thief@example.org', email_verified: true };
+  const left = await browser.post(`${providersPath}/acme`);
+  const { pathname, search } = await follow(left.headers.get('location') ?? '');
+  const question = await browser.get(pathname + search);
+  assert.match(question.text, /signed in as <strong><bdi>thief@example\.org/);
+  assert.equal(await countOf(signet, 'identities'), 0);
+  const own = browser.cookies.get(sessionCookie) ?? '';
+  browser.cookies.set(sessionCookie, stranger.browser.cookies.get(sessionCookie) ?? '');
+  await assertRefused(signet, await agree(browser, question), 403, 'session_changed');
+  browser.cookies.set(sessionCookie, own);
+  assert.equal(await countOf(signet, 'identities'), 0);
+});
+
+onBothEngines('a connection under way by a cookie that is dead meanwhile is not made', async (t, engine) => {
+  const { signet } = await federated(t, { engine });
+  const { browser, user_id, email } = await signedInPerson(signet);
+  const me = (await browser.get('/v1/me')).json;
+  const session_id = (me?.session as { id: string } | undefined)?.id ?? '';
+  const row = await signet.deps.db.get<{ token_hash: string }>(
+    'select token_hash from sessions where session_id = $1',
+    [session_id],
+  );
+  const provider = findProvider(signet.deps.config, 'acme') ?? assert.fail();
+  const account = {
+    issuer: provider.issuer,
+    subject: 'thief',
+    email: 'thief@example.org',
+    emailVerified: true,
+    name: null,
+    picture: null,
+    locale: null,
+    auth_time: undefined,
+  };
+  const trip = { provider, address: '::1', back: '/account' };
+  const user = { user_id, email, name: null, locale: null, session_id } as unknown as Session;
+  const { agreement } = connectQuestion(user, 'thief');
+  const link = (token_hash: string) =>
+    linkByPerson(signet.deps, { user: { ...user, token_hash }, account, trip, agreement });
+  await assert.rejects(link('of the cookie before'), { code: 'login_required' });
+  assert.equal(await countOf(signet, 'identities'), 0);
+  assert.equal(await link(row?.token_hash ?? ''), undefined);
+  assert.equal(await countOf(signet, 'identities'), 1);
+});
+
+// Failures that anybody can bring about.
+
+test('failures cannot flood the log from many addresses of one IPv6 subscriber', async (t) => {
+  const { signet } = await federated(t, { env: { SIGNET_TRUST_PROXY: '1' } });
+  const browser = newBrowser(signet.url);
+  for (let times = 0; times < 70; times += 1) {
+    const headers = { 'x-forwarded-for': `2001:db8::${(times % 7) + 1}` };
+    assert.equal((await browser.get('/auth/acme/callback?state=x', headers)).status, 400);
+  }
+  const rows = await signet.deps.db.all(`select 1 as one from audit_log where action = 'session.refused'`);
+  assert.equal(rows.length, 60);
+});
+
+const asked = ({ requests }: Upstream, path: string) => requests.filter((one) => one.startsWith(path)).length;
+
+async function comeBackWith(browser: Browser, code: string): Promise<Answer> {
+  const callback = await leaveFor(browser);
+  return browser.get(callback.replace(/code=[^&]+/, `code=${code}`));
+}
+
+test('a made-up code costs the provider one question, and from one address thirty at most in ten minutes', async (t) => {
+  const { signet, upstream } = await federated(t);
+  for (let times = 0; times < 30; times += 1) {
+    const answer = await comeBackWith(newBrowser(signet.url), 'bogus');
+    assert.equal(answer.status, 502, answer.text);
+  }
+  assert.deepEqual([asked(upstream, '/.well-known/'), asked(upstream, '/jwks'), asked(upstream, '/token')], [1, 0, 30]);
+  const next = await newBrowser(signet.url).get('/auth/acme/login', fromOurPage);
+  assert.equal(next.status, 429);
+  assert.ok(Number(next.headers.get('retry-after')) > 0);
+  signet.clock.advance(601);
+  assert.equal((await comeBack(newBrowser(signet.url))).status, 303);
+});
+
+test('who was on the way when an address is blocked is not asked about either', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const late = newBrowser(signet.url);
+  const callback = await leaveFor(late);
+  for (let times = 0; times < 30; times += 1) await comeBackWith(newBrowser(signet.url), 'bogus');
+  const before = asked(upstream, '/token');
+  assert.equal((await late.get(callback)).status, 429);
+  assert.equal(asked(upstream, '/token'), before);
+});
+
+test('an issuer that has moved, or has other keys, is asked for its document again', async (t) => {
+  const { signet, upstream } = await federated(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
+  const failures = [
+    { header: { kid: 'k2' } },
+    { answer: { '/token': (response: Parameters<typeof json>[0]) => json(response, 500, {}) } },
+    { answer: { '/token': (response: Parameters<typeof json>[0]) => void response.destroy() } },
+  ];
+  for (const lies of failures) {
+    const before = asked(upstream, '/.well-known/');
+    upstream.lies = lies;
+    assert.equal((await signInWith(newBrowser(signet.url))).answer.status, 502);
+    upstream.lies = {};
+    assert.equal((await signInWith(newBrowser(signet.url))).answer.status, 303);
+    assert.ok(asked(upstream, '/.well-known/') > before, JSON.stringify(lies));
+  }
+});
+
+test("a provider's failure is a warning in our log, without a stack", async (t) => {
+  const { signet } = await federated(t);
+  await comeBackWith(newBrowser(signet.url), 'bogus');
+  const lines = signet.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const line = lines.find(({ code }) => code === 'upstream_failed') ?? assert.fail('not logged');
+  assert.equal(line.level, 40);
+  assert.equal(line.err, undefined);
+  assert.match(String(line.cause), /response_body_error/);
+  assert.ok(!lines.some(({ level }) => Number(level) >= 50));
+});

@@ -1,0 +1,399 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import pg from 'pg';
+import { now } from '../../src/clock.ts';
+import { completeSignIn } from '../../src/signin/complete-sign-in.ts';
+import { disableUser, enableUser } from '../../src/users/disable-user.ts';
+import { newAuthenticator } from '../support/authenticator.ts';
+import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { addPasskey, ask, keep, sessionOf } from '../support/passkeys.ts';
+import { assertRefused, authorize, authorizePath, redeem, redirectedTo } from '../support/relying-party.ts';
+import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { holdNextCall } from '../support/store-spy.ts';
+import { codesOf, enableTotp, giveCode, post, totpAt } from '../support/two-factor.ts';
+
+/** Whoever holds a password, or a cookie, that is not theirs: what its owner does about it must end what they began. */
+
+const phrase = 'harbour velvet cactus ninety';
+const enrollPath = '/v1/me/2fa/totp/enroll';
+const confirmPath = '/v1/me/2fa/totp/confirm';
+
+/** The same person at another machine. */
+async function elsewhere(signet: Signet, person: Person): Promise<Person> {
+  const other = { ...person, browser: newBrowser(signet.url) };
+  await signIn(other);
+  return other;
+}
+
+/** The same cookies, copied. */
+function copyOf(signet: Signet, { browser, ...person }: Person): Person {
+  const copy = newBrowser(signet.url);
+  for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
+  return { ...person, browser: copy };
+}
+
+async function world(t: TestContext, engine: Engine = 'sqlite') {
+  const mailbox = await openMailbox(t);
+  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
+  return { mailbox, signet, owner: await signedInPerson(signet) };
+}
+
+const remove = (signet: Signet, browser: Browser, path: string, body?: unknown) =>
+  browser.send(path, {
+    method: 'DELETE',
+    headers: { origin: signet.url, ...(body ? { 'content-type': 'application/json' } : {}) },
+    body: body ? JSON.stringify(body) : undefined,
+  });
+const locationOf = ({ headers }: Answer) => headers.get('location') ?? '';
+const isIn = async ({ browser }: Person) => (await browser.get('/v1/me')).status === 200;
+const hasTotp = async ({ browser }: Person) => (await browser.get('/v1/me')).json?.two_factor_enabled;
+const changePassword = async ({ browser }: Person) =>
+  assert.equal((await browser.postJson('/v1/me/password', { password: phrase })).status, 204);
+const enroll = async (signet: Signet, { browser }: Person) =>
+  String((await browser.send(enrollPath, post(signet))).json?.secret_base32);
+
+onBothEngines('SS-06: a session of one factor takes nothing away once there are two', async (t, engine) => {
+  const { signet, owner } = await world(t, engine);
+  const client = await registerClient(signet);
+  const thief = await elsewhere(signet, owner);
+  const secret = await enroll(signet, owner);
+  const code = codesOf(signet, secret);
+  const confirmed = await owner.browser.postJson(confirmPath, { code: code(), sign_out_others: false });
+  assert.equal(confirmed.status, 200, confirmed.text);
+
+  await t.test('neither factors nor password, passkeys, address and account', async () => {
+    const { browser } = thief;
+    for (const answer of [
+      await browser.send('/v1/me/2fa/backup-codes', post(signet)),
+      await remove(signet, browser, '/v1/me/2fa/totp'),
+      await browser.send(enrollPath, post(signet)),
+      await browser.postJson('/v1/me/password', { password: phrase }),
+      await remove(signet, browser, '/v1/me/password'),
+      await browser.send('/v1/me/passkeys/options', post(signet)),
+      await browser.postJson('/v1/me/email', { email: 'thief@example.com' }),
+      await remove(signet, browser, '/v1/me', { email: owner.email }),
+    ]) {
+      assertRefused(answer, 403, 'reauthentication_required');
+    }
+    const page = '/account/security/totp';
+    assert.equal(locationOf(await browser.get(page)), `/signin/confirm?${new URLSearchParams({ next: page })}`);
+    assert.equal(await hasTotp(owner), true);
+  });
+
+  await t.test('and gets no code, with or without a page', async () => {
+    assert.match(locationOf(await thief.browser.get(authorizePath(client))), /^\/signin\?request=/);
+    const silent = redirectedTo(await thief.browser.get(authorizePath(client, { prompt: 'none' })));
+    assert.equal(silent.get('error'), 'login_required');
+  });
+
+  await t.test('the session that turned it on has shown both, and goes on', async () => {
+    const { acr, amr } = await sessionOf(owner.browser);
+    assert.deepEqual([acr, amr], ['urn:signet:acr:2fa', ['pwd', 'otp', 'mfa']]);
+    await authorize(owner, client);
+    assert.equal((await owner.browser.send('/v1/me/2fa/backup-codes', post(signet))).status, 200);
+  });
+
+  await t.test('the other one does so too once it has given the second factor', async () => {
+    const { email, password, browser } = thief;
+    const first = await browser.post('/signin/confirm', { username: email, password });
+    assert.equal(locationOf(first), '/signin/second-factor');
+    assert.equal((await giveCode(thief, code())).status, 303);
+    await authorize(thief, client);
+    assert.equal((await browser.send('/v1/me/2fa/backup-codes', post(signet))).status, 200);
+  });
+});
+
+onBothEngines('SS-06: the store gives no code to one factor, whatever was read before', async (t, engine) => {
+  const { signet, owner } = await world(t, engine);
+  const client = await registerClient(signet);
+  const thief = await elsewhere(signet, owner);
+  const secret = await enroll(signet, owner);
+  const held = holdNextCall(signet.deps.db, /insert into grants/);
+  const asking = thief.browser.get(authorizePath(client));
+  await held.reached;
+  const code = totpAt(secret, now(signet.deps));
+  assert.equal((await owner.browser.postJson(confirmPath, { code, sign_out_others: false })).status, 200);
+  held.release();
+  assert.match(locationOf(await asking), /^\/signin\?request=/);
+});
+
+onBothEngines('SS-05: turning a second factor on ends every other session, unless told not to', async (t, engine) => {
+  const { signet, owner } = await world(t, engine);
+  const other = await elsewhere(signet, owner);
+  const copy = copyOf(signet, owner);
+  await enableTotp(signet, owner);
+  assert.equal(await isIn(other), false);
+  assert.equal(await isIn(copy), false, 'SS-01: the cookie of before is worth nothing');
+  assert.equal(await isIn(owner), true);
+});
+
+onBothEngines('MF-03: a secret that waits belongs to the session that asked for it', async (t, engine) => {
+  const { signet, mailbox, owner } = await world(t, engine);
+  const page = async () => (await owner.browser.get('/account/security/totp')).text.replace(/\s/g, '');
+  const cannotConfirm = async (secret: string, why: string) => {
+    assert.ok(!(await page()).includes(secret), why);
+    const code = totpAt(secret, now(signet.deps));
+    assertRefused(await owner.browser.postJson(confirmPath, { code }), 409, 'invalid_state');
+    assert.equal(await hasTotp(owner), false, why);
+  };
+
+  await t.test('another session neither sees nor confirms it', async () => {
+    await cannotConfirm(await enroll(signet, await elsewhere(signet, owner)), 'planted from another session');
+  });
+
+  await t.test(
+    'it ends when the others are signed out, and when the password changes, also for a copied cookie',
+    async () => {
+      const first = await enroll(signet, copyOf(signet, owner));
+      assert.ok((await page()).includes(first));
+      await remove(signet, owner.browser, '/v1/me/sessions');
+      await cannotConfirm(first, 'planted before the others were signed out');
+      const second = await enroll(signet, copyOf(signet, owner));
+      await changePassword(owner);
+      await cannotConfirm(second, 'planted before the password changed');
+    },
+  );
+
+  await t.test('and when the password is reset, or the account disabled', async () => {
+    const waiting = async () =>
+      signet.deps.db.get('select 1 as one from totp where user_id = $1 and pending_secret_sealed is not null', [
+        owner.user_id,
+      ]);
+    await enroll(signet, owner);
+    assert.ok(await waiting());
+    await newBrowser(signet.url).post('/reset', { email: owner.email });
+    const path = linkIn(await mailbox.next(owner.email, /new password/), /^\/reset\/./);
+    assert.equal((await owner.browser.post(path, { password: owner.password })).status, 303);
+    assert.equal(await waiting(), undefined);
+    await enroll(signet, owner);
+    await disableUser(signet.deps, owner.user_id, 'cli');
+    assert.equal(await waiting(), undefined);
+  });
+});
+
+type UnderWay = { signet: Signet; thief: Person; email: string };
+/** What a request that has read a living session is about to write. */
+const changes: Record<string, { sql: RegExp; begin: (at: UnderWay) => Promise<() => Promise<Answer>> }> = {
+  'a passkey': {
+    sql: /insert into passkeys/,
+    async begin({ signet, thief }) {
+      const made = newAuthenticator(signet.url).create(await ask(signet, thief.browser, '/v1/me/passkeys'));
+      return () => keep(thief.browser, made);
+    },
+  },
+  'the end of a passkey': {
+    sql: /delete from passkeys/,
+    async begin({ signet, thief }) {
+      const { id } = await addPasskey(signet, thief);
+      return () => remove(signet, thief.browser, `/v1/me/passkeys/${id}`);
+    },
+  },
+  'a secret for TOTP': {
+    sql: /insert into totp/,
+    begin:
+      async ({ signet, thief }) =>
+      async () =>
+        thief.browser.send(enrollPath, post(signet)),
+  },
+  'another address': {
+    sql: /insert into one_time_links/,
+    begin:
+      async ({ thief, email }) =>
+      async () =>
+        thief.browser.postJson('/v1/me/email', { email }),
+  },
+  'the end of the account': {
+    sql: /delete from users/,
+    begin:
+      async ({ signet, thief }) =>
+      async () =>
+        remove(signet, thief.browser, '/v1/me', { email: thief.email }),
+  },
+};
+
+onBothEngines('SS-06: what a stolen cookie had under way fails once the password has changed', async (t, engine) => {
+  const { signet, mailbox } = await world(t, engine);
+  const { db } = signet.deps;
+  for (const [what, { sql, begin }] of Object.entries(changes)) {
+    await t.test(what, async () => {
+      const owner = await signedInPerson(signet);
+      const thief = copyOf(signet, owner);
+      const request = await begin({ signet, thief, email: `thief-${owner.email}` });
+      const passkeys = (await owner.browser.get('/v1/me/passkeys')).text;
+      const held = holdNextCall(db, sql);
+      const answer = request();
+      await held.reached;
+      await changePassword(owner);
+      held.release();
+      assertRefused(await answer, 401, 'login_required');
+      assert.equal((await owner.browser.get('/v1/me/passkeys')).text, passkeys);
+      await signet.deps.mail.deliver();
+      assert.ok(!mailbox.mails.some(({ to }) => to.includes(`thief-${owner.email}`)));
+    });
+  }
+
+  await t.test('turning TOTP off', async () => {
+    const owner = await signedInPerson(signet);
+    await enableTotp(signet, owner);
+    const held = holdNextCall(db, /delete from totp/);
+    const answer = remove(signet, copyOf(signet, owner).browser, '/v1/me/2fa/totp');
+    await held.reached;
+    await changePassword(owner);
+    held.release();
+    assertRefused(await answer, 401, 'login_required');
+    assert.equal(await hasTotp(owner), true);
+  });
+
+  await t.test('an authorization code', async () => {
+    const owner = await signedInPerson(signet);
+    const client = await registerClient(signet);
+    const held = holdNextCall(db, /insert into grants/);
+    const answer = copyOf(signet, owner).browser.get(authorizePath(client));
+    await held.reached;
+    await changePassword(owner);
+    held.release();
+    assert.match(locationOf(await answer), /^\/signin\?request=/);
+  });
+
+  await t.test('and a code that was written beside the change, unseen by it, buys nothing', async () => {
+    const owner = await signedInPerson(signet);
+    const client = await registerClient(signet);
+    const code = await authorize(owner, client);
+    await db.run(`update sessions set token_hash = 'another' where user_id = $1`, [owner.user_id]);
+    assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
+  });
+});
+
+onBothEngines('SS-06: links to another address and to a reset end with what ends everything', async (t, engine) => {
+  const { signet, mailbox, owner } = await world(t, engine);
+  const askChange = async (email: string) => {
+    assert.equal((await owner.browser.postJson('/v1/me/email', { email })).status, 202);
+    return linkIn(await mailbox.next(email), /^\/verify-email\//);
+  };
+  const askReset = async () => {
+    await newBrowser(signet.url).post('/reset', { email: owner.email });
+    return linkIn(await mailbox.next(owner.email, /new password/), /^\/reset\/./);
+  };
+  const first = await askChange('first@thief.example');
+  await changePassword(owner);
+  assert.equal((await owner.browser.post(first)).status, 400, 'after a change of the password');
+
+  const second = await askChange('second@thief.example');
+  assert.equal((await owner.browser.post(await askReset(), { password: owner.password })).status, 303);
+  assert.equal((await owner.browser.post(second)).status, 400, 'after a reset');
+
+  const third = await askChange('third@thief.example');
+  const reset = await askReset();
+  await disableUser(signet.deps, owner.user_id, 'cli');
+  await enableUser(signet.deps, owner.user_id, 'cli');
+  await signIn(owner);
+  assert.equal((await owner.browser.post(third)).status, 400, 'after the account was disabled');
+  assert.equal((await owner.browser.get(reset)).status, 400);
+  assert.equal((await owner.browser.get('/v1/me')).json?.email, owner.email);
+});
+
+test('SS-06: another address is accepted after a recent sign-in only', async (t) => {
+  const { signet, mailbox, owner } = await world(t);
+  await owner.browser.postJson('/v1/me/email', { email: 'fresh@example.com' });
+  const path = linkIn(await mailbox.next('fresh@example.com'), /^\/verify-email\//);
+  signet.clock.advance(901);
+  assert.equal(locationOf(await owner.browser.get(path)), `/signin/confirm?${new URLSearchParams({ next: path })}`);
+  assert.match(locationOf(await owner.browser.post(path)), /^\/signin\/confirm\?/);
+  assert.equal((await owner.browser.get('/v1/me')).json?.email, owner.email);
+  const fields = { username: owner.email, password: owner.password, next: path };
+  assert.equal(locationOf(await owner.browser.post('/signin/confirm', fields)), path);
+  assert.equal(locationOf(await owner.browser.post(path)), '/account/email?done=changed');
+});
+
+test('MF-05: on PostgreSQL no sign-in slips past the second factor that is being turned on', async (t) => {
+  const { signet, owner } = await world(t, 'postgres');
+  const { deps } = await startSignet(t, { engine: 'postgres', beside: signet });
+  const secret = await enroll(signet, owner);
+  const { config } = signet.deps;
+  const admin = new pg.Client({ connectionString: 'databaseUrl' in config ? config.databaseUrl : undefined });
+  await admin.connect();
+  const waiting = async () => {
+    await admin.query('select pg_stat_clear_snapshot()'); // else a transaction sees what it saw first
+    const { rows } = await admin.query(
+      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows[0].n as number;
+  };
+  // A sign-in by a provider has no proof that locks its person. It is held between its session and its end.
+  await admin.query('begin');
+  await admin.query('lock table known_devices in share row exclusive mode');
+  const visit = { previous: undefined, request_id: undefined, next: undefined, deviceToken: 'dv_x' };
+  const proof = { user_id: owner.user_id, methods: ['fed' as const], secondStep: false };
+  const entering = completeSignIn(deps, proof, { ...visit, address: '127.0.0.1', userAgent: undefined });
+  while ((await waiting()) < 1) await turn();
+  let isDone = false;
+  const confirming = owner.browser.postJson(confirmPath, { code: totpAt(secret, now(signet.deps)) }).finally(() => {
+    isDone = true;
+  });
+  while (!isDone && (await waiting()) < 2) await turn();
+  await admin.query('commit');
+  await admin.end();
+  assert.equal((await confirming).status, 200);
+  await entering;
+  const live = await signet.deps.db.all('select acr from sessions where user_id = $1 and ended_at is null', [
+    owner.user_id,
+  ]);
+  assert.deepEqual(live, [{ acr: 'urn:signet:acr:2fa' }], 'nobody is in but who turned it on');
+});
+
+onBothEngines('SS-05: a person has a hundred sessions and known browsers at most', async (t, engine) => {
+  const { signet, mailbox, owner } = await world(t, engine);
+  const { db } = signet.deps;
+  const before = now(signet.deps) - 3600;
+  await db.batch(
+    Array.from({ length: 120 }, (_, place) => [
+      {
+        sql: `insert into sessions (session_id, token_hash, user_id, created_at, auth_time, amr, acr, last_seen_at,
+                idle_expires_at, expires_at) values ($1, $1, $2, $3, $3, 'pwd', 'x', $3, $4, $4)`,
+        params: [`ses_${place}`, owner.user_id, before + place, before + 86_400],
+      },
+      {
+        sql: 'insert into known_devices (user_id, device_hash, first_seen_at, last_seen_at) values ($1, $2, $3, $3)',
+        params: [owner.user_id, `device ${place}`, before + place],
+      },
+    ]).flat(),
+  );
+  const newest = await elsewhere(signet, owner);
+  assert.equal(await isIn(newest), true);
+  assert.equal(await isIn(owner), true, 'the one that was used last');
+  const { sessions } = (await newest.browser.get('/v1/me/sessions')).json as { sessions: unknown[] };
+  assert.equal(sessions.length, 100);
+  const left = await db.all<{ session_id: string }>(
+    `select session_id from sessions where end_reason = 'surplus' order by last_seen_at`,
+  );
+  assert.deepEqual([left.length, left[0]?.session_id, left.at(-1)?.session_id], [22, 'ses_0', 'ses_21']);
+  const devices = async () => (await db.get<{ n: number }>('select count(*) as n from known_devices'))?.n;
+  assert.equal(await devices(), 100);
+
+  for (let place = 0; place < 8; place += 1) await elsewhere(signet, owner);
+  await signIn(newest);
+  await signet.runJobs();
+  assert.equal(await devices(), 100);
+  const mails = () => mailbox.mails.filter(({ subject }) => /new device/.test(subject)).length;
+  assert.equal(mails(), 5, 'and hears of five new ones an hour');
+  signet.clock.advance(3601);
+  await elsewhere(signet, owner);
+  await mailbox.next(owner.email, /new device/);
+});
+
+test('FL-01: a sign-in keeps no longer way on than it would follow', async (t) => {
+  const { signet, owner } = await world(t);
+  await enableTotp(signet, owner);
+  for (const next of [`/${'a'.repeat(60_000)}`, `/account?x=${'é'.repeat(1000)}`, 'https://evil.example/']) {
+    assert.equal((await signIn({ ...owner, browser: newBrowser(signet.url) }, { next })).status, 303);
+  }
+  await signIn({ ...owner, browser: newBrowser(signet.url) }, { next: '/account/apps?x=1#y' });
+  const kept = await signet.deps.db.all<{ next: string }>('select next from sign_in_attempts order by next');
+  assert.deepEqual(
+    kept.map(({ next }) => next),
+    ['/account', '/account', '/account', '/account/apps?x=1#y'],
+  );
+});
