@@ -70,6 +70,8 @@ test('an empty setting counts as left out', () => {
 const logo = resolve(import.meta.dirname, 'http/assets/signet.svg');
 const google = { SIGNET_GOOGLE_CLIENT_ID: 'g', SIGNET_GOOGLE_CLIENT_SECRET: 'hunter2' };
 const googleClient = { promptToChoose: 'select_account', saysNoTime: true, client_id: 'g', client_secret: 'hunter2' };
+/** Nothing is known of an issuer that an operator names. */
+const own = { promptToChoose: undefined, saysNoTime: undefined, client_id: 'c', client_secret: 'hunter2' };
 const provider = (id: string, issuer: string): Environment => ({
   [`SIGNET_PROVIDER_${id}_ISSUER`]: issuer,
   [`SIGNET_PROVIDER_${id}_CLIENT_ID`]: 'c',
@@ -137,13 +139,12 @@ const good: [Environment, Partial<Config>][] = [
     {
       providers: [
         { id: 'google', label: 'Google', issuer: 'https://accounts.google.com', ...googleClient },
-        { id: 'acme2', label: 'Acme Inc.', issuer: 'https://acme.test', client_id: 'c', client_secret: 'hunter2' },
+        { id: 'acme2', label: 'Acme Inc.', issuer: 'https://acme.test', ...own },
         {
           id: 'zed',
           label: 'zed',
           issuer: 'https://id.zed.test/realms/main/',
-          client_id: 'c',
-          client_secret: 'hunter2',
+          ...own,
         },
       ],
     },

@@ -19,7 +19,8 @@ export type PasswordForm = {
 export const passwordPage = (view: View, form: PasswordForm): Page => ({
   title: view.plain('password.title'),
   tab: 'security',
-  content: html`<h1>${view.t('password.title')}</h1>
+  content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
+<h1>${view.t('password.title')}</h1>
 ${form.done && notice(view.t(`password.done.${form.done}`))}
 ${fieldAlert(view, form.problems ?? [])}
 <p class="soft">${view.t(form.hasPassword ? 'password.intro' : 'password.intro_first')}</p>
@@ -29,8 +30,7 @@ ${form.hasPassword && !form.secondFactor && html`<p class="soft">${view.t('passw
 ${newPasswordField(view, form.least)}
 <button type="submit" id="password-submit">${view.t(form.hasPassword ? 'password.change' : 'password.set')}</button>
 </form>
-${form.hasPassword && html`<h2>${view.t('password.remove_title')}</h2>\n${removal(view, form)}`}
-<p><a href="/account/security">${view.t('password.back')}</a></p>`,
+${form.hasPassword && html`<h2>${view.t('password.remove_title')}</h2>\n${removal(view, form)}`}`,
 });
 
 const removal = (view: View, { hasAnotherWay }: PasswordForm) =>

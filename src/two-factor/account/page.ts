@@ -16,7 +16,7 @@ export type TotpForm = {
 export const totpPage = (view: View, form: TotpForm): Page => ({
   title: view.plain('totp.title'),
   tab: 'security',
-  content: html`<p><a href="/account/security">${view.t('totp.back')}</a></p>
+  content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
 <h1>${view.t('totp.title')}</h1>
 ${form.state.enabled ? inForce(view, form) : html`<p>${view.t('totp.why')}</p>`}
 ${form.enrollment ? setUp(view, form, form.enrollment) : begin(view, form)}`,
