@@ -1,19 +1,48 @@
 import Type from 'typebox';
-import { nullable, type Operation, Time } from '../openapi/operation.ts';
-
-const Entitlement = Type.Object({
-  product: Type.String(),
-  plan: Type.String(),
-  status: Type.Enum(['active', 'past_due', 'canceled', 'expired']),
-  current_period_end: nullable(Time),
-  source: Type.String(),
-});
+import type { Operation } from '../openapi/operation.ts';
+import { Entitlement, entitlementStatuses, WriteBody } from './entitlement.ts';
 
 export const readEntitlements: Operation = {
   tag: 'Entitlements',
-  summary: 'What you have subscribed to',
-  authentication: ['session'],
+  summary: 'What you are entitled to across products',
+  description: 'With a session, or with an access token of the scope `entitlements:read`.',
+  authentication: ['session', 'bearer'],
   answers: {
-    200: { description: 'All of it.', schema: Type.Object({ entitlements: Type.Array(Entitlement) }) },
+    200: { description: 'By product.', schema: Type.Object({ entitlements: Type.Array(Entitlement) }) },
   },
+  refusals: ['invalid_token', 'insufficient_scope'],
+};
+
+export const write: Operation = {
+  tag: 'Entitlements',
+  summary: "Write a person's entitlement to a product",
+  description:
+    'Applied if `version` is higher than the stored one. A retry with the `event_id` of an applied write answers 200 with `applied: false`.',
+  authentication: ['service'],
+  body: {
+    schema: WriteBody,
+    example: {
+      user_id: 'usr_0000000000000000000000',
+      product: 'editor',
+      plan: 'pro',
+      status: 'active',
+      source: 'billing',
+      version: 1,
+      current_period_end: 1830000000,
+      event_id: 'evt-1',
+    },
+  },
+  answers: {
+    200: {
+      description: 'It is stored, now or by the same event before.',
+      schema: Type.Object({
+        user_id: Type.String(),
+        product: Type.String(),
+        version: Type.Integer({ minimum: 1 }),
+        status: Type.Enum([...entitlementStatuses]),
+        applied: Type.Boolean(),
+      }),
+    },
+  },
+  refusals: ['invalid_client', 'access_denied', 'unknown_user', 'stale_version', 'rate_limited'],
 };

@@ -1,7 +1,7 @@
 import { html } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
 import type { View } from '../http/view.ts';
-import type { Entitlement } from './list-entitlements.ts';
+import type { Entitlement } from './entitlement.ts';
 
 export const entitlementsPage = (view: View, entitlements: readonly Entitlement[]): Page => ({
   title: view.plain('entitlements.title'),
@@ -11,6 +11,13 @@ export const entitlementsPage = (view: View, entitlements: readonly Entitlement[
 ${
   entitlements.length === 0
     ? html`<div class="empty"><p>${view.t('entitlements.none')}</p></div>`
-    : html`<ul class="items">${entitlements.map(({ product, plan }) => html`<li><div><h2>${product}</h2><p>${plan}</p></div></li>`)}</ul>`
+    : html`<ul class="items">${entitlements.map((entitlement) => item(view, entitlement))}</ul>`
 }`,
 });
+
+const item = (view: View, { product, plan, status, current_period_end }: Entitlement) => html`<li><div>
+<h2><bdi>${product}</bdi> <span class="badge${status === 'active' ? '' : ' warn'}">${view.t(`entitlements.status.${status}`)}</span></h2>
+<p><bdi>${plan}</bdi>${
+  current_period_end !== null && html` · ${view.t('entitlements.period_end', { day: view.day(current_period_end) })}`
+}</p>
+</div></li>`;

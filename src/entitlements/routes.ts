@@ -2,22 +2,35 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { sendPage } from '../http/page.ts';
 import { viewOf } from '../http/view.ts';
+import { authenticateService } from '../service-credentials/authenticate-service.ts';
 import { requireSession } from '../sessions/session.ts';
-import { listEntitlements } from './list-entitlements.ts';
-import { readEntitlements } from './operations.ts';
+import { readWrite } from './entitlement.ts';
+import { readEntitlements, write } from './operations.ts';
 import { entitlementsPage } from './page.ts';
+import { entitlementsOfToken } from './read-entitlements.ts';
+import { listEntitlements } from './store.ts';
+import { writeEntitlement } from './write-entitlement.ts';
 
-/** Specification §4.11. */
+/** Who is entitled to what across products (specification 2.9, 2.10, 4.11, 4.12). */
 export async function entitlementRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/v1/me/entitlements', { config: { operation: readEntitlements } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
+    const { authorization } = request.headers;
+    if (authorization !== undefined) return { entitlements: await entitlementsOfToken(deps, authorization) };
     const { user_id } = await requireSession(deps, request);
-    return { entitlements: await listEntitlements(user_id) };
+    return { entitlements: await listEntitlements(deps.db, user_id) };
+  });
+
+  app.post('/v1/entitlements', { config: { anySite: true, operation: write } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const presented = { authorization: request.headers.authorization, address: request.ip };
+    const credential = await authenticateService(deps, presented, 'entitlements:write');
+    return writeEntitlement(deps, { credential, address: request.ip }, readWrite(request.body));
   });
 
   app.get('/account/entitlements', { config: { page: true } }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const view = viewOf(deps, request, session.locale);
-    return sendPage(reply, view, entitlementsPage(view, await listEntitlements(session.user_id)));
+    return sendPage(reply, view, entitlementsPage(view, await listEntitlements(deps.db, session.user_id)));
   });
 }

@@ -43,6 +43,7 @@ export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
       'name',
       'picture',
       'role',
+      'entitlements',
     ],
     prompt_values_supported: prompts,
     acr_values_supported: acrs,

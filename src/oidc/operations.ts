@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { Entitlement } from '../entitlements/entitlement.ts';
 import type { Operation } from '../openapi/operation.ts';
 
 export const readDiscovery: Operation = {
@@ -22,6 +23,7 @@ export const readUserinfo: Operation = {
         name: Type.Optional(Type.String({ description: 'Scope `profile`.' })),
         picture: Type.Optional(Type.String({ description: 'Scope `profile`.' })),
         role: Type.Optional(Type.String({ description: 'Scope `profile`.' })),
+        entitlements: Type.Optional(Type.Array(Entitlement, { description: 'Scope `entitlements:read`.' })),
       }),
     },
   },

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
-import { invalidRequest, invalidToken } from '../errors.ts';
+import { invalidRequest } from '../errors.ts';
+import { bearerToken } from '../http/bearer.ts';
 import { readForm } from '../http/parameters.ts';
 import { publicDocument, sendPublicDocument } from '../http/public-document.ts';
 import { discoveryDocument } from './discovery.ts';
@@ -31,7 +32,7 @@ export async function oidcRoutes(app: FastifyInstance, deps: Deps) {
 
 async function answer(request: FastifyRequest, reply: FastifyReply, deps: Deps, formToken: string | undefined) {
   reply.header('cache-control', 'no-store');
-  const token = bearerToken(request.headers.authorization, formToken);
+  const token = accessToken(request.headers.authorization, formToken);
   if (token !== undefined) return userinfo(deps, token);
   // A request without credentials learns how to bring some, not what was wrong with them (RFC 6750 §3.1).
   return reply
@@ -41,10 +42,8 @@ async function answer(request: FastifyRequest, reply: FastifyReply, deps: Deps, 
 }
 
 /** From the header or the form body, never both and never the URL (OAuth 2.1 §5.1). */
-function bearerToken(authorization: string | undefined, formToken: string | undefined): string | undefined {
+function accessToken(authorization: string | undefined, formToken: string | undefined): string | undefined {
   if (authorization === undefined) return formToken;
   if (formToken !== undefined) throw invalidRequest('The access token was sent twice. Send it in one way.');
-  const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(authorization) ?? [];
-  if (token === undefined) throw invalidToken('not a Bearer token');
-  return token;
+  return bearerToken(authorization);
 }

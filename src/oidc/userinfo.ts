@@ -1,4 +1,6 @@
 import type { Deps } from '../deps.ts';
+import type { Entitlement } from '../entitlements/entitlement.ts';
+import { listEntitlements } from '../entitlements/store.ts';
 import { RequestError } from '../errors.ts';
 import { useAccessToken } from '../oauth/access-token.ts';
 
@@ -10,6 +12,7 @@ export type Userinfo = {
   name?: string;
   picture?: string;
   role?: string;
+  entitlements?: Entitlement[];
 };
 
 /**
@@ -32,5 +35,6 @@ export async function userinfo(deps: Deps, accessToken: string): Promise<Userinf
     if (subject.picture !== null) answer.picture = subject.picture;
     answer.role = subject.role;
   }
+  if (granted.includes('entitlements:read')) answer.entitlements = await listEntitlements(deps.db, subject.user_id);
   return answer;
 }

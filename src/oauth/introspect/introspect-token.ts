@@ -1,4 +1,3 @@
-import type { Client } from '../../clients/client.ts';
 import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
 import { RequestError } from '../../errors.ts';
@@ -6,19 +5,24 @@ import { type AccessTokenClaims, useAccessToken } from '../access-token.ts';
 import { findServedGrant } from '../grants.store.ts';
 import { readRefreshToken } from '../refresh-token.ts';
 
+/** Whose tokens somebody may ask about: one client's, or everybody's. */
+export type Caller = { sees: 'all' | (string & {}) };
+
+const maySee = ({ sees }: Caller, client_id: string) => sees === 'all' || sees === client_id;
+
 const inactive = { active: false } as const;
 
 /**
  * What a token is worth right now to the client that asks (RFC 7662 §2.2). Unknown, expired, revoked, malformed and
  * somebody else's all give the same `{"active":false}`.
  */
-export async function introspectToken(deps: Deps, caller: Client, token: string) {
+export async function introspectToken(deps: Deps, caller: Caller, token: string) {
   return token.startsWith('rt_')
     ? introspectRefreshToken(deps, caller, token)
     : introspectAccessToken(deps, caller, token);
 }
 
-async function introspectAccessToken(deps: Deps, caller: Client, token: string) {
+async function introspectAccessToken(deps: Deps, caller: Caller, token: string) {
   let claims: AccessTokenClaims;
   try {
     ({ claims } = await useAccessToken(deps, token));
@@ -26,16 +30,16 @@ async function introspectAccessToken(deps: Deps, caller: Client, token: string) 
     if (error instanceof RequestError && error.code === 'invalid_token') return inactive;
     throw error;
   }
-  return claims.client_id === caller.client_id ? { active: true, ...claims, token_type: 'Bearer' } : inactive;
+  return maySee(caller, claims.client_id) ? { active: true, ...claims, token_type: 'Bearer' } : inactive;
 }
 
-async function introspectRefreshToken(deps: Deps, caller: Client, text: string) {
+async function introspectRefreshToken(deps: Deps, caller: Caller, text: string) {
   const token = readRefreshToken(deps.vault, text);
   const grant = token && (await findServedGrant(deps.db, token.grant_id));
   const at = now(deps);
   const counts =
     grant !== undefined &&
-    grant.client_id === caller.client_id &&
+    maySee(caller, grant.client_id) &&
     grant.refresh_seq === token?.refresh_seq &&
     grant.revoked_at === null &&
     grant.idle_expires_at > at &&

@@ -2,9 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { accessDenied, invalidClient, invalidRequest } from '../../errors.ts';
 import { readForm } from '../../http/parameters.ts';
-import { identifyClient } from '../client-authentication.ts';
+import { authenticateService, namesService } from '../../service-credentials/authenticate-service.ts';
+import { identifyClient, type Presented } from '../client-authentication.ts';
 import { introspect } from '../operations.ts';
-import { introspectToken } from './introspect-token.ts';
+import { type Caller, introspectToken } from './introspect-token.ts';
 
 /** RFC 7662. The caller authenticates, or anybody could scan for tokens (§4). */
 export async function introspectionRoutes(app: FastifyInstance, deps: Deps) {
@@ -13,10 +14,20 @@ export async function introspectionRoutes(app: FastifyInstance, deps: Deps) {
     const { authorization } = request.headers;
     if (authorization === undefined) throw invalidClient('no credentials');
     const form = readForm(request.body);
-    const caller = await identifyClient(deps, { authorization, form, address: request.ip });
-    if (caller.client_type === 'public') throw invalidClient('a public client cannot introspect');
-    if (caller.status !== 'approved') throw accessDenied('Only an approved client may introspect tokens.');
+    const caller = await callerOf(deps, { authorization, form, address: request.ip });
     if (!form.token) throw invalidRequest('token is missing.');
     return introspectToken(deps, caller, form.token);
   });
+}
+
+/** A service with `tokens:introspect` sees every token; an approved confidential client its own (decisions §8). */
+async function callerOf(deps: Deps, presented: Presented & { authorization: string }): Promise<Caller> {
+  if (namesService(presented.authorization)) {
+    await authenticateService(deps, presented, 'tokens:introspect');
+    return { sees: 'all' };
+  }
+  const client = await identifyClient(deps, presented);
+  if (client.client_type === 'public') throw invalidClient('a public client cannot introspect');
+  if (client.status !== 'approved') throw accessDenied('Only an approved client may introspect tokens.');
+  return { sees: client.client_id };
 }

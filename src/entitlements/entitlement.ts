@@ -1,0 +1,97 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { type FieldProblem, invalidFields } from '../errors.ts';
+import { shapeProblems } from '../lib/field-problems.ts';
+import { nullable } from '../openapi/operation.ts';
+import { isProduct } from '../service-credentials/service-credential.ts';
+
+export const entitlementStatuses = ['active', 'past_due', 'canceled', 'expired'] as const;
+
+const name = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000-\\u001f\\u007f]+$', description });
+const seconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Unix seconds.' });
+const externalId = nullable(Type.String({ maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }));
+
+/** Specification 2.10. Other members are refused: whoever sends one believes that it did something. */
+export const WriteBody = Type.Object(
+  {
+    user_id: Type.String({ minLength: 1, maxLength: 64 }),
+    product: name('One of those that the credential may write.'),
+    plan: name('What was bought.'),
+    status: Type.Enum([...entitlementStatuses]),
+    source: name('Which system says so.'),
+    version: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Higher than the stored one.' }),
+    current_period_end: Type.Optional(nullable(seconds)),
+    external_customer_id: Type.Optional(externalId),
+    external_subscription_id: Type.Optional(externalId),
+    event_id: Type.Optional(
+      nullable(Type.String({ minLength: 1, maxLength: 255, description: 'A retry carries the same one.' })),
+    ),
+    metadata: Type.Optional(
+      nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'Up to 8 KB; never shown to people.' })),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** Specification 2.9: exactly these. */
+export const Entitlement = Type.Object({
+  product: Type.String(),
+  plan: Type.String(),
+  status: Type.Enum([...entitlementStatuses]),
+  current_period_end: nullable(seconds),
+  source: Type.String(),
+});
+export type Entitlement = Static<typeof Entitlement>;
+
+export type EntitlementWrite = {
+  user_id: string;
+  product: string;
+  plan: string;
+  status: (typeof entitlementStatuses)[number];
+  source: string;
+  version: number;
+  current_period_end: number | null;
+  external_customer_id: string | null;
+  external_subscription_id: string | null;
+  event_id: string | null;
+  /** JSON */
+  metadata: string | null;
+};
+
+const shape = Compile(WriteBody);
+/** Decisions §12. */
+const longestMetadata = 8 * 1024;
+const deepestMetadata = 20;
+
+/** @throws {RequestError} `invalid_request` with every problem at once. */
+export function readWrite(body: unknown): EntitlementWrite {
+  if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
+  const metadata = body.metadata ? JSON.stringify(body.metadata) : null;
+  const problems: FieldProblem[] = [];
+  if (!isProduct(body.product))
+    problems.push({ path: 'product', message: 'Must be letters, digits and . _ : - only.' });
+  if (metadata !== null && Buffer.byteLength(metadata) > longestMetadata) {
+    problems.push({ path: 'metadata', message: 'Must be 8 KB of JSON at most.' });
+  }
+  if (depthOf(body.metadata) > deepestMetadata) {
+    problems.push({ path: 'metadata', message: `Must be nested ${deepestMetadata} deep at most.` });
+  }
+  if (problems.length > 0) throw invalidFields(problems);
+  return {
+    user_id: body.user_id,
+    product: body.product,
+    plan: body.plan,
+    status: body.status,
+    source: body.source,
+    version: body.version,
+    current_period_end: body.current_period_end ?? null,
+    external_customer_id: body.external_customer_id ?? null,
+    external_subscription_id: body.external_subscription_id ?? null,
+    event_id: body.event_id ?? null,
+    metadata,
+  };
+}
+
+const depthOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;

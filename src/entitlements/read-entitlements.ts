@@ -1,0 +1,19 @@
+import type { Deps } from '../deps.ts';
+import { RequestError } from '../errors.ts';
+import { bearerToken } from '../http/bearer.ts';
+import { useAccessToken } from '../oauth/access-token.ts';
+import { hasScope } from '../oauth/scopes.ts';
+import type { Entitlement } from './entitlement.ts';
+import { listEntitlements } from './store.ts';
+
+/**
+ * What the person of an access token is entitled to, as it is now (decisions §12).
+ * @throws {RequestError} `invalid_token`; `insufficient_scope` without `entitlements:read`.
+ */
+export async function entitlementsOfToken(deps: Deps, authorization: string): Promise<Entitlement[]> {
+  const { claims, subject } = await useAccessToken(deps, bearerToken(authorization));
+  if (!hasScope(claims.scope, 'entitlements:read')) {
+    throw new RequestError('insufficient_scope', 'The access token was not issued for the scope entitlements:read.');
+  }
+  return listEntitlements(deps.db, subject.user_id);
+}

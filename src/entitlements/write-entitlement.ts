@@ -1,0 +1,62 @@
+import { auditEvent } from '../audit/audit.ts';
+import { now } from '../clock.ts';
+import { UniqueViolation } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { accessDenied, RequestError } from '../errors.ts';
+import { newId } from '../lib/ids.ts';
+import type { ServiceCredential } from '../service-credentials/service-credential.ts';
+import type { EntitlementWrite } from './entitlement.ts';
+import { entitlementCarries, findConflict, insertVersion, upsertEntitlement } from './store.ts';
+
+export type WriteResult = { user_id: string; product: string; version: number; status: string; applied: boolean };
+
+/**
+ * Applies a write of a back end (decisions §12).
+ * @returns `applied: false` for an event that was applied before, whatever else the retry says.
+ * @throws {RequestError} `access_denied` for a product that is not the credential's; `unknown_user`; `stale_version`.
+ */
+export async function writeEntitlement(
+  deps: Deps,
+  by: { credential: ServiceCredential; address: string },
+  write: EntitlementWrite,
+): Promise<WriteResult> {
+  const { credential_id, products } = by.credential;
+  if (!products.includes(write.product)) throw accessDenied('This credential may not write that product.');
+  const at = now(deps);
+  const write_id = newId('ew');
+  const { user_id, product, version, status } = write;
+  const { statement } = auditEvent(
+    {
+      action: 'entitlement.written',
+      actor: `service:${credential_id}`,
+      target: user_id,
+      after: { product, plan: write.plan, status, version },
+      address: by.address,
+      onlyIf: entitlementCarries(write, write_id),
+    },
+    at,
+  );
+  try {
+    const [applied] = await deps.db.batch([
+      upsertEntitlement(write, write_id, at),
+      insertVersion(write, { write_id, credential_id }, at),
+      statement,
+    ]);
+    if (applied?.changes === 1) return { user_id, product, version, status, applied: true };
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error; // the event is known: told apart below
+  }
+  return explain(deps, write);
+}
+
+async function explain(deps: Deps, write: EntitlementWrite): Promise<WriteResult> {
+  const { user_id, product } = write;
+  const found = await findConflict(deps.db, write);
+  if (!found) throw new RequestError('unknown_user', 'There is no person with this user_id. Nothing was changed.');
+  if (found.event_version !== null) {
+    return { user_id, product, version: found.event_version, status: found.event_status!, applied: false };
+  }
+  throw new RequestError('stale_version', 'A version as high or higher is stored. Nothing was changed.', {
+    details: { stored_version: found.stored_version },
+  });
+}

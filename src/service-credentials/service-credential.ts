@@ -1,0 +1,27 @@
+/** What a back end may do by itself (decisions §12). */
+export const permissions = ['entitlements:write', 'tokens:introspect'] as const;
+export type Permission = (typeof permissions)[number];
+
+/** Not a client: nobody registers one, it starts no sign-in, and a client's secret opens none of its doors. */
+export type ServiceCredential = {
+  readonly credential_id: string;
+  readonly name: string;
+  readonly permissions: readonly Permission[];
+  /** Which products it may write entitlements of. */
+  readonly products: readonly string[];
+  readonly created_at: number;
+  /** Set once it was retired, for good. */
+  readonly retired_at: number | null;
+  /** Digests only; two while one replaces another. */
+  readonly secrets: readonly { readonly secret_hash: string; readonly expires_at: number | null }[];
+};
+
+/** What a product is called on the wire. */
+export const isProduct = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/.test(text);
+export const isCredentialId = (text: string): boolean => /^svc_[\w-]{22}$/.test(text);
+
+/** As administrators see it, never with a secret. Its id is the `client_id` of its HTTP Basic (decisions §12). */
+export const credentialRecord = ({ credential_id, secrets: _, ...rest }: ServiceCredential) => ({
+  client_id: credential_id,
+  ...rest,
+});

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { restrictTo, retire, rotateCredential } from '../../src/service-credentials/manage-credential.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { assertRefused, basic, introspect, obtainTokens, userinfo } from '../support/relying-party.ts';
+import { newService, postEntitlement, writeOf } from '../support/services.ts';
+import { newPerson, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+
+const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
+const refusedAs = (answer: { status: number; json: Record<string, unknown> }) => [answer.status, answer.json.error];
+
+const entitlementsOf = async (signet: Signet, person: Awaited<ReturnType<typeof newPerson>>) => {
+  const answer = await person.browser.get('/v1/me/entitlements');
+  assert.equal(answer.status, 200, signet.url);
+  return answer.json?.entitlements as Record<string, unknown>[];
+};
+
+onBothEngines('a written entitlement is read with exactly the five specified fields', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const service = await newService(signet, { products: ['editor', 'viewer'] });
+  const person = await signedInPerson(signet);
+  assert.deepEqual(await entitlementsOf(signet, person), []);
+  const write = writeOf(person.user_id, {
+    current_period_end: 1_830_000_000,
+    external_customer_id: 'cus_1',
+    external_subscription_id: 'sub_1',
+    event_id: 'evt_1',
+    metadata: { seats: 3 },
+  });
+  const answer = await postEntitlement(signet, service.authorization, write);
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  assert.deepEqual(answer.json, {
+    user_id: person.user_id,
+    product: 'editor',
+    version: 1,
+    status: 'active',
+    applied: true,
+  });
+  assert.deepEqual(await entitlementsOf(signet, person), [
+    { product: 'editor', plan: 'pro', status: 'active', current_period_end: 1_830_000_000, source: 'billing' },
+  ]);
+});
+
+onBothEngines(
+  'an access token of the scope entitlements:read reads them, at its endpoint and in userinfo',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine });
+    const service = await newService(signet);
+    const person = await signedInPerson(signet);
+    const client = await registerClient(signet, { allowed_scopes: allScopes });
+    await postEntitlement(signet, service.authorization, writeOf(person.user_id));
+    const expected = [
+      { product: 'editor', plan: 'pro', status: 'active', current_period_end: null, source: 'billing' },
+    ];
+
+    const { access_token } = await obtainTokens(signet, person, client, { scope: 'openid entitlements:read' });
+    const read = (token: string) =>
+      fetch(`${signet.url}/v1/me/entitlements`, { headers: { authorization: `Bearer ${token}` } });
+    assert.deepEqual(await (await read(access_token)).json(), { entitlements: expected });
+    assert.deepEqual((await userinfo(signet, access_token)).json?.entitlements, expected);
+
+    const narrow = await obtainTokens(signet, person, client, { scope: 'openid' });
+    assert.equal((await read(narrow.access_token)).status, 403);
+    assert.equal((await userinfo(signet, narrow.access_token)).json?.entitlements, undefined);
+    const forged = await read(`${access_token.slice(0, -4)}AAAA`);
+    assert.equal(forged.status, 401);
+    assert.match(forged.headers.get('www-authenticate') ?? '', /^Bearer error="invalid_token"/);
+  },
+);
+
+test('EN-01: only a service credential with the permission and the product opens the door', async (t) => {
+  const signet = await startSignet(t);
+  const person = await signedInPerson(signet);
+  const client = await registerClient(signet);
+  const body = writeOf(person.user_id);
+  const tokens = await obtainTokens(signet, person, client, {});
+  const reader = await newService(signet, { permissions: ['tokens:introspect'], products: [] });
+  const other = await newService(signet, { products: ['viewer'] });
+  const service = await newService(signet);
+
+  const refusals: [string, string | undefined, number, string][] = [
+    ['nobody', undefined, 401, 'invalid_client'],
+    ["a partner client's own secret", basic(client.client_id, client.client_secret ?? ''), 401, 'invalid_client'],
+    ['an access token', `Bearer ${tokens.access_token}`, 401, 'invalid_client'],
+    ['a wrong secret', basic(service.client_id, `${service.client_secret}x`), 401, 'invalid_client'],
+    ['an empty secret', basic(service.client_id, ''), 401, 'invalid_client'],
+    ['an unknown credential', basic(`svc_${'A'.repeat(22)}`, service.client_secret), 401, 'invalid_client'],
+    ['without the permission', reader.authorization, 403, 'access_denied'],
+    ['without the product', other.authorization, 403, 'access_denied'],
+  ];
+  for (const [who, authorization, status, error] of refusals) {
+    const answer = await postEntitlement(signet, authorization, body);
+    assert.deepEqual(refusedAs(answer), [status, error], who);
+    if (status === 401) assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic /, who);
+  }
+  assertRefused(await person.browser.postJson('/v1/entitlements', body), 401, 'invalid_client');
+  assert.deepEqual(await entitlementsOf(signet, person), []);
+});
+
+onBothEngines('EN-02: a version that is not higher is stale, and says what is stored', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const { authorization } = await newService(signet);
+  const { user_id } = await newPerson(signet);
+  const write = (more: Record<string, unknown>) => postEntitlement(signet, authorization, writeOf(user_id, more));
+  assert.equal((await write({ version: 5, event_id: 'e5' })).status, 200);
+  for (const version of [4, 5]) {
+    const answer = await write({ version, event_id: 'another' });
+    assert.deepEqual(refusedAs(answer), [409, 'stale_version']);
+    assert.equal(answer.json.stored_version, 5);
+  }
+  const retry = await write({ version: 5, event_id: 'e5' });
+  assert.equal(retry.status, 200);
+  assert.deepEqual([retry.json.version, retry.json.applied], [5, false]);
+  // The event decides, whatever else the retry says.
+  assert.deepEqual((await write({ version: 9, event_id: 'e5', plan: 'other' })).json.applied, false);
+  assert.equal((await write({ version: 6, event_id: 'e6' })).json.applied, true);
+  assert.deepEqual(refusedAs(await write({ user_id: 'usr_nobody', version: 7 })), [404, 'unknown_user']);
+});
+
+onBothEngines(
+  'EN-02: fifty writers at once end at the highest version, and no reader ever sees it fall',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine });
+    const { authorization } = await newService(signet);
+    const person = await signedInPerson(signet);
+    const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+    t.diagnostic(`SEED=${seed}`);
+    const versions = shuffled(
+      Array.from({ length: 50 }, (_, index) => index + 1),
+      seed,
+    );
+    let isOver = false;
+    const seen: number[] = [];
+    const reader = (async () => {
+      while (!isOver) {
+        const [entitlement] = await entitlementsOf(signet, person);
+        if (entitlement) seen.push(Number(String(entitlement.plan).slice(1)));
+      }
+    })();
+    const answers = await Promise.all(
+      versions.map((version) =>
+        postEntitlement(
+          signet,
+          authorization,
+          writeOf(person.user_id, { version, plan: `v${version}`, event_id: `e${version}` }),
+        ),
+      ),
+    );
+    isOver = true;
+    await reader;
+    for (const { status } of answers) assert.ok(status === 200 || status === 409, String(status));
+    assert.deepEqual(
+      seen,
+      seen.toSorted((one, other) => one - other),
+    );
+    assert.equal((await entitlementsOf(signet, person))[0]?.plan, 'v50');
+  },
+);
+
+onBothEngines('one event sent twenty times at once is applied once', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const { authorization } = await newService(signet);
+  const { user_id } = await newPerson(signet);
+  const body = writeOf(user_id, { version: 3, event_id: 'only' });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => postEntitlement(signet, authorization, body)));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.equal(answers.filter(({ json }) => json.applied).length, 1);
+});
+
+test('EN-03: a version is a whole number from 1 that JSON carries unharmed', async (t) => {
+  const signet = await startSignet(t);
+  const { authorization } = await newService(signet);
+  const { user_id } = await newPerson(signet);
+  const raw = (version: string) => JSON.stringify(writeOf(user_id, { version: 'HERE' })).replace('"HERE"', version);
+  for (const version of [
+    '0',
+    '-1',
+    '1.5',
+    '"1"',
+    '1e400',
+    '9007199254740993',
+    '9007199254740992',
+    'true',
+    'null',
+    '[]',
+  ]) {
+    const answer = await postEntitlement(signet, authorization, raw(version));
+    assert.deepEqual(refusedAs(answer), [400, 'invalid_request'], version);
+  }
+  assert.equal((await postEntitlement(signet, authorization, raw('9007199254740991'))).status, 200);
+});
+
+test('HT-01: metadata has limits in size and depth, and a hostile body changes nothing', async (t) => {
+  const signet = await startSignet(t);
+  const { authorization } = await newService(signet);
+  const person = await signedInPerson(signet);
+  const deep = `${'{"a":'.repeat(64)}1${'}'.repeat(64)}`;
+  const bodies: unknown[] = [
+    writeOf(person.user_id, { metadata: { text: 'x'.repeat(9000) } }),
+    JSON.stringify(writeOf(person.user_id, { metadata: 'HERE' })).replace('"HERE"', deep),
+    writeOf(person.user_id, { metadata: [] }),
+    writeOf(person.user_id, { status: 'trialing' }),
+    writeOf(person.user_id, { product: 'editor\u0000' }),
+    writeOf(person.user_id, { plan: '' }),
+    writeOf(person.user_id, { applied: true }),
+    writeOf(person.user_id, { current_period_end: -1 }),
+    '{"__proto__":{"role":"admin"}}',
+    JSON.stringify({ ...writeOf(person.user_id), metadata: 'HERE' }).replace(
+      '"HERE"',
+      '{"constructor":{"prototype":{"x":1}}}',
+    ),
+    '[]',
+    'null',
+    '"text"',
+  ];
+  for (const body of bodies) {
+    const answer = await postEntitlement(signet, authorization, body);
+    assert.deepEqual(refusedAs(answer), [400, 'invalid_request'], JSON.stringify(body).slice(0, 200));
+  }
+  assert.deepEqual(await entitlementsOf(signet, person), []);
+});
+
+onBothEngines('a credential is rotated with a day of overlap, restricted, and retired at once', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const service = await newService(signet, { products: ['editor', 'viewer'] });
+  const { user_id } = await newPerson(signet);
+  const caller = { actor: 'cli' } as const;
+  let version = 0;
+  const status = async (authorization: string, product = 'editor') => {
+    version += 1;
+    return (await postEntitlement(signet, authorization, writeOf(user_id, { version, product }))).status;
+  };
+  const rotated = await rotateCredential(signet.deps, caller, service.client_id);
+  const renewed = basic(service.client_id, rotated.client_secret);
+  assert.deepEqual([await status(service.authorization), await status(renewed)], [200, 200]);
+  signet.clock.advance(86_401);
+  assert.deepEqual([await status(service.authorization), await status(renewed)], [401, 200]);
+
+  await restrictTo(signet.deps, caller, service.client_id, {
+    permissions: ['entitlements:write'],
+    products: ['editor'],
+  });
+  assert.deepEqual([await status(renewed, 'viewer'), await status(renewed)], [403, 200]);
+
+  const elsewhere = await startSignet(t, { engine, beside: signet });
+  assert.equal((await postEntitlement(elsewhere, renewed, writeOf(user_id, { version: 100 }))).status, 200);
+  await retire(signet.deps, caller, service.client_id);
+  signet.clock.advance(1);
+  assert.equal(await status(renewed), 401);
+  assert.equal((await postEntitlement(elsewhere, renewed, writeOf(user_id, { version: 101 }))).status, 401);
+});
+
+onBothEngines('a service with tokens:introspect sees every token, a client only its own', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const person = await signedInPerson(signet);
+  const [client, other] = [await registerClient(signet), await registerClient(signet)];
+  const { access_token } = await obtainTokens(signet, person, client, {});
+  const service = await newService(signet, { permissions: ['tokens:introspect'], products: [] });
+  const writer = await newService(signet);
+  const active = async (as: { client_id: string; client_secret: string }) =>
+    (await introspect(signet, { ...as, redirect_uri: '' }, access_token)).json?.active;
+  assert.equal(await active(service), true);
+  assert.equal((await introspect(signet, other, access_token)).json?.active, false);
+  assertRefused(await introspect(signet, { ...writer, redirect_uri: '' }, access_token), 403, 'access_denied');
+  signet.clock.advance(3601);
+  assert.equal(await active(service), false);
+});
+
+/** Fisher and Yates, by a generator that a seed determines. */
+function shuffled(list: number[], seed: number): number[] {
+  let state = seed;
+  const random = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  for (let last = list.length - 1; last > 0; last -= 1) {
+    const other = Math.floor(random() * (last + 1));
+    [list[last], list[other]] = [list[other]!, list[last]!];
+  }
+  return list;
+}

@@ -1,0 +1,44 @@
+import { createCredential } from '../../src/service-credentials/manage-credential.ts';
+import { basic } from './relying-party.ts';
+import type { Signet } from './signet.ts';
+
+export type Service = { client_id: string; client_secret: string; authorization: string };
+
+/** A back end with credentials of its own. */
+export async function newService(
+  signet: Signet,
+  { permissions = ['entitlements:write'], products = ['editor'] }: { permissions?: string[]; products?: string[] } = {},
+): Promise<Service> {
+  const { credential, client_secret } = await createCredential(
+    signet.deps,
+    { actor: 'cli' },
+    { name: 'Billing', permissions, products },
+  );
+  const client_id = credential.credential_id;
+  return { client_id, client_secret, authorization: basic(client_id, client_secret) };
+}
+
+export type Write = Record<string, unknown>;
+
+export const writeOf = (user_id: string, more: Write = {}): Write => ({
+  user_id,
+  product: 'editor',
+  plan: 'pro',
+  status: 'active',
+  source: 'billing',
+  version: 1,
+  ...more,
+});
+
+export async function postEntitlement(signet: Signet, authorization: string | undefined, body: unknown) {
+  const response = await fetch(`${signet.url}/v1/entitlements`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(authorization ? { authorization } : {}) },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    json: (await response.json()) as Record<string, unknown>,
+  };
+}
