@@ -1,3 +1,7 @@
+import { sealAuditLog } from './audit/chain.ts';
+import { tellHead } from './audit/tell-head.ts';
+import { purgeFailures } from './clients/failures.store.ts';
+import { failureKeptSeconds } from './clients/failures.ts';
 import { now } from './clock.ts';
 import type { Deps } from './deps.ts';
 import { rotateDueKeys } from './keys/rotate-keys.ts';
@@ -10,9 +14,15 @@ import { purgeLinks } from './one-time-links/store.ts';
 import { deviceSeconds } from './sessions/device.ts';
 import { purgeDevices, purgeSessions } from './sessions/store.ts';
 import { purgeAttempts } from './signin/store.ts';
+import { deliverWebhooks } from './webhooks/deliver.ts';
+import { deliveriesOf } from './webhooks/manage-webhook.ts';
+import { purgeDeliveries } from './webhooks/store.ts';
 
 /** Ended sessions and grants stay this long, so that whoever is asked "what happened?" can still see it. */
 const keptSeconds = 7 * 86_400;
+
+/** A delivery that was given up may still be sent again for so long. */
+const unsentSeconds = 30 * 86_400;
 
 /** One line a job. Each is safe on every node at any time, and alone: one that fails does not stop the others. */
 const jobs = {
@@ -26,6 +36,12 @@ const jobs = {
   'purge sign-in attempts': (deps) => deps.db.batch([purgeAttempts(now(deps))]),
   'purge devices': (deps) => deps.db.batch([purgeDevices(now(deps) - deviceSeconds)]),
   'send mails': (deps) => deps.mail.deliver(),
+  'seal the audit log': (deps) => sealAuditLog(deps, deliveriesOf(deps)),
+  'tell the head of the audit log': (deps) => tellHead(deps),
+  'deliver webhooks': (deps) => deliverWebhooks(deps),
+  'purge deliveries': (deps) =>
+    deps.db.batch(purgeDeliveries({ delivered: now(deps) - keptSeconds, unsent: now(deps) - unsentSeconds })),
+  'purge failures of clients': (deps) => deps.db.batch([purgeFailures(now(deps) - failureKeptSeconds)]),
   'purge counters': (deps) => deps.db.batch([purgeFailureCounters(now(deps))]),
 } satisfies Record<string, (deps: Deps) => Promise<unknown>>;
 const jobNames = Object.keys(jobs) as (keyof typeof jobs)[];
@@ -39,9 +55,29 @@ async function runJob(deps: Deps, name: keyof typeof jobs): Promise<void> {
 }
 
 const periodMs = 60_000;
+const quickPeriodMs = 1000;
+/** What somebody waits for, in this order. */
+const quickJobs: readonly (keyof typeof jobs)[] = ['seal the audit log', 'deliver webhooks'];
+const isQuick = (name: keyof typeof jobs) => quickJobs.includes(name);
 
 /** @returns a function that stops them. */
-export const startJobs = (deps: Deps): (() => void) => every(periodMs, () => runJobs(deps));
+export function startJobs(deps: Deps): () => void {
+  const stops = [
+    every(periodMs, async () => {
+      for (const name of jobNames) if (!isQuick(name)) await runJob(deps, name);
+    }),
+    every(quickPeriodMs, () => runJob(deps, 'seal the audit log')),
+    // Not waited for: it starts a lane for each target, and skips those that are still at it.
+    every(quickPeriodMs, async () => void runJob(deps, 'deliver webhooks')),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+export async function runQuickJobs(deps: Deps): Promise<void> {
+  for (const name of quickJobs) await runJob(deps, name);
+}
 
 /**
  * For a process that leaves the jobs to another one. The key set that it serves comes from its own memory, so without
@@ -50,7 +86,13 @@ export const startJobs = (deps: Deps): (() => void) => every(periodMs, () => run
 export const keepKeysFresh = (deps: Deps): (() => void) => every(periodMs, () => runJob(deps, 'refresh keys'));
 
 function every(ms: number, work: () => Promise<void>): () => void {
-  const timer = setInterval(() => void work(), ms);
+  let isRunning = false;
+  const timer = setInterval(async () => {
+    if (isRunning) return;
+    isRunning = true;
+    await work();
+    isRunning = false;
+  }, ms);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -1,12 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { Statement } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
 import { type Condition, insertAuditRow } from './store.ts';
 
-/** Who did it: a person, a client by its own credentials, whoever may run the command line, or a periodic job. */
-export type Actor = `user:${string}` | `client:${string}` | 'cli' | 'system';
+/** Who did it: a person, a client or a back end by its own credentials, whoever may run the command line, or a periodic job. */
+export type Actor = `user:${string}` | `client:${string}` | `service:${string}` | 'cli' | 'system';
 
 /** On whose behalf a use-case runs. `address` is where the request came from; the command line has none. */
 export type Caller = { readonly actor: Actor; readonly address?: string };
+
+/** For those who have no address to tell, their name alone. */
+export const callerOf = (by: Actor | Caller): Caller => (typeof by === 'string' ? { actor: by } : by);
 
 export type AuditEvent = {
   /** What happened, as `thing.done`: `client.approved`, `grant.revoked`. */
@@ -43,9 +47,25 @@ export function auditEvent(event: AuditEvent, now: number): { event_id: string; 
     actor: event.actor,
     target: event.target ?? null,
     reason: event.reason ?? null,
-    before_state: event.before === undefined ? null : JSON.stringify(event.before),
-    after_state: event.after === undefined ? null : JSON.stringify(event.after),
+    before_state: event.before === undefined ? null : stateText(event.before),
+    after_state: event.after === undefined ? null : stateText(event.after),
     address: event.address ?? null,
   };
   return { event_id, statement: insertAuditRow(row, onlyIf) };
+}
+
+/** Characters of JSON, for each field. */
+const longest = 2048;
+
+/** The log is kept for ever, so nobody fills it: of what is longer it keeps how long it was, and a digest to compare. */
+function stateText(state: Readonly<Record<string, unknown>>): string {
+  const text = JSON.stringify(state);
+  if (text.length <= longest) return text;
+  return JSON.stringify(Object.fromEntries(Object.entries(state).map(([name, value]) => [name, shortened(value)])));
+}
+
+function shortened(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  if (text === undefined || text.length <= longest) return value;
+  return { sha256: createHash('sha256').update(text).digest('base64url'), bytes: Buffer.byteLength(text) };
 }

@@ -56,3 +56,92 @@ export const auditRowsOf = (db: Db, target: string, limit: number): Promise<Audi
        from audit_log where target = $1 order by at desc, event_id limit $2`,
     [target, limit],
   );
+
+/** An event with its place in the chain; null until it is sealed. */
+export type SealedRow = AuditRow & { seq: number; seal: string };
+
+const columns = 'event_id, at, action, actor, target, reason, before_state, after_state, address';
+
+export type ChainHead = { seq: number; seal: string; at: number };
+
+/** The newest link of the chain. `at` is the latest time in it: within a batch of seals events may stand a little apart. */
+export const chainHead = (db: Db) =>
+  db.get<ChainHead>(
+    `select seq, seal, (select at from audit_log where seq is not null order by at desc limit 1) as at
+       from audit_log where seq is not null order by seq desc limit 1`,
+  );
+
+export const placeAt = async (db: Db, seq: number): Promise<string | undefined> =>
+  (await db.get<{ seal: string }>('select seal from audit_log where seq = $1', [seq]))?.seal;
+
+export const findHead = (db: Db) =>
+  db.get<{ seq: number; sealed: string }>(`select seq, sealed from audit_heads where name = 'head'`);
+
+/** A node that was slower does not put an older one back. */
+export const keepHead = (seq: number, sealed: string): Statement => ({
+  sql: `insert into audit_heads (name, seq, sealed) values ('head', $1, $2)
+        on conflict (name) do update set seq = excluded.seq, sealed = excluded.sealed
+          where audit_heads.seq < excluded.seq`,
+  params: [seq, sealed],
+});
+
+/** Oldest first. */
+export const unsealedRows = (db: Db, since: number, limit: number) =>
+  db.all<AuditRow>(`select ${columns} from audit_log where seq is null and at >= $1 order by at, event_id limit $2`, [
+    since,
+    limit,
+  ]);
+
+/** `late`: from before `since`. */
+export async function countUnsealed(db: Db, since: number): Promise<{ all: number; late: number }> {
+  const row = await db.get<{ total: number; late: number }>(
+    `select count(*) as total, count(case when at < $1 then 1 end) as late from audit_log where seq is null`,
+    [since],
+  );
+  return { all: row?.total ?? 0, late: row?.late ?? 0 };
+}
+
+/** Gives an event its place. A place that is taken violates the unique index, and the batch fails whole. */
+export const sealRow = (event_id: string, seq: number, seal: string): Statement => ({
+  sql: 'update audit_log set seq = $2, seal = $3 where event_id = $1 and seq is null',
+  params: [event_id, seq, seal],
+});
+
+/** In the order of the chain. */
+export const sealedRows = (db: Db, after: number, limit: number) =>
+  db.all<SealedRow>(`select seq, seal, ${columns} from audit_log where seq > $1 order by seq limit $2`, [after, limit]);
+
+export type AuditFilter = {
+  action?: string;
+  actor?: string;
+  target?: string;
+  since?: number;
+  until?: number;
+  before?: number;
+};
+
+/**
+ * Newest first. `before` is the `seq` of the last row of the page before. Only what is asked for is in the condition, so
+ * that an index can answer it.
+ */
+export function searchAuditLog(db: Db, filter: AuditFilter, limit: number): Promise<SealedRow[]> {
+  const params: (string | number)[] = [];
+  const conditions = ['seq is not null'];
+  const add = (condition: (place: string) => string, value: string | number | undefined): void => {
+    if (value === undefined || value === '') return;
+    params.push(value);
+    conditions.push(condition(`$${params.length}`));
+  };
+  add((place) => `seq < ${place}`, filter.before);
+  add((place) => `at >= ${place}`, filter.since);
+  add((place) => `at <= ${place}`, filter.until);
+  if (filter.action?.includes('.')) add((place) => `action = ${place}`, filter.action);
+  else add((place) => `(action = ${place} or action like ${place} || '.%')`, filter.action);
+  add((place) => `actor = ${place}`, filter.actor);
+  add((place) => `target = ${place}`, filter.target);
+  params.push(limit);
+  return db.all<SealedRow>(
+    `select seq, seal, ${columns} from audit_log where ${conditions.join(' and ')} order by seq desc limit $${params.length}`,
+    params,
+  );
+}

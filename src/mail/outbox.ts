@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import type { Db, Statement } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
 import type { Vault } from '../vault/vault.ts';
-import { claimMail, deleteMail, findDueMails, insertMail, type WaitingMail } from './store.ts';
+import { claimMail, deleteMail, findDueMails, insertMail, postponeMail, type WaitingMail } from './store.ts';
 import { openTransport } from './transport.ts';
 
 /** A plain text mail to one address, which was validated as one. */
@@ -29,6 +29,8 @@ type OutboxDeps = { config: Config; db: Db; clock: Clock; log: Logger; vault: Va
 
 /** Seconds until the next attempt, by attempts made. After the last the mail is dropped: its link has expired long ago. */
 const retryAfterSeconds = [30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
+/** Longer than all that the server may keep an attempt waiting: meanwhile no other node sends the same mail. */
+const claimSeconds = 90;
 const perRun = 50;
 /** What the library says when it could not talk to the server at all: no mail would fare better. */
 const unreachable = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'ETLS', 'EAUTH', 'EPROTOCOL']);
@@ -91,12 +93,13 @@ export function openOutbox(deps: OutboxDeps): Outbox {
     }
     // Of several nodes one claims it. If that one dies between sending and forgetting, another sends it again: the
     // better half of "at least once".
-    if (!(await claimMail(deps.db, waiting, now(deps) + retryAfter))) return undefined;
+    if (!(await claimMail(deps.db, waiting, now(deps) + claimSeconds))) return undefined;
     try {
       const mail = JSON.parse(deps.vault.open(`mail:${mail_id}`, waiting.message_sealed)) as Mail;
       await transport!({ ...mail, mail_id, created_at });
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };
+      await postponeMail(deps.db, waiting, now(deps) + retryAfter);
       deps.log.warn({ mail_id, attempts, code, responseCode }, 'a mail was not taken; it is tried again later');
       return code !== undefined && unreachable.has(code) ? 'unreachable' : undefined;
     }

@@ -33,5 +33,13 @@ export async function claimMail(db: Db, mail: WaitingMail, next_attempt_at: numb
   return changes === 1;
 }
 
+/** After an attempt that failed, unless somebody has claimed it since. @param mail as it was before the claim. */
+export const postponeMail = (db: Db, mail: WaitingMail, next_attempt_at: number) =>
+  db.run('update outgoing_mails set next_attempt_at = $3 where mail_id = $1 and attempts = $2', [
+    mail.mail_id,
+    mail.attempts + 1,
+    next_attempt_at,
+  ]);
+
 export const deleteMail = (db: Db, mail_id: string) =>
   db.run('delete from outgoing_mails where mail_id = $1', [mail_id]);

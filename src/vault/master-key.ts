@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError, type MasterKeySource, parseMasterKey } from '../config.ts';
 import type { Db } from '../db/db.ts';
+import { makeFolder } from '../db/make-folder.ts';
 import { databaseFile } from '../db/open.ts';
 import { findMasterKeyCheck, keepMasterKeyCheck } from './store.ts';
 import { openVault, type Vault } from './vault.ts';
@@ -29,7 +30,7 @@ export function loadMasterKey(source: MasterKeySource): Buffer {
 
 /** Written aside and linked into place, so that of two first starts one wins and nobody reads half a key. */
 function createMasterKeyFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   if (existsSync(join(dirname(path), databaseFile))) {
     throw new ConfigError(
       `${path} is missing, and the database beside it is sealed under the key that was in it. Restore the file from its backup. Nothing was changed.`,

@@ -17,7 +17,7 @@ export type Vault = {
   mac(purpose: MacPurpose, message: Buffer): Buffer;
 };
 
-type MacPurpose = 'refresh-token' | 'passkey-challenge';
+type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'audit-log';
 
 export class WrongMasterKey extends Error {
   override name = 'WrongMasterKey';
@@ -28,7 +28,11 @@ export function openVault(masterKey: Buffer): Vault {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', masterKey, 'signet/1', use, 32));
   const sealingKey = derive('seal');
   const macKey = (purpose: MacPurpose) => createSecretKey(derive(purpose)); // imported once, not at every MAC
-  const macKeys = { 'refresh-token': macKey('refresh-token'), 'passkey-challenge': macKey('passkey-challenge') };
+  const macKeys = {
+    'refresh-token': macKey('refresh-token'),
+    'passkey-challenge': macKey('passkey-challenge'),
+    'audit-log': macKey('audit-log'),
+  };
   return {
     seal(purpose, plaintext) {
       const nonce = randomBytes(12);

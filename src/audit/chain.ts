@@ -1,0 +1,161 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { Db, Statement } from '../db/db.ts';
+import { UniqueViolation } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import type { Vault } from '../vault/vault.ts';
+import { readHead, rememberHead } from './head.ts';
+import {
+  type AuditRow,
+  type ChainHead,
+  chainHead,
+  countUnsealed,
+  placeAt,
+  sealedRows,
+  sealRow,
+  unsealedRows,
+} from './store.ts';
+
+/** Before the first event. */
+const origin: ChainHead = { seq: 0, seal: '', at: 0 };
+const perBatch = 200;
+/** A batch holds its events twice, once for whoever wants to hear of them. */
+const bytesPerBatch = 262_144;
+/** Seconds. An event takes its place within one or two; nothing that happened is ever so much older than the newest. */
+export const lateAfterSeconds = 600;
+const rowsPerPage = 200;
+
+/** What was sealed already is not there as it was. Nothing is sealed on top of that. */
+export class AuditLogTampered extends Error {
+  override name = 'AuditLogTampered';
+}
+
+/**
+ * Gives every new event its place in the chain: a number without gaps, and a seal over the event and the seal before it.
+ * The seal is an HMAC under a key that is not in the database, so whoever can write there can break the chain and not
+ * mend it. An event is written with its change and sealed within a second or so after: sealing it at once would make
+ * every audited change of every node wait for the one before.
+ *
+ * So that nobody has altered events sealed anew, nothing is sealed on a chain that has lost what was sealed before
+ * (`readHead`), nor an event that is much older than the newest one with a place.
+ *
+ * Any node may seal at any time. Two that try to give different events one place violate the unique index, and the
+ * later one's batch fails whole; two that agree do the same thing twice.
+ * @param also statements to commit with the sealing of an event: whoever wants to hear of it.
+ * @returns how many were sealed.
+ * @throws {AuditLogTampered} and seals nothing.
+ */
+export async function sealAuditLog(
+  deps: Pick<Deps, 'db' | 'vault'>,
+  also: (event: AuditRow) => readonly Statement[] = () => [],
+): Promise<number> {
+  for (let sealed = 0; ; ) {
+    const loss = await lossOf(deps);
+    if (loss) throw new AuditLogTampered(`Event ${loss.seq} of the audit log is not what was sealed.`);
+    const newest = (await chainHead(deps.db)) ?? origin;
+    const found = await unsealedRows(deps.db, newest.at - lateAfterSeconds, perBatch);
+    const rows = firstOf(found);
+    if (rows.length === 0) return sealed;
+    let last = newest;
+    const statements = rows.flatMap((row) => {
+      last = { seq: last.seq + 1, seal: sealOf(deps.vault, last, row), at: row.at };
+      return [sealRow(row.event_id, last.seq, last.seal), ...also(row)];
+    });
+    try {
+      await deps.db.batch([...statements, rememberHead(deps.vault, last)]);
+    } catch (error) {
+      if (error instanceof UniqueViolation) return sealed; // another node is at it
+      throw error;
+    }
+    sealed += rows.length;
+    if (found.length < perBatch && rows.length === found.length) return sealed;
+  }
+}
+
+/** As many as one batch may hold, and at least one. */
+function firstOf(found: readonly AuditRow[]): AuditRow[] {
+  let bytes = 0;
+  return found.filter((row, index) => {
+    bytes += Buffer.byteLength(`${row.before_state}${row.after_state}${row.reason}`);
+    return index === 0 || bytes <= bytesPerBatch;
+  });
+}
+
+/** @returns the place that the remembered head names and the chain does not have; undefined while all is well. */
+async function lossOf({ db, vault }: Pick<Deps, 'db' | 'vault'>): Promise<Broken | undefined> {
+  const remembered = await readHead(db, vault); // before the chain, which only grows
+  if (remembered === 'forged') return { seq: ((await chainHead(db))?.seq ?? 0) + 1, why: 'head' };
+  if (remembered === undefined) {
+    const newest = await chainHead(db);
+    // The first sealing may have been committed between the two looks.
+    return newest === undefined || (await readHead(db, vault)) ? undefined : { seq: newest.seq, why: 'head' };
+  }
+  const seal = await placeAt(db, remembered.seq);
+  if (seal === undefined) return { seq: remembered.seq, why: 'missing' };
+  return seal === remembered.seal ? undefined : { seq: remembered.seq, why: 'altered' };
+}
+
+/** A list in JSON has one spelling, so two different events never have one seal. */
+function sealOf(vault: Vault, before: { seq: number; seal: string }, row: AuditRow): string {
+  const { event_id, at, action, actor, target, reason, before_state, after_state, address } = row;
+  const event = [event_id, at, action, actor, target, reason, before_state, after_state, address];
+  return vault
+    .mac('audit-log', Buffer.from(JSON.stringify([before.seq + 1, before.seal, ...event])))
+    .toString('base64url');
+}
+
+/** `head`: the record of the newest place is gone or not ours. `unexpected`: another seal than the one given. */
+export const brokenWays = ['missing', 'altered', 'head', 'unexpected'] as const;
+export type Broken = { seq: number; why: (typeof brokenWays)[number] };
+
+/** A place and its seal, as an earlier report gave them. */
+export type Expected = { seq: number; seal: string };
+
+/** What a check of the chain found. `head` is worth keeping elsewhere: a log whose end was cut off has an older one. */
+export type ChainReport = {
+  verified: number;
+  head: { seq: number; seal: string };
+  /** Events of the last moments that have no place yet. */
+  unsealed: number;
+  /** Events without a place that claim to be older than that: nobody puts such here in good faith. */
+  unsealed_late: number;
+  /** The first place where the chain is broken. */
+  broken?: Broken;
+};
+
+const verifying = new WeakMap<Db, Promise<ChainReport>>();
+
+/**
+ * Reads the whole log and computes every seal anew, a page at a time between the requests of others.
+ * @param expected to be found in it. Without it, whoever asks while a check runs gets the report of that one.
+ */
+export function verifyAuditLog(deps: Pick<Deps, 'db' | 'vault'>, expected?: Expected): Promise<ChainReport> {
+  if (expected) return readChain(deps, expected);
+  const running = verifying.get(deps.db);
+  if (running) return running;
+  const report = readChain(deps).finally(() => verifying.delete(deps.db));
+  verifying.set(deps.db, report);
+  return report;
+}
+
+async function readChain(deps: Pick<Deps, 'db' | 'vault'>, expected?: Expected): Promise<ChainReport> {
+  let last = origin;
+  const report = async (broken?: Broken): Promise<ChainReport> => {
+    const { all, late } = await countUnsealed(deps.db, last.at - lateAfterSeconds);
+    const head = { seq: last.seq, seal: last.seal };
+    return { verified: last.seq, head, unsealed: all - late, unsealed_late: late, broken };
+  };
+  const loss = await lossOf(deps); // before the chain, which only grows
+  for (;;) {
+    const rows = await sealedRows(deps.db, last.seq, rowsPerPage);
+    for (const row of rows) {
+      if (row.seq !== last.seq + 1) return report({ seq: last.seq + 1, why: 'missing' });
+      if (row.seal !== sealOf(deps.vault, last, row)) return report({ seq: row.seq, why: 'altered' });
+      if (row.seq === expected?.seq && row.seal !== expected.seal) return report({ seq: row.seq, why: 'unexpected' });
+      last = { seq: row.seq, seal: row.seal, at: Math.max(last.at, row.at) };
+    }
+    if (rows.length === 0) break;
+    await breathe();
+  }
+  if (expected && expected.seq > last.seq) return report({ seq: last.seq + 1, why: 'missing' });
+  return report(loss?.why === 'missing' ? { seq: last.seq + 1, why: 'missing' } : loss);
+}

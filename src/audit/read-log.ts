@@ -1,0 +1,100 @@
+import type { Deps } from '../deps.ts';
+import { deliveriesOf } from '../webhooks/manage-webhook.ts';
+import { AuditLogTampered, type ChainReport, type Expected, sealAuditLog, verifyAuditLog } from './chain.ts';
+import { type AuditFilter, type SealedRow, searchAuditLog } from './store.ts';
+
+type LogDeps = Pick<Deps, 'db' | 'clock' | 'vault'>;
+
+/** An event as it is told: states are objects, times Unix seconds. */
+export type AuditRecord = Omit<SealedRow, 'before_state' | 'after_state'> & { before: unknown; after: unknown };
+
+export const auditRecord = ({ before_state, after_state, ...row }: SealedRow): AuditRecord => ({
+  ...row,
+  before: before_state === null ? null : JSON.parse(before_state),
+  after: after_state === null ? null : JSON.parse(after_state),
+});
+
+export type LogPage = {
+  events: AuditRecord[] /** For `before`; undefined on the last page. */;
+  next: number | undefined;
+};
+
+/**
+ * Newest first, the events of this very moment included: they get their place in the chain first.
+ * @param limit 1 to 1000.
+ */
+export async function readLog(deps: LogDeps, filter: AuditFilter, limit: number): Promise<LogPage> {
+  await sealNew(deps);
+  const rows = await searchAuditLog(deps.db, filter, limit + 1);
+  const page = rows.slice(0, limit);
+  return { events: page.map(auditRecord), next: rows.length > limit ? page.at(-1)?.seq : undefined };
+}
+
+/** Reads the whole log, once what is new has its place, and computes every seal anew. */
+export async function verifyLog(deps: LogDeps, expected?: Expected): Promise<ChainReport> {
+  await sealNew(deps);
+  return verifyAuditLog(deps, expected);
+}
+
+/** A log that is not what it was can still be read; the check says where it was touched. */
+async function sealNew(deps: LogDeps): Promise<void> {
+  try {
+    await sealAuditLog(deps, deliveriesOf(deps));
+  } catch (error) {
+    if (!(error instanceof AuditLogTampered)) throw error;
+  }
+}
+
+export const exportFormats = ['jsonl', 'csv'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+const rowsPerPage = 500;
+
+/**
+ * The log as a text, newest first, a page at a time: no more of it is ever in memory, however long it is. Events that
+ * happen meanwhile are not in it.
+ */
+export async function* exportLog(deps: LogDeps, filter: AuditFilter, format: ExportFormat): AsyncGenerator<string> {
+  await sealNew(deps);
+  const line = format === 'csv' ? csvLine : jsonLine;
+  if (format === 'csv') yield `${csvColumns.join(',')}\r\n`;
+  for (let before = filter.before; ; ) {
+    const rows = await searchAuditLog(deps.db, { ...filter, before }, rowsPerPage);
+    if (rows.length > 0) yield rows.map(line).join('');
+    if (rows.length < rowsPerPage) return;
+    before = rows.at(-1)?.seq;
+  }
+}
+
+const jsonLine = (row: SealedRow): string => `${JSON.stringify(auditRecord(row))}\n`;
+
+const csvColumns = [
+  'seq',
+  'at',
+  'action',
+  'actor',
+  'target',
+  'reason',
+  'before_state',
+  'after_state',
+  'address',
+  'event_id',
+  'seal',
+] as const satisfies readonly (keyof SealedRow)[];
+
+const csvLine = (row: SealedRow): string =>
+  `${csvColumns.map((column) => csvCell(column === 'at' ? new Date(row.at * 1000).toISOString() : row[column])).join(',')}\r\n`;
+
+const begins = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+const inside = /([;\t|\n]\s*)([=+@\-\uff1d\uff0b\uff0d\uff20])/g;
+
+/**
+ * RFC 4180. A spreadsheet takes what begins with one of these, or their wide forms, for a formula, and a reason or a name
+ * is chosen by strangers (OWASP, CSV Injection): an apostrophe makes it a text. Where a spreadsheet takes another
+ * character for the end of a cell, that stands in the middle of ours.
+ */
+export function csvCell(value: string | number | null): string {
+  const text = value === null ? '' : String(value);
+  const harmless = typeof value === 'string' ? `${begins.test(text) ? `'` : ''}${text.replace(inside, `$1'$2`)}` : text;
+  return /[",\r\n]/.test(harmless) || harmless !== text ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}

@@ -1,0 +1,208 @@
+import { type Condition, insertIf } from '../audit/store.ts';
+import type { Db, Statement } from '../db/db.ts';
+
+export type Webhook = {
+  webhook_id: string;
+  url: string;
+  /** JSON list. */
+  event_types: string;
+  secret_sealed: string;
+  created_at: number;
+  disabled_at: number | null;
+};
+
+export type Delivery = {
+  delivery_id: string;
+  webhook_id: string;
+  event_id: string;
+  event_type: string;
+  payload: string;
+  created_at: number;
+  attempts: number;
+  next_attempt_at: number | null;
+  last_error: string | null;
+  delivered_at: number | null;
+  dead_at: number | null;
+};
+
+export const insertWebhook = (webhook: Omit<Webhook, 'disabled_at'>): Statement => ({
+  sql: `insert into webhooks (webhook_id, url, event_types, secret_sealed, created_at) values ($1, $2, $3, $4, $5)`,
+  params: [webhook.webhook_id, webhook.url, webhook.event_types, webhook.secret_sealed, webhook.created_at],
+});
+
+export const listWebhooks = (db: Db) => db.all<Webhook>('select * from webhooks order by created_at, webhook_id');
+export const findWebhook = (db: Db, webhook_id: string) =>
+  db.get<Webhook>('select * from webhooks where webhook_id = $1', [webhook_id]);
+export const deleteWebhook = (webhook_id: string): Statement => ({
+  sql: 'delete from webhooks where webhook_id = $1',
+  params: [webhook_id],
+});
+
+/** Of two batches that begin with it the second sees what the first one did. */
+export const lockWebhook = (webhook_id: string): Statement => ({
+  sql: 'update webhooks set url = url where webhook_id = $1',
+  params: [webhook_id],
+});
+export const isWebhook = (webhook_id: string): Condition => ({
+  sql: 'exists (select 1 from webhooks where webhook_id = $1)',
+  params: [webhook_id],
+});
+
+/** One delivery for each webhook that wants the type, once however often it is planned. */
+export const planDeliveries = (
+  event: { event_id: string; event_type: string; payload: string; delivery_id: string },
+  now: number,
+): Statement => ({
+  sql: `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts,
+                                        next_attempt_at)
+        select $1 || '.' || w.webhook_id, w.webhook_id, $2, $3, $4, cast($5 as bigint), 0, cast($5 as bigint)
+          from webhooks w where w.disabled_at is null and w.event_types like '%"' || $3 || '"%'
+        on conflict (webhook_id, event_id) do nothing`,
+  params: [event.delivery_id, event.event_id, event.event_type, event.payload, now],
+});
+
+export type DueDelivery = Delivery & Pick<Webhook, 'url' | 'secret_sealed'>;
+
+/** Those that something is due for. */
+export const dueWebhooks = (db: Db, now: number) =>
+  db.all<{ webhook_id: string }>(
+    `select webhook_id from webhooks w where disabled_at is null and exists
+       (select 1 from webhook_deliveries d where d.webhook_id = w.webhook_id and d.next_attempt_at <= $1)`,
+    [now],
+  );
+
+/** The most overdue first. */
+export const dueDeliveries = (db: Db, webhook_id: string, now: number, limit: number) =>
+  db.all<DueDelivery>(
+    `select d.*, w.url, w.secret_sealed from webhook_deliveries d join webhooks w on w.webhook_id = d.webhook_id
+      where d.webhook_id = $1 and d.next_attempt_at <= $2 and w.disabled_at is null order by d.next_attempt_at limit $3`,
+    [webhook_id, now, limit],
+  );
+
+/** Takes a delivery for this node: of several that try, the one that still finds it due and `attempts` as it was. */
+export async function claimDelivery(db: Db, delivery: Delivery, claim: { now: number; until: number }) {
+  const { changes } = await db.run(
+    `update webhook_deliveries set attempts = attempts + 1, next_attempt_at = $3
+      where delivery_id = $1 and attempts = $2 and next_attempt_at <= $4`,
+    [delivery.delivery_id, delivery.attempts, claim.until, claim.now],
+  );
+  return changes === 1;
+}
+
+export const markDelivered = (db: Db, delivery_id: string, now: number) =>
+  db.run(
+    'update webhook_deliveries set delivered_at = $2, next_attempt_at = null, last_error = null where delivery_id = $1',
+    [delivery_id, now],
+  );
+
+/** @param delivery as it was before it was claimed: a later attempt of somebody else stays as it is. */
+export const markFailed = (db: Db, delivery: Delivery, last_error: string, next_attempt_at: number) =>
+  db.run(
+    `update webhook_deliveries set last_error = $3, next_attempt_at = $4
+      where delivery_id = $1 and attempts = $2 and next_attempt_at is not null`,
+    [delivery.delivery_id, delivery.attempts + 1, last_error, next_attempt_at],
+  );
+
+export const markDead = (delivery_id: string, last_error: string, now: number): Statement => ({
+  sql: `update webhook_deliveries set dead_at = $3, next_attempt_at = null, last_error = $2
+         where delivery_id = $1 and delivered_at is null`,
+  params: [delivery_id, last_error, now],
+});
+
+/** It is on, and nothing that came through has done so since then. */
+export const hasOnlyFailed = (webhook_id: string, since: number): Condition => ({
+  sql: `exists (select 1 from webhooks where webhook_id = $1 and disabled_at is null) and not exists
+          (select 1 from webhook_deliveries where webhook_id = $1 and delivered_at >= $2)`,
+  params: [webhook_id, since],
+});
+
+/** What happens meanwhile is not told later; what waits already goes on when it is switched on again. */
+export const disableWebhook = (webhook_id: string, now: number, onlyIf: Condition): Statement => {
+  const renumbered = insertIf({ sql: '', params: [webhook_id, now] }, onlyIf);
+  const condition = renumbered.sql.replace(/^ where /, '');
+  return {
+    sql: `update webhooks set disabled_at = $2 where webhook_id = $1 and disabled_at is null and ${condition}`,
+    params: renumbered.params,
+  };
+};
+
+export const enableWebhook = (webhook_id: string): Statement => ({
+  sql: 'update webhooks set disabled_at = null where webhook_id = $1',
+  params: [webhook_id],
+});
+export const isEnabled = (webhook_id: string): Condition => ({
+  sql: 'exists (select 1 from webhooks where webhook_id = $1 and disabled_at is null)',
+  params: [webhook_id],
+});
+export const isDisabled = (webhook_id: string): Condition => ({
+  sql: 'exists (select 1 from webhooks where webhook_id = $1 and disabled_at is not null)',
+  params: [webhook_id],
+});
+
+export const replaceSecret = (webhook_id: string, secret_sealed: string): Statement => ({
+  sql: 'update webhooks set secret_sealed = $2 where webhook_id = $1',
+  params: [webhook_id, secret_sealed],
+});
+
+/** One for this webhook alone. */
+export const insertDelivery = (
+  delivery: Pick<Delivery, 'delivery_id' | 'webhook_id' | 'event_id' | 'event_type' | 'payload'>,
+  now: number,
+): Statement => ({
+  sql: `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts,
+                                        next_attempt_at) values ($1, $2, $3, $4, $5, $6, 0, $6)`,
+  params: [delivery.delivery_id, delivery.webhook_id, delivery.event_id, delivery.event_type, delivery.payload, now],
+});
+
+/** Begins anew with one that was given up. */
+export const replayDelivery = (delivery_id: string, now: number): Statement => ({
+  sql: `update webhook_deliveries set dead_at = null, attempts = 0, next_attempt_at = $2
+         where delivery_id = $1 and dead_at is not null`,
+  params: [delivery_id, now],
+});
+
+/** It was given up. */
+export const isDead = (delivery_id: string): Condition => ({
+  sql: 'exists (select 1 from webhook_deliveries where delivery_id = $1 and dead_at is not null)',
+  params: [delivery_id],
+});
+
+export const findDelivery = (db: Db, webhook_id: string, delivery_id: string) =>
+  db.get<Delivery>('select * from webhook_deliveries where webhook_id = $1 and delivery_id = $2', [
+    webhook_id,
+    delivery_id,
+  ]);
+
+/** Newest first. */
+export const listDeliveries = (db: Db, webhook_id: string, limit: number) =>
+  db.all<Delivery>(
+    'select * from webhook_deliveries where webhook_id = $1 order by created_at desc, delivery_id limit $2',
+    [webhook_id, limit],
+  );
+
+/** What arrived, what was given up, and what waits for a webhook that nobody has switched on again. */
+export const purgeDeliveries = (before: { delivered: number; unsent: number }): Statement[] => [
+  { sql: 'delete from webhook_deliveries where delivered_at < $1', params: [before.delivered] },
+  { sql: 'delete from webhook_deliveries where dead_at < $1', params: [before.unsent] },
+  {
+    sql: `delete from webhook_deliveries where next_attempt_at < $1 and webhook_id in
+            (select webhook_id from webhooks where disabled_at is not null)`,
+    params: [before.unsent],
+  },
+];
+
+/** Deliveries that were given up, newest first. */
+export const listDeadDeliveries = (db: Db, webhook_id: string, limit: number) =>
+  db.all<Delivery>(
+    `select * from webhook_deliveries where webhook_id = $1 and dead_at is not null
+      order by dead_at desc, delivery_id limit $2`,
+    [webhook_id, limit],
+  );
+
+/** How many were given up, by webhook; those without any are left out. */
+export async function countDeadDeliveries(db: Db): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.all<{ webhook_id: string; dead: number }>(
+    'select webhook_id, count(*) as dead from webhook_deliveries where dead_at is not null group by webhook_id',
+  );
+  return new Map(rows.map(({ webhook_id, dead }) => [webhook_id, dead]));
+}

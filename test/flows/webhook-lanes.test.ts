@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
+import { runQuickJobs, startJobs } from '../../src/jobs.ts';
+import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
+import { listDeliveries, purgeDeliveries } from '../../src/webhooks/store.ts';
+import { disable, enable, rotateSecret, sendTest } from '../../src/webhooks/tend-webhook.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { newPerson, startSignet } from '../support/signet.ts';
+import { openReceiver } from '../support/webhook-receiver.ts';
+
+const caller = { actor: 'cli' } as const;
+const env = { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' };
+const event_types = ['user.created'];
+
+/** Takes every delivery and answers none until it is told to. */
+async function openHanging(t: TestContext) {
+  const held: ServerResponse[] = [];
+  const server = createServer((_, response) => void held.push(response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const answered = { count: 0 };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    held,
+    answered,
+    answer() {
+      for (const response of held) response.writeHead(204).end();
+      answered.count = held.length;
+    },
+  };
+}
+
+async function until(what: () => boolean): Promise<void> {
+  for (let waits = 0; waits < 400 && !what(); waits += 1) await sleep(20);
+  assert.ok(what());
+}
+
+test('a target that does not answer holds up nobody else, and gets a few deliveries at a time', async (t) => {
+  const signet = await startSignet(t, { env });
+  const [hanging, receiver] = [await openHanging(t), await openReceiver(t)];
+  await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
+  for (let person = 0; person < 8; person += 1) await newPerson(signet);
+  const stop = startJobs(signet.deps);
+  t.after(stop);
+  await until(() => hanging.held.length > 0);
+  await createWebhook(signet.deps, caller, { url: receiver.url, event_types });
+  await newPerson(signet);
+  await until(() => receiver.deliveries.length === 1);
+  await newPerson(signet);
+  await until(() => receiver.deliveries.length === 2);
+  assert.deepEqual([hanging.held.length, hanging.held.filter(({ destroyed }) => destroyed).length], [5, 0]);
+  stop();
+  hanging.answer();
+});
+
+onBothEngines('a slow target gets an event once, whatever other nodes do meanwhile', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const beside = await startSignet(t, { engine, env, beside: signet });
+  const hanging = await openHanging(t);
+  await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
+  await newPerson(signet);
+  const slow = runQuickJobs(signet.deps);
+  await until(() => hanging.held.length === 1);
+  signet.clock.advance(9);
+  let isOver = false;
+  const other = runQuickJobs(beside.deps).then(() => {
+    isOver = true;
+  });
+  await until(() => isOver || hanging.held.length > 1);
+  assert.equal(hanging.held.length, 1);
+  hanging.answer();
+  await Promise.all([slow, other]);
+  await breathe();
+});
+
+test('what was given up is kept for a month', async (t) => {
+  const signet = await startSignet(t, { env });
+  const receiver = await openReceiver(t);
+  const { webhook_id } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types });
+  await sendTest(signet.deps, caller, webhook_id);
+  const kept = async () => (await listDeliveries(signet.deps.db, webhook_id, 10)).length;
+  await signet.deps.db.run('update webhook_deliveries set dead_at = 1000, next_attempt_at = null');
+  await signet.deps.db.batch(purgeDeliveries({ delivered: 5000, unsent: 1000 }));
+  assert.equal(await kept(), 1);
+  await signet.runJobs();
+  assert.equal(await kept(), 0);
+});
+
+onBothEngines('a webhook is tested, gets another secret, and is switched off and on', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const receiver = await openReceiver(t);
+  const { webhook_id, secret } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types });
+  await sendTest(signet.deps, caller, webhook_id);
+  await runQuickJobs(signet.deps);
+  assert.equal(JSON.parse(receiver.deliveries[0]?.body ?? '').type, 'webhook.test');
+  assert.notEqual((await rotateSecret(signet.deps, caller, webhook_id)).secret, secret);
+
+  await disable(signet.deps, caller, webhook_id);
+  const isRefused = ({ code }: { code: string }) => code === 'invalid_state';
+  await assert.rejects(disable(signet.deps, caller, webhook_id), isRefused);
+  await assert.rejects(sendTest(signet.deps, caller, webhook_id), isRefused);
+  await newPerson(signet);
+  await runQuickJobs(signet.deps);
+  assert.equal(receiver.deliveries.length, 1);
+  await enable(signet.deps, caller, webhook_id);
+  await assert.rejects(enable(signet.deps, caller, webhook_id), isRefused);
+  await newPerson(signet);
+  await runQuickJobs(signet.deps);
+  assert.equal(receiver.deliveries.length, 2);
+  const events = await signet.deps.db.all<{ action: string }>(
+    'select action from audit_log where target = $1 order by seq',
+    [webhook_id],
+  );
+  assert.deepEqual(events.map(({ action }) => action).sort(), [
+    'webhook.created',
+    'webhook.disabled',
+    'webhook.enabled',
+    'webhook.secret_rotated',
+    'webhook.tested',
+  ]);
+});
+
+test('without https only the allowed network is told, and the log keeps no path', async (t) => {
+  const signet = await startSignet(t, { env });
+  await assert.rejects(createWebhook(signet.deps, caller, { url: 'http://8.8.8.8/', event_types }));
+  const { webhook_id } = await createWebhook(signet.deps, caller, { url: 'http://127.0.0.1:9/pass-word', event_types });
+  const rows = await signet.deps.db.all('select * from audit_log where target = $1', [webhook_id]);
+  assert.ok(!JSON.stringify(rows).includes('pass-word'));
+  assert.ok(JSON.stringify(rows).includes('127.0.0.1:9'));
+  // A name that leads elsewhere is refused at the connection.
+  await signet.deps.db.run('update webhooks set url = $1', ['http://8.8.8.8/']);
+  await sendTest(signet.deps, caller, webhook_id);
+  await runQuickJobs(signet.deps);
+  const [delivery] = await listDeliveries(signet.deps.db, webhook_id, 1);
+  assert.match(delivery?.last_error ?? '', /Without https/);
+});

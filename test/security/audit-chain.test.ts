@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { auditEvent } from '../../src/audit/audit.ts';
+import { sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
+import type { Deps } from '../../src/deps.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { signedInPerson, startSignet } from '../support/signet.ts';
+
+async function addEvents(deps: Deps, count: number): Promise<void> {
+  for (let number = 0; number < count; number += 1) {
+    const { statement } = auditEvent({ action: 'test.happened', actor: 'cli', target: `t${number}` }, 1_800_000_000);
+    await deps.db.run(statement.sql, statement.params);
+  }
+}
+
+onBothEngines('what happened is sealed into one chain, and the chain proves it', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  await signedInPerson(signet);
+  await sealAuditLog(signet.deps);
+  const first = await verifyAuditLog(signet.deps);
+  assert.ok(first.verified >= 2);
+  assert.deepEqual([first.broken, first.unsealed], [undefined, 0]);
+  await addEvents(signet.deps, 3);
+  assert.equal((await verifyAuditLog(signet.deps)).unsealed, 3);
+  assert.equal(await sealAuditLog(signet.deps), 3);
+  const second = await verifyAuditLog(signet.deps);
+  assert.deepEqual([second.verified, second.unsealed], [first.verified + 3, 0]);
+  assert.notEqual(second.head.seal, first.head.seal);
+});
+
+onBothEngines('nodes that seal at the same moment make one chain without gap or fork', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const beside = await startSignet(t, { engine, beside: signet });
+  await sealAuditLog(signet.deps);
+  const before = (await verifyAuditLog(signet.deps)).verified;
+  for (let round = 0; round < 5; round += 1) {
+    const both = [signet.deps, beside.deps];
+    await Promise.all(both.flatMap((deps) => [addEvents(deps, 10), sealAuditLog(deps), sealAuditLog(deps)]));
+  }
+  await sealAuditLog(signet.deps);
+  const report = await verifyAuditLog(beside.deps);
+  assert.deepEqual([report.verified, report.unsealed, report.broken], [before + 100, 0, undefined]);
+});
+
+const tamperings = {
+  'an altered reason': "update audit_log set reason = 'nothing to see' where seq = 3",
+  'an altered time': 'update audit_log set at = at + 1 where seq = 3',
+  'another actor': "update audit_log set actor = 'system' where seq = 3",
+  'an event that was taken out': 'delete from audit_log where seq = 3',
+  'an event that was taken out, and the rest moved up':
+    'delete from audit_log where seq = 3; update audit_log set seq = -seq where seq > 3; update audit_log set seq = -seq - 1 where seq < 0',
+  'two events that changed places':
+    'update audit_log set seq = -3 where seq = 3; update audit_log set seq = 3 where seq = 4; update audit_log set seq = 4 where seq = -3',
+};
+
+for (const [what, sql] of Object.entries(tamperings)) {
+  onBothEngines(`${what} breaks the chain there`, async (t, engine) => {
+    const signet = await startSignet(t, { engine });
+    await addEvents(signet.deps, 6);
+    await sealAuditLog(signet.deps);
+    assert.equal((await verifyAuditLog(signet.deps)).broken, undefined);
+    for (const statement of sql.split('; ')) await signet.deps.db.run(statement);
+    const { broken, verified } = await verifyAuditLog(signet.deps);
+    assert.equal(broken?.seq, 3);
+    assert.equal(verified, 2);
+  });
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { auditEvent } from '../../src/audit/audit.ts';
+import { AuditLogTampered, sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
+import { tellHead } from '../../src/audit/tell-head.ts';
+import type { Deps } from '../../src/deps.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { startSignet } from '../support/signet.ts';
+
+const now = 1_800_000_000;
+async function addEvents(deps: Deps, count: number, at = now): Promise<void> {
+  for (let number = 0; number < count; number += 1) {
+    const { statement } = auditEvent({ action: 'test.happened', actor: 'cli', target: `t${number}` }, at);
+    await deps.db.run(statement.sql, statement.params);
+  }
+}
+const unseal = "update audit_log set reason = 'nothing to see', seq = null, seal = null where seq > 3";
+
+onBothEngines('events that were altered and lost their place are not sealed anew', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  await addEvents(signet.deps, 6);
+  await sealAuditLog(signet.deps);
+  await signet.deps.db.run(unseal);
+  await assert.rejects(sealAuditLog(signet.deps), AuditLogTampered);
+  const { broken, verified } = await verifyAuditLog(signet.deps);
+  assert.deepEqual([broken, verified], [{ seq: 4, why: 'missing' }, 3]);
+});
+
+onBothEngines('taking the record of the head away, or putting an older one back, does not help', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  await addEvents(signet.deps, 4);
+  await sealAuditLog(signet.deps);
+  const older = await signet.deps.db.get<{ seq: number; sealed: string }>('select seq, sealed from audit_heads');
+  await addEvents(signet.deps, 3);
+  await sealAuditLog(signet.deps);
+  await verifyAuditLog(signet.deps);
+  await signet.deps.db.run('update audit_heads set seq = $1, sealed = $2', [older!.seq, older!.sealed]);
+  await signet.deps.db.run('update audit_log set seq = null, seal = null where seq > 4');
+  await assert.rejects(sealAuditLog(signet.deps), AuditLogTampered, 'this process has seen a newer one');
+
+  await signet.deps.db.run('delete from audit_heads');
+  const another = await startSignet(t, { engine, beside: signet });
+  await assert.rejects(sealAuditLog(another.deps), AuditLogTampered, 'a chain without its head');
+  assert.deepEqual((await verifyAuditLog(another.deps)).broken, { seq: 4, why: 'head' });
+
+  await signet.deps.db.run(`insert into audit_heads (name, seq, sealed) values ('head', 4, 'forged')`);
+  await assert.rejects(sealAuditLog(another.deps), AuditLogTampered);
+});
+
+onBothEngines('an event that claims to be from long ago gets no place', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  await addEvents(signet.deps, 2);
+  await sealAuditLog(signet.deps);
+  await addEvents(signet.deps, 1, now - 601);
+  await addEvents(signet.deps, 1, now - 599);
+  assert.equal(await sealAuditLog(signet.deps), 1);
+  const report = await verifyAuditLog(signet.deps);
+  assert.deepEqual([report.verified, report.unsealed, report.unsealed_late], [3, 0, 1]);
+  await tellHead(signet.deps);
+  assert.ok(signet.logLines.some((line) => line.includes('"unsealed_late":1')));
+});
+
+test('what an earlier check gave is compared, and the head is told once an hour', async (t) => {
+  const signet = await startSignet(t);
+  await addEvents(signet.deps, 3);
+  await sealAuditLog(signet.deps);
+  const { head } = await verifyAuditLog(signet.deps);
+  await addEvents(signet.deps, 2);
+  await sealAuditLog(signet.deps);
+  assert.equal((await verifyAuditLog(signet.deps, head)).broken, undefined);
+  const other = await verifyAuditLog(signet.deps, { seq: 3, seal: 'x'.repeat(43) });
+  assert.deepEqual(other.broken, { seq: 3, why: 'unexpected' });
+  const later = await verifyAuditLog(signet.deps, { seq: 9, seal: head.seal });
+  assert.deepEqual(later.broken, { seq: 6, why: 'missing' });
+
+  const told = () => signet.logLines.filter((line) => line.includes('head of the audit log')).length;
+  await tellHead(signet.deps);
+  await tellHead(signet.deps);
+  assert.equal(told(), 1);
+  signet.clock.advance(3600);
+  await tellHead(signet.deps);
+  assert.equal(told(), 2);
+});
+
+test('checks that are asked for at once are one', async (t) => {
+  const signet = await startSignet(t);
+  assert.equal(verifyAuditLog(signet.deps), verifyAuditLog(signet.deps));
+});
+
+test('a long value is kept as a digest, and a batch of seals is bounded by bytes', async (t) => {
+  const signet = await startSignet(t);
+  const long = auditEvent(
+    { action: 'a', actor: 'cli', target: 'x', after: { uris: 'u'.repeat(40_000), name: 'n' } },
+    now,
+  );
+  await signet.deps.db.batch([long.statement]);
+  const row = await signet.deps.db.get<{ after_state: string }>("select after_state from audit_log where target = 'x'");
+  const { uris, name } = JSON.parse(row?.after_state ?? '');
+  assert.deepEqual([name, uris.bytes, uris.sha256.length], ['n', 40_002, 43]);
+
+  await addEvents(signet.deps, 6);
+  await signet.deps.db.run("update audit_log set after_state = $1 where target <> 'x'", [
+    JSON.stringify('y'.repeat(100_000)),
+  ]);
+  const sizes: number[] = [];
+  const { batch } = signet.deps.db;
+  const db = {
+    ...signet.deps.db,
+    batch: (statements: Parameters<typeof batch>[0]) => {
+      sizes.push(statements.length);
+      return signet.deps.db.batch(statements);
+    },
+  };
+  assert.equal(await sealAuditLog({ ...signet.deps, db }), 7);
+  assert.ok(sizes.length >= 3 && sizes.every((size) => size <= 4), String(sizes));
+});

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { obtainTokens } from '../support/relying-party.ts';
+import { newPerson, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+
+type Json = Record<string, unknown>;
+type Event = { seq: number; action: string; actor: string; target: string; reason: string | null };
+const env = { SIGNET_RATE_LIMITS: 'off' };
+
+async function world(t: TestContext) {
+  const signet = await startSignet(t, { env });
+  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const { browser } = administrator;
+  const get = (path: string) => browser.get(`/v1/admin/audit${path}`);
+  const post = async (path: string, body: object = {}): Promise<Json> => {
+    const answer = await browser.postJson(`/v1/admin${path}`, body);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json ?? {};
+  };
+  const events = async (query = ''): Promise<Event[]> => {
+    const answer = await get(query);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json?.events as Event[];
+  };
+  return { signet, administrator, browser, get, post, events };
+}
+
+test('each change is one event, with who, why and from where, and no secret is in any', async (t) => {
+  const { signet, administrator, browser, post, events } = await world(t);
+  const client = await registerClient(signet, { approved: false });
+  const person = await signedInPerson(signet);
+  const secrets = [
+    client.client_secret,
+    person.password,
+    ...person.browser.cookies.values(),
+    ...browser.cookies.values(),
+  ];
+  const reason = 'Reported by its users.';
+  const before = (await events()).length;
+
+  const clientPath = `/clients/${client.client_id}`;
+  await post(`${clientPath}/approve`, { revision: 1 });
+  const { access_token, refresh_token, id_token } = await obtainTokens(signet, person, client);
+  secrets.push(access_token, refresh_token, id_token);
+  const { grants } = (await browser.get(`/v1/admin/users/${person.user_id}/grants`)).json as { grants: Json[] };
+  await browser.send(`/v1/admin/grants/${grants[0]?.grant_id}`, { method: 'DELETE' });
+  await post(`${clientPath}/suspend`, { reason });
+  await post(`${clientPath}/reinstate`);
+  await browser.send(`/v1/admin${clientPath}`, { method: 'DELETE' });
+  const { sessions } = (await browser.get(`/v1/admin/users/${person.user_id}/sessions`)).json as { sessions: Json[] };
+  await browser.send(`/v1/admin/users/${person.user_id}/sessions/${sessions[0]?.session_id}`, { method: 'DELETE' });
+  const userPath = `/users/${person.user_id}`;
+  await post(`${userPath}/sign-out`);
+  await post(`${userPath}/reset-factors`, { reason });
+  await post(`${userPath}/disable`, { reason });
+  await post(`${userPath}/enable`);
+  await post(`${userPath}/unlock`);
+  for (const role of ['admin', 'user']) {
+    const body = JSON.stringify({ role });
+    const headers = { 'content-type': 'application/json' };
+    assert.equal((await browser.send(`/v1/admin${userPath}/role`, { method: 'PUT', headers, body })).status, 200);
+  }
+  signet.clock.advance(900);
+  await post('/keys/rotate');
+  const service = await post('/service-credentials', {
+    name: 'Billing',
+    permissions: ['entitlements:write'],
+    products: ['editor'],
+  });
+  const servicePath = `/service-credentials/${service.client_id}`;
+  secrets.push(String(service.client_secret), String((await post(`${servicePath}/rotate`)).client_secret));
+  await post(`${servicePath}/retire`);
+  const webhook = await post('/webhooks', { url: 'https://hooks.example.com/', event_types: ['user.disabled'] });
+  secrets.push(String(webhook.secret));
+  await browser.send(`/v1/admin/webhooks/${webhook.webhook_id}`, { method: 'DELETE' });
+
+  const all = await events('?limit=500');
+  const done = all.slice(0, all.length - before).filter(({ actor }) => actor === `user:${administrator.user_id}`);
+  assert.deepEqual(done.map(({ action }) => action).sort(), [
+    'client.approved',
+    'client.deleted',
+    'client.reinstated',
+    'client.suspended',
+    'grant.revoked',
+    'key.rotated',
+    'key.rotated',
+    'service_credential.created',
+    'service_credential.retired',
+    'service_credential.rotated',
+    'session.ended',
+    'user.disabled',
+    'user.enabled',
+    'user.factors_reset',
+    'user.role_changed',
+    'user.role_changed',
+    'user.signed_out',
+    'user.unlocked',
+    'webhook.created',
+    'webhook.deleted',
+  ]);
+  for (const event of done as (Event & { address: string })[]) assert.equal(event.address, '127.0.0.1', event.action);
+  for (const action of ['client.suspended', 'user.disabled', 'user.factors_reset']) {
+    assert.equal(done.find((event) => event.action === action)?.reason, reason);
+  }
+  const rows = JSON.stringify(await signet.deps.db.all('select * from audit_log'));
+  assert.ok(secrets.length >= 10);
+  for (const secret of secrets) assert.ok(secret && !rows.includes(secret), `a secret is in the log: ${secret}`);
+});
+
+test('the log is filtered and read a page at a time', async (t) => {
+  const { signet, administrator, post, events, get } = await world(t);
+  const person = await newPerson(signet);
+  signet.clock.advance(60);
+  const later = signet.clock() / 1000;
+  await post(`/users/${person.user_id}/sign-out`);
+  await post(`/users/${person.user_id}/unlock`);
+
+  const actions = async (query: string) => (await events(query)).map(({ action }) => action).sort();
+  assert.deepEqual(await actions(`?target=${person.user_id}`), ['user.created', 'user.signed_out', 'user.unlocked']);
+  assert.deepEqual(await actions(`?target=${person.user_id}&since=${later}`), ['user.signed_out', 'user.unlocked']);
+  assert.deepEqual(await actions(`?target=${person.user_id}&until=${later - 1}`), ['user.created']);
+  assert.deepEqual(await actions(`?actor=user:${administrator.user_id}&action=user`), [
+    'user.signed_out',
+    'user.unlocked',
+  ]);
+  assert.deepEqual(await actions('?action=user.unlocked'), ['user.unlocked']);
+  assert.deepEqual(await actions('?since=2027-01-16'), []);
+  assert.deepEqual(await actions('?until=2027-01-14'), []);
+  assert.ok((await actions('?since=2027-01-15T08:00:00Z')).length > 3);
+
+  const seen: number[] = [];
+  for (let next: unknown; next !== null; ) {
+    const { json } = await get(`?limit=2${next ? `&before=${next}` : ''}`);
+    const page = json as { events: Event[]; next: number | null };
+    seen.push(...page.events.map(({ seq }) => seq));
+    next = page.next;
+  }
+  assert.deepEqual(
+    seen,
+    seen.map((_, index) => seen.length - index),
+    'newest first, without gaps',
+  );
+  for (const query of [
+    '?since=soon',
+    '?until=2027-99-99',
+    '?before=0',
+    '?limit=501',
+    '?before=x',
+    '/export?format=xml',
+  ]) {
+    const { status, json } = await get(query);
+    assert.deepEqual([status, json?.error], [400, 'invalid_request'], query);
+  }
+});
+
+test('the log is exported whole, a page at a time, and no cell of it is a formula', async (t) => {
+  const { signet, browser, get } = await world(t);
+  const { db } = signet.deps;
+  await db.batch(
+    Array.from({ length: 1200 }, (_, index) => ({
+      sql: `insert into audit_log (event_id, at, action, actor, target, reason) values ($1, $2, 'test.done', 'cli', $3, $4)`,
+      params: [`evt_${index}`, 1_700_000_000 + index, `thing_${index}`, '=HYPERLINK("https://evil.example")\n,x'],
+    })),
+  );
+  const total = (await db.get<{ count: number }>('select count(*) as count from audit_log'))?.count;
+
+  const lines = await get('/export');
+  assert.equal(lines.status, 200);
+  assert.equal(lines.headers.get('content-type'), 'application/jsonl');
+  assert.equal(lines.headers.get('content-disposition'), 'attachment; filename="audit-log.jsonl"');
+  assert.equal(lines.headers.get('cache-control'), 'no-store');
+  const events = lines.text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Event);
+  assert.equal(events.length, total);
+  assert.equal(new Set(events.map(({ seq }) => seq)).size, total);
+
+  const table = await get('/export?format=csv&action=test');
+  assert.equal(table.headers.get('content-type'), 'text/csv; charset=utf-8');
+  assert.equal(table.headers.get('content-disposition'), 'attachment; filename="audit-log.csv"');
+  const rows = table.text.trimEnd().split('\r\n');
+  assert.equal(rows.length, 1201);
+  assert.equal(rows[0], 'seq,at,action,actor,target,reason,before_state,after_state,address,event_id,seal');
+  assert.match(
+    rows.at(-1) ?? '',
+    /^\d+,2023-11-14T22:13:20\.000Z,test\.done,cli,thing_0,"'=HYPERLINK\(""https:\/\/evil\.example""\)\n,x",,,,evt_0,/,
+  );
+  for (const path of ['/v1/admin/audit/export', '/admin/audit/export'])
+    assert.equal((await browser.send(path, { method: 'HEAD' })).status, 405, path);
+});
+
+test('what was changed or taken out of the log is found', async (t) => {
+  const { signet, browser } = await world(t);
+  const verify = () => browser.postJson('/v1/admin/audit/verify', {});
+  const intact = (await verify()).json as { verified: number; broken: unknown; head: { seq: number } };
+  assert.equal(intact.broken, null);
+  assert.equal(intact.verified, intact.head.seq);
+  await tamper(signet);
+  const report = (await verify()).json;
+  assert.deepEqual(report?.broken, { seq: 2, why: 'altered' });
+});
+
+const tamper = ({ deps }: Signet) => deps.db.run(`update audit_log set reason = 'nothing' where seq = 2`);
