@@ -8,7 +8,7 @@ import { createUser } from '../users/create-user.ts';
 import { hasAdministrator } from '../users/store.ts';
 
 /** A day: long enough to find the terminal again, short enough to forget a printed link. */
-export const invitationSeconds = 86_400;
+const invitationSeconds = 86_400;
 
 /**
  * @param purpose a link for the first administrator, which a start prints, is good only while there is none.

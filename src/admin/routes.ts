@@ -6,8 +6,15 @@ import { readForm } from '../http/parameters.ts';
 import { viewOf } from '../http/view.ts';
 import { sendOnward, visitOf } from '../signin/arrival.ts';
 import { completeSignIn } from '../signin/complete-sign-in.ts';
+import { adminAccessRoutes } from './access/routes.ts';
+import { adminAuditRoutes } from './audit/routes.ts';
+import { adminClientRoutes } from './clients/routes.ts';
 import { invitationPage } from './invitation-page.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
+import { adminKeyRoutes } from './keys/routes.ts';
+import { adminServiceCredentialRoutes } from './service-credentials/routes.ts';
+import { adminUserRoutes } from './users/routes.ts';
+import { adminWebhookRoutes } from './webhooks/routes.ts';
 
 const config = { page: true } as const;
 
@@ -34,4 +41,15 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
       return sendPage(reply, view, invitationPage(view, { token, ...acceptance, problems: error.problems }), 400);
     }
   });
+}
+
+/** `/v1/admin/...`: the same use-cases as the pages and the command line. */
+export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
+  await adminClientRoutes(app, deps);
+  await adminUserRoutes(app, deps);
+  await adminAccessRoutes(app, deps);
+  await adminKeyRoutes(app, deps);
+  await adminServiceCredentialRoutes(app, deps);
+  await adminAuditRoutes(app, deps);
+  await adminWebhookRoutes(app, deps);
 }

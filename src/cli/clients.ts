@@ -1,17 +1,11 @@
-import { type Client, clientRecord, consentPolicies } from '../clients/client.ts';
+import { type Client, consentPolicies, reviewedRecord } from '../clients/client.ts';
 import { deleteClient } from '../clients/delete-client.ts';
-import { findAnyClient, listClients } from '../clients/list-clients.ts';
+import { findAnyClient, listClients, listings } from '../clients/list-clients.ts';
+import { type ClientReview, clientReview } from '../clients/read-review.ts';
 import { registerClient } from '../clients/register-client.ts';
 import { readRegistration } from '../clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../clients/review-client.ts';
-import { type Command, type Report, table, time, UsageError } from './command.ts';
-
-const record = (client: Client) => ({
-  ...clientRecord(client),
-  owner_user_id: client.owner_user_id,
-  consent: client.consent,
-  refresh_retry_window: client.refresh_retry_window,
-});
+import { type Command, type Report, readNumber, table, time, UsageError, words } from './command.ts';
 
 const describe = (client: Client) =>
   table([
@@ -30,16 +24,27 @@ const describe = (client: Client) =>
     ['Registered', time(client.created_at)],
   ]);
 
-const report = (client: Client): Report => ({ json: record(client), text: describe(client) });
-const target = (client_id: string) => ({ client_id, caller: { actor: 'cli' } as const });
+export const report = (client: Client): Report => ({ json: reviewedRecord(client), text: describe(client) });
+/** What strangers have chosen is printed as JSON: no character of it reaches the terminal as a command. */
+function reviewReport({ client, owner, changes, risks }: ClientReview): Report {
+  const lines = [
+    ...changes.map(({ field, before, after }) => [`  ${field}`, `    - ${printed(before)}`, `    + ${printed(after)}`]),
+    ...risks.map(({ code, severity, detail }) => [`  ${severity}  ${code}  ${printed(detail)}`]),
+  ].flat();
+  const ownerRecord = owner ? { user_id: owner.user_id, email: owner.email, name: owner.name } : null;
+  return {
+    json: { ...reviewedRecord(client), owner: ownerRecord, changes, risks },
+    text: [describe(client), ...(lines.length > 0 ? ['', ...lines] : [])].join('\n'),
+  };
+}
+const printed = (value: unknown) => JSON.stringify(value);
+
+export const target = (client_id: string) => ({ client_id, caller: { actor: 'cli' } as const });
 
 const reason = {
   reason: { type: 'string', help: 'shown to the owner and kept in the audit log', required: true },
 } as const;
 const operands = ['client_id'];
-
-/** What waits for an administrator comes first. */
-const listings = ['pending_review', 'pending_change', 'approved', 'rejected', 'suspended'] as const;
 
 const statusOf = (client: Client) => client.status + (client.pending_change ? ', change waits' : '');
 
@@ -47,6 +52,7 @@ export const clientCommands: Record<string, Command> = {
   'clients create': {
     usage:
       'clients create --name <name> --redirect-uri "<uri> ..." [--scope "<scope> ..."] [--public] [--alg RS256] [--approve]',
+    begins: true,
     summary: 'Registers a client of the house, which no account owns. A secret is printed this once.',
     options: {
       name: { type: 'string', help: 'what people read on the sign-in page', required: true },
@@ -72,7 +78,7 @@ export const clientCommands: Record<string, Command> = {
       const { client_id, revision } = client;
       const created = values.approve ? await approveClient(deps, target(client_id), { revision }) : client;
       const secretLine = client_secret === null ? '' : `\n\nThe secret, shown this once:\n  ${client_secret}`;
-      return { json: { ...record(created), client_secret }, text: describe(created) + secretLine };
+      return { json: { ...reviewedRecord(created), client_secret }, text: describe(created) + secretLine };
     },
   },
   'clients list': {
@@ -89,24 +95,26 @@ export const clientCommands: Record<string, Command> = {
       const clients = [...found.values()];
       const rows = clients.map((one) => [one.client_id, statusOf(one), `r${one.revision}`, one.client_type, one.name]);
       return {
-        json: { clients: clients.map(record) },
+        json: { clients: clients.map(reviewedRecord) },
         text: table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'NAME'], ...rows]),
       };
     },
   },
   'clients show': {
     usage: 'clients show <client_id>',
-    summary: 'Shows one client as it is registered, with a change that waits for review.',
+    summary: 'Shows one client as it is registered, what would change, and what a reviewer should look at twice.',
     operands,
-    run: async (deps, _values, [client_id = '']) => report(await findAnyClient(deps, client_id)),
+    run: async (deps, _values, [client_id = '']) => reviewReport(await clientReview(deps, client_id)),
   },
   'clients approve': {
-    usage: 'clients approve <client_id> [--revision <n>] [--consent skip|required] [--retry-window <seconds>]',
+    usage:
+      'clients approve <client_id> [--revision <n>] [--consent skip|required] [--retry-window <seconds>] [--scope "<scope> ..."]',
     summary: 'Lets a reviewed client start sign-ins, or puts its pending change into force.',
     operands,
     options: {
       revision: { type: 'string', help: 'approve only if this is still the revision; without it, the present one' },
       consent: { type: 'string', help: 'skip (default) or required: ask each person first' },
+      scope: { type: 'string', help: 'only these of the scopes that it asks for' },
       'retry-window': { type: 'string', help: '0 to 60: seconds in which a lost refresh may be asked for again' },
     },
     async run(deps, values, [client_id = '']) {
@@ -117,17 +125,20 @@ export const clientCommands: Record<string, Command> = {
           revision: readNumber('revision', values.revision) ?? (await findAnyClient(deps, client_id)).revision,
           consent,
           refresh_retry_window: readNumber('retry-window', values['retry-window']),
+          allowed_scopes: values.scope === undefined ? undefined : words(values.scope),
         }),
       );
     },
   },
   'clients reject': {
-    usage: 'clients reject <client_id> --reason <text>',
+    usage: 'clients reject <client_id> --reason <text> [--revision <n>]',
     summary: 'Turns a waiting client or change down. Its owner may edit it, and then it waits again.',
     operands,
-    options: reason,
-    run: async (deps, values, [client_id = '']) =>
-      report(await rejectClient(deps, target(client_id), String(values.reason))),
+    options: { ...reason, revision: { type: 'string', help: 'reject only if this is still the revision' } },
+    run: async (deps, values, [client_id = '']) => {
+      const revision = readNumber('revision', values.revision);
+      return report(await rejectClient(deps, target(client_id), String(values.reason), revision));
+    },
   },
   'clients suspend': {
     usage: 'clients suspend <client_id> --reason <text>',
@@ -153,11 +164,3 @@ export const clientCommands: Record<string, Command> = {
     },
   },
 };
-
-const words = (value: string | boolean | undefined): string[] => String(value).split(/\s+/).filter(Boolean);
-
-function readNumber(name: string, value: string | boolean | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(String(value))) throw new UsageError(`--${name} takes a whole number.`);
-  return Number(value);
-}

@@ -3,7 +3,12 @@ import type { Deps } from '../deps.ts';
 import type { RequestError } from '../errors.ts';
 
 /** What a command tells: `json` for machines, `text` for people. */
-export type Report = { json: unknown; text: string };
+export type Report = {
+  json: unknown;
+  text: string;
+  /** True when what it tells is bad news: exit code 1. */
+  failed?: boolean;
+};
 
 export type Values = Record<string, string | boolean | undefined>;
 
@@ -12,10 +17,21 @@ export type Command = {
   usage: string;
   summary: string;
   /** Each option with its line of help. `json` and `help` are everywhere. */
-  options?: Record<string, { type: 'string' | 'boolean'; help: string; required?: boolean }>;
+  options?: Record<
+    string,
+    {
+      type: 'string' | 'boolean';
+      help: string;
+      required?: boolean /** May come more than once; joined by spaces. */;
+      many?: true;
+    }
+  >;
+  /** It may begin with an empty data folder. Every other one is about what is there. */
+  begins?: true;
   /** Names of positional arguments, all required. */
   operands?: readonly string[];
-  run(deps: Deps, values: Values, operands: readonly string[]): Promise<Report>;
+  /** `printed`: it has written to standard output itself. */
+  run(deps: Deps, values: Values, operands: readonly string[]): Promise<Report | 'printed'>;
 };
 
 /** The command was not understood; nothing was done. Exit code 2. */
@@ -26,14 +42,20 @@ export class UsageError extends Error {
 /** @throws {UsageError} with a sentence about what is missing or unknown. */
 export function readArguments(command: Command, args: readonly string[]): { values: Values; operands: string[] } {
   const options: NonNullable<ParseArgsConfig['options']> = { json: { type: 'boolean' }, help: { type: 'boolean' } };
-  for (const [name, { type }] of Object.entries(command.options ?? {})) options[name] = { type };
-  let parsed: { values: Values; positionals: string[] };
+  for (const [name, { type }] of Object.entries(command.options ?? {})) options[name] = { type, multiple: true };
+  let parsed: { values: Record<string, boolean | (string | boolean)[]>; positionals: string[] };
   try {
     parsed = parseArgs({ args: [...args], options, allowPositionals: true }) as typeof parsed;
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
-  const { values, positionals } = parsed;
+  const { positionals } = parsed;
+  const values: Values = {};
+  for (const [name, given] of Object.entries(parsed.values)) {
+    const all = [given].flat();
+    if (all.length > 1 && !command.options?.[name]?.many) throw new UsageError(`--${name} was given more than once.`);
+    values[name] = all.length > 1 ? all.join(' ') : all[0];
+  }
   if (values.help) return { values, operands: [] };
   const operands = command.operands ?? [];
   if (positionals.length !== operands.length) {
@@ -76,4 +98,14 @@ export function refusalText(error: RequestError): string {
     : [];
   const status = error.details.current_status ? ` It is ${error.details.current_status}.` : '';
   return [`${error.message}${status}`, ...fields.map(({ path, message }) => `  ${path}: ${message}`)].join('\n');
+}
+
+/** Of an option that takes several between spaces. */
+export const words = (value: string | boolean | undefined): string[] => String(value).split(/\s+/).filter(Boolean);
+
+/** @throws {UsageError} for anything but digits. */
+export function readNumber(name: string, value: string | boolean | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(String(value))) throw new UsageError(`--${name} takes a whole number.`);
+  return Number(value);
 }

@@ -1,15 +1,32 @@
-import { ConfigError, readConfig, version } from '../config.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, ConfigError, readConfig, version } from '../config.ts';
 import { StoreUnavailable } from '../db/db.ts';
 import { MigrationRefused } from '../db/migrate.ts';
+import { databaseFile } from '../db/open.ts';
 import { RequestError } from '../errors.ts';
 import { openDeps, openLog } from '../open-deps.ts';
+import { accessCommands } from './access.ts';
+import { auditCommands } from './audit.ts';
 import { clientCommands } from './clients.ts';
 import { type Command, helpOf, readArguments, refusalText, table, UsageError } from './command.ts';
 import { operationCommands } from './operations.ts';
+import { ownerlessClientCommands } from './ownerless-clients.ts';
+import { serviceCredentialCommands } from './service-credentials.ts';
 import { userCommands } from './users.ts';
+import { webhookCommands } from './webhooks.ts';
 
 const commands = new Map<string, Command>(
-  [userCommands, clientCommands, operationCommands].flatMap((some) => Object.entries(some)),
+  [
+    userCommands,
+    accessCommands,
+    clientCommands,
+    ownerlessClientCommands,
+    serviceCredentialCommands,
+    webhookCommands,
+    auditCommands,
+    operationCommands,
+  ].flatMap((some) => Object.entries(some)),
 );
 
 const help = () => `Signet ${version}: an OpenID Connect and OAuth identity provider.
@@ -24,7 +41,7 @@ Exit codes: 0 done, 1 refused or failed, 2 not understood.
 
 /** @returns the exit code. */
 async function main(args: readonly string[]): Promise<number> {
-  const [first, second] = args;
+  const [first, second, third] = args;
   if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
     process.stdout.write(help());
     return first === undefined ? 2 : 0;
@@ -34,12 +51,13 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (first === 'serve') return serve(args.slice(1));
-  const name = commands.has(first) ? first : `${first} ${second}`;
+  const name = [first, `${first} ${second}`, `${first} ${second} ${third}`].find((one) => commands.has(one)) ?? '';
   const command = commands.get(name);
-  const group = [...commands].filter(([one]) => one.startsWith(`${first} `));
-  if (!command && group.length > 0 && (second === undefined || second === '--help')) {
+  const prefix = args.slice(0, args.at(-1) === '--help' ? -1 : undefined).join(' ');
+  const group = [...commands].filter(([one]) => one.startsWith(`${prefix} `));
+  if (!command && group.length > 0) {
     process.stdout.write(`${table(group.map(([one, { summary }]) => [one, summary]))}\n`);
-    return second === undefined ? 2 : 0;
+    return args.at(-1) === '--help' ? 0 : 2;
   }
   if (!command) throw new UsageError(`There is no command ${JSON.stringify([first, second].join(' ').trim())}.`);
   return run(command, args.slice(name.split(' ').length));
@@ -65,26 +83,46 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
     return 0;
   }
   const config = readConfig();
+  if (!command.begins) refuseEmptyFolder(config);
   const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel) });
   try {
     const report = await command.run(deps, values, operands);
+    if (report === 'printed') return 0;
     process.stdout.write(values.json ? `${JSON.stringify(report.json)}\n` : `${report.text}\n`);
-    return 0;
+    return report.failed ? 1 : 0;
   } finally {
     await deps.db.close();
   }
 }
 
+/** A mistyped folder is told of, and not filled with a new store and a new key. */
+function refuseEmptyFolder({ dataDir, databaseUrl }: Config): void {
+  if (databaseUrl || existsSync(join(dataDir, databaseFile))) return;
+  throw new ConfigError(`There is no database in ${dataDir}. Set SIGNET_DATA_DIR to the folder that the server uses.`);
+}
+
+const kinds = [
+  [UsageError, 'usage_error'],
+  [ConfigError, 'configuration_error'],
+  [MigrationRefused, 'migration_refused'],
+  [StoreUnavailable, 'store_unavailable'],
+] as const;
+
+/** What went wrong as a machine reads it; undefined for what nobody foresaw. */
+function jsonOf(error: unknown): object | undefined {
+  if (error instanceof RequestError) {
+    return { error: error.code, error_description: error.message, ...error.details };
+  }
+  const [, name] = kinds.find(([kind]) => error instanceof kind) ?? [];
+  return name && { error: name, error_description: (error as Error).message + reasonOf(error) };
+}
+
 /** One sentence for a person, one JSON object for a machine; a stack only for what nobody foresaw. */
 function fail(error: unknown, asJson: boolean): number {
   const code = error instanceof UsageError ? 2 : 1;
-  const isForeseen = [UsageError, ConfigError, MigrationRefused, RequestError, StoreUnavailable].some(
-    (kind) => error instanceof kind,
-  );
-  if (asJson && error instanceof RequestError) {
-    process.stdout.write(
-      `${JSON.stringify({ error: error.code, error_description: error.message, ...error.details })}\n`,
-    );
+  const json = jsonOf(error);
+  if (asJson && json) {
+    process.stdout.write(`${JSON.stringify(json)}\n`);
     return code;
   }
   const { code: systemCode, syscall, message, stack } = error as NodeJS.ErrnoException;
@@ -93,7 +131,7 @@ function fail(error: unknown, asJson: boolean): number {
       ? refusalText(error)
       : syscall !== undefined && listenCalls.has(syscall)
         ? listenProblem(systemCode)
-        : isForeseen
+        : json
           ? message + reasonOf(error)
           : stack;
   process.stderr.write(`signet: ${text}\n`);

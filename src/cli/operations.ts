@@ -1,20 +1,11 @@
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import type { Deps } from '../deps.ts';
+import { listKeys } from '../keys/list-keys.ts';
 import { publishedBeforeUseSeconds, rotateNow } from '../keys/rotate-keys.ts';
-import { listSigningKeys } from '../keys/store.ts';
 import { type Command, table, time } from './command.ts';
 
-async function listKeys(deps: Deps) {
-  const keys = (await listSigningKeys(deps.db)).map(
-    ({ kid, algorithm, status, created_at, activated_at, retired_at }) => ({
-      kid,
-      algorithm,
-      status,
-      created_at,
-      activated_at,
-      retired_at,
-    }),
-  );
+async function keyReport(deps: Deps) {
+  const keys = await listKeys(deps);
   const rows = keys.map((key) => [key.kid, key.algorithm, key.status, time(key.created_at), time(key.activated_at)]);
   return { json: { keys }, text: table([['KID', 'ALGORITHM', 'STATUS', 'PUBLISHED', 'ACTIVE SINCE'], ...rows]) };
 }
@@ -22,6 +13,7 @@ async function listKeys(deps: Deps) {
 export const operationCommands: Record<string, Command> = {
   'admin invite': {
     usage: 'admin invite',
+    begins: true,
     summary: "Prints a link with which one person, once, within a day, makes an administrator's account.",
     async run(deps) {
       const invitation = await inviteAdministrator(deps, 'cli');
@@ -31,23 +23,24 @@ export const operationCommands: Record<string, Command> = {
   'keys list': {
     usage: 'keys list',
     summary: 'Lists the signing keys: active ones sign, next ones are published ahead, retiring ones still verify.',
-    run: listKeys,
+    run: keyReport,
   },
   'keys rotate': {
     usage: 'keys rotate',
     summary: `Lets the next keys sign now. A key published less than ${publishedBeforeUseSeconds / 60} minutes ago is left waiting, because relying parties may not have seen it.`,
     async run(deps) {
       const retired = await rotateNow(deps, 'cli');
-      const { json, text } = await listKeys(deps);
+      const { json, text } = await keyReport(deps);
       const said =
         retired.length > 0
           ? `Rotated; ${retired.length} key(s) stopped signing.`
           : 'Nothing rotated: the next keys were published too recently. Try again in a quarter of an hour.';
-      return { json: { rotated: retired, ...json }, text: `${said}\n\n${text}` };
+      return { json: { rotated: retired, ...json }, text: `${said}\n\n${text}`, failed: retired.length === 0 };
     },
   },
   migrate: {
     usage: 'migrate',
+    begins: true,
     summary: 'Brings the tables up to this version and stops. Starting the server does the same.',
     // Opening the store has migrated it already, as every command does.
     run: async () => ({ json: { migrated: true }, text: 'The tables are up to date.' }),

@@ -2,10 +2,10 @@ import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { staleRevision } from '../errors.ts';
-import type { Client } from './client.ts';
+import { invalidState, notFound, staleRevision } from '../errors.ts';
+import type { Client, ClientStatus } from './client.ts';
 import { findAnyClient } from './list-clients.ts';
-import { clientCarries, deleteClient, updateClient } from './store.ts';
+import { clientCarries, deleteClient, markClient, setClientStatus, updateClient } from './store.ts';
 
 export type ClientDeps = Pick<Deps, 'db' | 'clock' | 'clients'>;
 
@@ -14,16 +14,18 @@ export type ClientChange = {
   /** For the audit log, `client.…`. */
   action: string;
   reason?: string;
-  to: Partial<Client> | 'gone';
-  /** Statements of the same batch. */
-  also?: readonly Statement[];
+  to: Partial<Client>;
+  /** For the log, besides the fields of the client that differ. Never a secret. */
+  after?: Readonly<Record<string, unknown>>;
+  /** Statements of the same batch, given the event that the client carries if the change was made. */
+  also?: readonly Statement[] | ((event_id: string) => readonly Statement[]);
 };
 
 /** Each lost race means that somebody else's change was kept, so this many in a row is a fight and not bad luck. */
 const mostAttempts = 5;
 
 /**
- * The one way in which a registered client changes: read, decide, and write if it is still what was read. A client is
+ * How what a client is registered with changes: read, decide, and write if it is still what was read. A client is
  * known by the event that made it so, which makes the update a compare-and-swap. Whoever loses a race decides again
  * about what it has become, and so finds the same refusal as somebody who came a minute later.
  *
@@ -47,32 +49,109 @@ export async function changeClient(
   throw staleRevision(seen.revision);
 }
 
+/** A step between two states, whatever else the owner changes meanwhile. */
+export type StatusChange = { action: string; reason?: string; from: ClientStatus; to: ClientStatus };
+
+/**
+ * Takes a client from one state to another. Only the state decides: an owner who edits without pause cannot outrun a
+ * suspension, as they could a compare-and-swap of the whole client, and no edit is lost by it.
+ *
+ * @param also statements of the same batch. They run also if somebody else was quicker.
+ * @returns the client as it is now.
+ * @throws notFound; invalidState unless it is in the state `from`; whatever `allow` throws.
+ */
+export async function changeStatus(
+  deps: ClientDeps,
+  target: { client_id: string; caller: Caller },
+  change: StatusChange,
+  { allow, also = [] }: { allow?: (client: Client) => void; also?: readonly Statement[] } = {},
+): Promise<Client> {
+  const { client_id, caller } = target;
+  const seen = await findAnyClient(deps, client_id);
+  allow?.(seen);
+  if (seen.status !== change.from) throw invalidState(seen.status);
+  const at = now(deps);
+  const to = { status: change.to, status_reason: change.reason ?? null };
+  const event = auditEvent(
+    {
+      action: change.action,
+      ...caller,
+      target: client_id,
+      reason: change.reason,
+      before: { status: change.from },
+      after: { status: change.to },
+      onlyIf: clientCarries(client_id),
+    },
+    at,
+  );
+  const [updated] = await deps.db.batch([
+    setClientStatus({ client_id, from: change.from, ...to, event_id: event.event_id, updated_at: at }),
+    event.statement,
+    ...also,
+  ]);
+  deps.clients.forget(client_id);
+  const client = await findAnyClient(deps, client_id);
+  if (updated?.changes !== 1) throw invalidState(client.status);
+  return client;
+}
+
+/**
+ * Ends a client, whatever else happens to it at the same time.
+ * @param allow throws the refusal.
+ * @throws notFound, also for the second of two.
+ */
+export async function endClient(
+  deps: ClientDeps,
+  { client_id, caller }: { client_id: string; caller: Caller },
+  allow: (client: Client) => void,
+): Promise<void> {
+  const seen = await findAnyClient(deps, client_id);
+  allow(seen);
+  const event = auditEvent(
+    {
+      action: 'client.deleted',
+      ...caller,
+      target: client_id,
+      before: loggedState(seen),
+      onlyIf: clientCarries(client_id),
+    },
+    now(deps),
+  );
+  // The event asks whether the row carries its id, so a row that goes is marked first, and goes last.
+  const [marked] = await deps.db.batch([
+    markClient(client_id, event.event_id),
+    event.statement,
+    deleteClient(client_id, event.event_id),
+  ]);
+  deps.clients.forget(client_id);
+  if (marked?.changes !== 1) throw notFound();
+}
+
 /** @returns undefined if the client is not what was seen any more; then nothing was written. */
 async function tryChange(
   deps: ClientDeps,
   caller: Caller,
   seen: Client,
-  change: ClientChange,
+  { to, also = [], ...change }: ClientChange,
 ): Promise<Client | undefined> {
   const at = now(deps);
-  const isGone = change.to === 'gone';
-  const to = change.to === 'gone' ? {} : change.to;
   const event = auditEvent(
     {
       action: change.action,
       ...caller,
       target: seen.client_id,
       reason: change.reason,
-      ...(isGone ? { before: loggedState(seen) } : difference(seen, { ...seen, ...to })),
+      ...difference(seen, { ...seen, ...to }, change.after),
       onlyIf: clientCarries(seen.client_id),
     },
     at,
   );
-  const changed: Client = { ...seen, ...to, event_id: event.event_id, updated_at: at };
-  const batch = [updateClient(changed, seen), event.statement, ...(change.also ?? [])];
-  // The event asks whether the row carries its id, so a row that goes is marked first, and goes last.
-  if (isGone) batch.push(deleteClient(seen.client_id, event.event_id));
-  const [updated] = await deps.db.batch(batch);
+  const changed: Client = { ...seen, updated_at: at, ...to, event_id: event.event_id };
+  const [updated] = await deps.db.batch([
+    updateClient(changed, seen),
+    event.statement,
+    ...(typeof also === 'function' ? also(event.event_id) : also),
+  ]);
   if (updated?.changes !== 1) return undefined;
   deps.clients.forget(seen.client_id);
   return changed;
@@ -98,10 +177,10 @@ const loggedFields = [
 export const loggedState = (client: Pick<Client, (typeof loggedFields)[number]>): Record<string, unknown> =>
   Object.fromEntries(loggedFields.map((field) => [field, client[field]]));
 
-function difference(before: Client, after: Client) {
+function difference(before: Client, after: Client, besides: ClientChange['after'] = {}) {
   const changed = loggedFields.filter((field) => !sameJson(before[field], after[field]));
   const only = (client: Client) => Object.fromEntries(changed.map((field) => [field, client[field]]));
-  return { before: only(before), after: only(after) };
+  return { before: only(before), after: { ...only(after), ...besides } };
 }
 
 /** Fields are JSON values whose members always come in one order, so their texts can be compared. */

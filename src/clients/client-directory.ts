@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Db } from '../db/db.ts';
+import { freshCache } from '../lib/fresh-cache.ts';
 import { type Client, isClientId } from './client.ts';
 import { readClient } from './store.ts';
 
@@ -14,44 +15,10 @@ export type ClientDirectory = {
   forget(client_id: string): void;
 };
 
-const freshForMs = 1000;
-const mostEntries = 10_000;
-
-/** What one read of the store says, from the moment it was asked: an answer on its way is already shared. */
-type Entry = { askedAt: number; answer: Promise<Client | undefined> };
-
-/**
- * Unknown ids are kept as well, else whoever asks for them in a loop would reach the store every time. Age counts from
- * the moment of asking, the one moment that the answer cannot be older than.
- */
 export function clientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
-  const entries = new Map<string, Entry>();
-
-  const isFresh = (entry: Entry) => {
-    const age = clock() - entry.askedAt;
-    return age >= 0 && age < freshForMs; // below zero: the clock was set back, and the age is anybody's guess
-  };
-
-  function read(client_id: string): Entry {
-    const entry = { askedAt: clock(), answer: readClient(db, client_id) };
-    // A Map keeps the order of insertion, so the first key is always the one that was asked for longest ago.
-    entries.delete(client_id);
-    entries.set(client_id, entry);
-    if (entries.size > mostEntries) entries.delete(entries.keys().next().value!);
-    entry.answer.catch(() => {
-      if (entries.get(client_id) === entry) entries.delete(client_id); // a failure is not an answer to keep
-    });
-    return entry;
-  }
-
+  const cache = freshCache(clock, (client_id) => readClient(db, client_id));
   return {
-    async find(client_id) {
-      if (!isClientId(client_id)) return undefined;
-      const entry = entries.get(client_id);
-      return (entry && isFresh(entry) ? entry : read(client_id)).answer;
-    },
-    forget(client_id) {
-      entries.delete(client_id);
-    },
+    find: async (client_id) => (isClientId(client_id) ? cache.find(client_id) : undefined),
+    forget: cache.forget,
   };
 }

@@ -21,11 +21,23 @@ export type ReviewedFields = {
   readonly id_token_signed_response_alg: Algorithm; // the access token follows it, for libraries without EdDSA (decisions §4)
 };
 
+/** Their names, in the order in which a reviewer reads them. */
+export const reviewedFields = [
+  'name',
+  'redirect_uris',
+  'allowed_scopes',
+  'logo_url',
+  'homepage_url',
+  'id_token_signed_response_alg',
+] as const satisfies readonly (keyof ReviewedFields)[];
+
 /** A registered client. Times are Unix seconds. Shared between requests by the directory, so nobody writes to it. */
 export type Client = ReviewedFields & {
   readonly client_id: string;
-  /** Null once its owner is gone; the client then answers to administrators alone. */
+  /** Null for a client of the house, and once its owner is gone; it then answers to administrators alone. */
   readonly owner_user_id: string | null;
+  /** The house registered it, by the command line. */
+  readonly of_house: boolean;
   readonly client_type: ClientType;
   /** Seconds, 0 to 60, in which a lost refresh response may be asked for again (decisions §7). */
   readonly refresh_retry_window: number;
@@ -45,7 +57,13 @@ export type Client = ReviewedFields & {
   readonly secrets: readonly ClientSecret[];
 };
 
-export type ClientSecret = { readonly secret_hash: string; readonly expires_at: number | null };
+/** `expires_at` is set once it has been retired. Nothing of the secret itself is kept, not even its last letters. */
+export type ClientSecret = {
+  readonly secret_id: string;
+  readonly secret_hash: string;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+};
 
 /**
  * Whether a text may be a client_id at all. Asked before the store is: PostgreSQL refuses a NUL in a text with an
@@ -72,3 +90,11 @@ export const clientRecord = (client: Client) => ({
 });
 
 export type ClientRecord = ReturnType<typeof clientRecord>;
+
+/** What only administrators decide and read comes with it. */
+export const reviewedRecord = (client: Client) => ({
+  ...clientRecord(client),
+  owner_user_id: client.owner_user_id,
+  consent: client.consent,
+  refresh_retry_window: client.refresh_retry_window,
+});

@@ -1,6 +1,6 @@
 import type { Caller } from '../audit/audit.ts';
 import { notFound } from '../errors.ts';
-import { type ClientDeps, changeClient } from './change-client.ts';
+import { type ClientDeps, endClient } from './change-client.ts';
 
 /**
  * The client, its secrets, its grants and the consents that people gave to it are gone; its tokens are inactive from
@@ -13,8 +13,7 @@ export async function deleteClient(
   deps: ClientDeps,
   target: { client_id: string; owner_user_id?: string; caller: Caller },
 ): Promise<void> {
-  await changeClient(deps, target, (client) => {
+  await endClient(deps, target, (client) => {
     if (target.owner_user_id !== undefined && client.owner_user_id !== target.owner_user_id) throw notFound();
-    return { action: 'client.deleted', to: 'gone' };
   });
 }

@@ -1,7 +1,9 @@
 import type { Caller } from '../audit/audit.ts';
-import { notFound, staleRevision } from '../errors.ts';
+import type { Deps } from '../deps.ts';
+import { staleRevision } from '../errors.ts';
 import { type ClientChange, type ClientDeps, changeClient, sameJson } from './change-client.ts';
-import type { Client, ReviewedFields } from './client.ts';
+import { type Client, type ReviewedFields, reviewedFields } from './client.ts';
+import { refuseUnlessOwn, takeChange } from './own-change.ts';
 import type { ClientEdit } from './registration.ts';
 
 /**
@@ -10,19 +12,22 @@ import type { ClientEdit } from './registration.ts';
  * serves, so that nobody can have a harmless client approved and then give it another redirect URI.
  *
  * @returns the client as it is now; unchanged if the edit says what is already so.
- * @throws notFound for a client of somebody else; staleRevision if the edit names another revision.
+ * @param target.owner_user_id whose client it must be; null: nobody's, for administrators and the command line.
+ * @throws notFound for a client of somebody else; staleRevision if the edit names another revision; rateLimited.
  */
-export const editClient = (
-  deps: ClientDeps,
-  target: { client_id: string; owner_user_id: string; caller: Caller },
+export async function editClient(
+  deps: ClientDeps & Pick<Deps, 'config'>,
+  target: { client_id: string; owner_user_id: string | null; caller: Caller },
   edit: ClientEdit,
-): Promise<Client> =>
-  changeClient(deps, target, (client) => {
-    if (client.owner_user_id !== target.owner_user_id) throw notFound();
+): Promise<Client> {
+  await takeChange(deps, target.owner_user_id);
+  return changeClient(deps, target, (client) => {
+    refuseUnlessOwn(client, target);
     if (edit.revision !== undefined && edit.revision !== client.revision) throw staleRevision(client.revision);
     const wasReviewed = client.status === 'approved' || client.status === 'suspended';
     return wasReviewed ? stageChange(client, edit.fields) : makeChange(client, edit.fields);
   });
+}
 
 function makeChange(client: Client, edit: Partial<ReviewedFields>): ClientChange | undefined {
   const fields = fieldsThatDiffer(client, edit);
@@ -43,15 +48,6 @@ function stageChange(client: Client, edit: Partial<ReviewedFields>): ClientChang
     to: { pending_change, revision: client.revision + 1 },
   };
 }
-
-const reviewedFields = [
-  'name',
-  'redirect_uris',
-  'allowed_scopes',
-  'logo_url',
-  'homepage_url',
-  'id_token_signed_response_alg',
-] as const satisfies readonly (keyof ReviewedFields)[];
 
 function fieldsThatDiffer(client: Client, wanted: Partial<ReviewedFields>): Partial<ReviewedFields> {
   const differing = reviewedFields.filter(

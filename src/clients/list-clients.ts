@@ -29,11 +29,22 @@ export async function findAnyClient(deps: ReadDeps, client_id: string): Promise<
 /** As many as a page or a terminal shows; whoever is behind by more works them off from the oldest. */
 const mostListed = 500;
 
-/**
- * For administrators and the command line: clients in one state, or with `pending_change` the approved ones whose owner
- * asked for a change. Longest waiting first, without secrets.
- */
-export const listClients = (deps: ReadDeps, status: ClientStatus | 'pending_change'): Promise<Client[]> =>
-  status === 'pending_change'
-    ? readClientsWithPendingChange(deps.db, mostListed)
-    : readClientsByStatus(deps.db, status, mostListed);
+/** What administrators look through: clients in one state, or those whose owner asked for a change. */
+export const listings = ['pending_review', 'pending_change', 'approved', 'rejected', 'suspended'] as const satisfies (
+  | ClientStatus
+  | 'pending_change'
+)[];
+export type Listing = (typeof listings)[number];
+
+/** For administrators and the command line. Longest waiting first, without secrets. */
+export const listClients = (deps: ReadDeps, listing: Listing, limit: number = mostListed): Promise<Client[]> =>
+  listing === 'pending_change'
+    ? readClientsWithPendingChange(deps.db, limit)
+    : readClientsByStatus(deps.db, listing, limit);
+
+/** Everything that waits for an administrator: new clients, then changes, the longest waiting first. */
+export async function listWaitingClients(deps: ReadDeps, limit: number = mostListed): Promise<Client[]> {
+  const pending = await listClients(deps, 'pending_review', limit);
+  const changed = pending.length < limit ? await listClients(deps, 'pending_change', limit - pending.length) : [];
+  return [...pending, ...changed];
+}

@@ -1,10 +1,12 @@
 import Type from 'typebox';
 import { algorithms } from '../keys/signing-key.ts';
 import { nullable, type Operation, Time } from '../openapi/operation.ts';
+import { endings } from './activity.ts';
 import { clientStatuses, clientTypes } from './client.ts';
-import { EditBody, RegistrationBody } from './registration.ts';
+import { failureCodes, failureStages } from './failures.ts';
+import { CheckBody, EditBody, RegistrationBody } from './registration.ts';
 
-const ClientRecord = Type.Object({
+export const ClientRecord = Type.Object({
   client_id: Type.String(),
   name: Type.String(),
   client_type: Type.Enum([...clientTypes]),
@@ -69,8 +71,110 @@ export const edit: Operation = {
   refusals: ['not_found', 'stale_revision', 'invalid_state', 'rate_limited'],
 };
 
+export const check: Operation = {
+  ...shared,
+  summary: 'What would stand against a registration',
+  description: 'Changes nothing. Members that are left out are not missed.',
+  parameters: { ui_locales: { description: 'Language of the messages; left out: English.' } },
+  body: { schema: CheckBody, example: { redirect_uris: ['https://shop.example.com/callback'] } },
+  answers: {
+    200: {
+      description: 'One entry for each problem; none: it could be registered so.',
+      schema: Type.Object({ fields: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })) }),
+    },
+  },
+};
+
+export const SecretRecord = Type.Object({
+  secret_id: Type.String(),
+  created_at: Time,
+  expires_at: nullable(Time),
+});
+
+export const listSecrets: Operation = {
+  ...one,
+  summary: 'The secrets of a client that work',
+  answers: {
+    200: {
+      description: 'When they were made and when they end. What they are is not kept.',
+      schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
+    },
+  },
+  refusals: ['not_found'],
+};
+
+export const addSecret: Operation = {
+  ...one,
+  authentication: ['recent_session'],
+  summary: 'Give a confidential client one more secret',
+  description: 'Takes no body. The one before works until it is retired; two can work at a time.',
+  answers: {
+    200: {
+      description: '`client_secret` is shown this once.',
+      schema: Type.Object({
+        secret_id: Type.String(),
+        created_at: Time,
+        expires_at: nullable(Time),
+        client_secret: Type.String(),
+      }),
+    },
+  },
+  refusals: ['not_found', 'invalid_state', 'invalid_request'],
+};
+
+export const retireSecret: Operation = {
+  ...one,
+  authentication: ['recent_session'],
+  summary: 'Retire a secret of a client',
+  description: 'The last one that does not end stays.',
+  parameters: {
+    client_id: one.parameters.client_id,
+    secret_id: { description: 'From the list.' },
+    overlap_seconds: {
+      description: 'How long it still works; left out: not at all.',
+      schema: Type.Integer({ minimum: 0, maximum: 604_800 }),
+    },
+  },
+  answers: { 200: { description: 'The secret as it is now.', schema: SecretRecord } },
+  refusals: ['not_found', 'invalid_state', 'invalid_request'],
+};
+
+export const activity: Operation = {
+  ...one,
+  summary: 'Who signed in lately, and what failed and why',
+  answers: {
+    200: {
+      description: 'Newest first. A person is the `sub` that the client knows.',
+      schema: Type.Object({
+        sign_ins: Type.Array(
+          Type.Object({
+            sub: Type.String(),
+            scope: Type.String(),
+            at: Time,
+            last_used_at: Time,
+            connected: Type.Boolean(),
+            ended_because: nullable(Type.Enum([...endings])),
+          }),
+        ),
+        failures: Type.Array(
+          Type.Object({
+            at: Time,
+            stage: Type.Enum([...failureStages]),
+            code: Type.Enum([...failureCodes]),
+            sent: Type.Optional(Type.String()),
+            registered: Type.Optional(Type.String()),
+            description: Type.Optional(Type.String()),
+          }),
+        ),
+      }),
+    },
+  },
+  refusals: ['not_found'],
+};
+
 export const remove: Operation = {
   ...one,
+  authentication: ['recent_session'],
   summary: 'Delete a client and everything that was granted to it',
   answers: { 204: { description: 'It is gone.' } },
   refusals: ['not_found'],

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import type { Sentence } from '../i18n/translate.ts';
 
 /**
  * What a client shows of itself: a name and two addresses. People decide by them whom to trust, so a name must look
@@ -17,19 +18,19 @@ export function nameWarning(name: string): string | undefined {
 }
 
 /** What stands against a logo. An IP address is refused: a logo lives on a host that somebody has a certificate for. */
-export function logoUrlProblem(text: string): string | undefined {
+export function logoUrlProblem(text: string): Sentence | undefined {
   const problem = homepageUrlProblem(text);
   if (problem !== undefined) return problem;
   const host = new URL(text).hostname;
   const isNamed = isIP(host.replace(/^\[|\]$/g, '')) === 0 && host !== 'localhost' && !host.endsWith('.localhost');
-  return isNamed ? undefined : 'Must be on a host with a public name, not on an IP address.';
+  return isNamed ? undefined : { key: 'problem.logo_url.host' };
 }
 
 /** What stands against a homepage: anything that is not plainly https, such as `javascript:` in whatever letters. */
-export function homepageUrlProblem(text: string): string | undefined {
-  if (text.length > longestUrl) return `Must not be longer than ${longestUrl} characters.`;
+export function homepageUrlProblem(text: string): Sentence | undefined {
+  if (text.length > longestUrl) return { key: 'problem.url.long', values: { most: longestUrl } };
   const url = /^https:\/\/[\x21-\x7e]+$/.test(text) && !/["'<>\\^`{|}]/.test(text) ? URL.parse(text) : null;
-  if (url === null) return 'Must be an absolute URL that begins with https://, in ASCII.';
-  if (url.username || url.password) return 'Must not hold a user name or password.';
+  if (url === null) return { key: 'problem.url.https' };
+  if (url.username || url.password) return { key: 'problem.url.userinfo' };
   return undefined;
 }

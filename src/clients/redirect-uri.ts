@@ -1,3 +1,5 @@
+import type { Sentence } from '../i18n/translate.ts';
+
 /** Longer ones reach the limits of browsers and proxies, and no callback needs it. */
 const longest = 2048;
 
@@ -17,52 +19,43 @@ const isTrickyEscape = (percentEncoded: string) => {
 };
 
 /**
- * What stands against registering a redirect URI, as a sentence in ASCII that never repeats the URI.
+ * What stands against registering a redirect URI, as a sentence that never repeats the URI.
  *
  * Matching is string equality, so the registered text must have one reading only: the one that a URL parser writes.
  * A bare origin without its slash has only one reading, too.
  */
-export function redirectUriProblem(uri: string): string | undefined {
+export function redirectUriProblem(uri: string): Sentence | undefined {
   return charactersProblem(uri) ?? addressProblem(uri) ?? spellingProblem(uri);
 }
 
-function charactersProblem(uri: string): string | undefined {
-  if (uri.length > longest) return `Must not be longer than ${longest} characters.`;
-  if (uri.includes('*')) return 'Must not hold a wildcard; register every address in full.';
-  if (uri.includes('#')) return 'Must not hold a fragment.'; // RFC 6749 §3.1.2
-  if (!uriCharacters.test(uri)) {
-    return 'Must hold characters of RFC 3986 only; write host names in punycode, and percent-encode the rest.';
-  }
-  if (/%(?![0-9A-Fa-f]{2})/.test(uri)) return 'Must not hold a percent sign without two hexadecimal digits after it.';
-  if ((uri.match(/%../g) ?? []).some(isTrickyEscape)) {
-    return 'Must not percent-encode letters, digits, dots, slashes, backslashes, percent signs or control characters.';
-  }
+function charactersProblem(uri: string): Sentence | undefined {
+  if (uri.length > longest) return { key: 'problem.url.long', values: { most: longest } };
+  if (uri.includes('*')) return { key: 'problem.redirect_uri.wildcard' };
+  if (uri.includes('#')) return { key: 'problem.redirect_uri.fragment' }; // RFC 6749 §3.1.2
+  if (!uriCharacters.test(uri)) return { key: 'problem.redirect_uri.characters' };
+  if (/%(?![0-9A-Fa-f]{2})/.test(uri)) return { key: 'problem.redirect_uri.percent' };
+  if ((uri.match(/%../g) ?? []).some(isTrickyEscape)) return { key: 'problem.redirect_uri.escapes' };
   return undefined;
 }
 
-function addressProblem(uri: string): string | undefined {
+function addressProblem(uri: string): Sentence | undefined {
   const url = URL.parse(uri);
-  if (url === null || !/^https?:$/.test(url.protocol)) return 'Must be an absolute URI with the scheme https.';
-  if (url.username || url.password) return 'Must not hold a user name or password.';
-  if (url.port === '0') return 'Must not name port 0; nothing can listen there.';
-  if (url.protocol === 'http:' && !loopbackHosts.includes(url.hostname)) {
-    return 'Must have the scheme https; http is allowed for localhost, 127.0.0.1 and [::1] only.';
-  }
-  if (url.hostname.endsWith('.')) return 'Must name its host without a dot at the end.';
+  if (url === null || !/^https?:$/.test(url.protocol)) return { key: 'problem.redirect_uri.scheme' };
+  if (url.username || url.password) return { key: 'problem.url.userinfo' };
+  if (url.port === '0') return { key: 'problem.redirect_uri.port' };
+  if (url.protocol === 'http:' && !loopbackHosts.includes(url.hostname)) return { key: 'problem.redirect_uri.http' };
+  if (url.hostname.endsWith('.')) return { key: 'problem.redirect_uri.dot' };
   return undefined;
 }
 
 /** @param uri one that parses. */
-function spellingProblem(uri: string): string | undefined {
+function spellingProblem(uri: string): Sentence | undefined {
   const path = uri.replace(/^[^/]*\/\/[^/?]*/, '').replace(/\?.*$/, '');
   // "..;" is a dot segment to some Java servers, and a plain one to everybody before them.
-  if (path.split('/').some((segment) => /^\.\.?(;|$)/.test(segment))) return 'Must not hold dot segments in its path.';
+  if (path.split('/').some((segment) => /^\.\.?(;|$)/.test(segment))) return { key: 'problem.redirect_uri.segments' };
   const { href, origin } = new URL(uri);
   if (uri === href || uri === origin) return undefined;
-  if (!uri.startsWith(`${origin}/`)) {
-    return 'Must be written as browsers write it: scheme and host in lower case, no default port, an IP address in its usual form, and a slash before the path or query.';
-  }
-  return 'Must be written as browsers write it, with special characters percent-encoded.';
+  return { key: uri.startsWith(`${origin}/`) ? 'problem.redirect_uri.encoding' : 'problem.redirect_uri.spelling' };
 }
 
 /** An http URI on a loopback IP literal: what stands before the port, and what after. `localhost` is a name, not one. */

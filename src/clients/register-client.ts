@@ -2,17 +2,17 @@ import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { rateLimited } from '../errors.ts';
-import { digest, newId } from '../lib/ids.ts';
+import { newId } from '../lib/ids.ts';
 import { windowLimit } from '../limits/failure-limits.ts';
 import { type ClientDeps, loggedState } from './change-client.ts';
 import type { Client } from './client.ts';
-import { newClientSecret } from './client-secret.ts';
+import { newClientSecret, newSecretRow } from './client-secret.ts';
 import type { Registration } from './registration.ts';
 import { clientCarries, insertClient, insertSecret } from './store.ts';
 
 /** Decisions §13: how fast one person may register, and how much of it may wait for the administrators. */
 const perOwner = { name: 'client-registration', limit: 5, windowSeconds: 3600 };
-const mostPendingPerOwner = 20;
+export const mostPendingPerOwner = 20;
 /** Seconds: reviewing is done by people. */
 const reviewTakes = 3600;
 
@@ -32,11 +32,12 @@ export async function registerClient(
   const at = now(deps);
   const client_id = newId('cl');
   const client_secret = registration.client_type === 'confidential' ? newClientSecret() : null;
-  const secrets = client_secret === null ? [] : [{ secret_hash: digest(client_secret), expires_at: null }];
+  const secrets = client_secret === null ? [] : [newSecretRow(client_secret, at)];
   const draft: Omit<Client, 'event_id'> = {
     ...registration,
     client_id,
     owner_user_id: of.owner_user_id,
+    of_house: of.owner_user_id === null,
     refresh_retry_window: 0, // decisions §7: strict by default
     consent: 'skip', // decisions §9: until an administrator says otherwise
     status: 'pending_review',
@@ -60,9 +61,7 @@ export async function registerClient(
   const client: Client = { ...draft, event_id: event.event_id };
   const [inserted] = await deps.db.batch([
     insertClient(client, mostPendingPerOwner),
-    ...secrets.map((secret) =>
-      insertSecret({ ...secret, secret_id: newId('sec'), client_id, created_at: at }, event.event_id),
-    ),
+    ...secrets.map((secret) => insertSecret({ ...secret, client_id }, event.event_id)),
     event.statement,
   ]);
   if (inserted?.changes !== 1) throw rateLimited(reviewTakes);

@@ -1,11 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { invalidFields } from '../errors.ts';
+import { type FieldProblem, fieldProblem, invalidFields } from '../errors.ts';
+import type { Sentence } from '../i18n/translate.ts';
 import { algorithms } from '../keys/signing-key.ts';
 import { displayNameProblem, tidyName } from '../lib/display-name.ts';
+import { type ShapeError, shapeProblems } from '../lib/field-problems.ts';
 import { defaultScope, scopeNames } from '../oauth/scopes.ts';
 import { type ClientType, clientTypes, type ReviewedFields } from './client.ts';
-import { type Problem, type ShapeError, shapeProblems } from './field-problems.ts';
 import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
 
@@ -19,7 +20,7 @@ const editable = {
     minItems: 1,
     maxItems: mostEntries,
     uniqueItems: true,
-    description: 'HTTPS, matched exactly; HTTP for localhost only.',
+    description: 'HTTPS, matched exactly; HTTP for localhost only. Together at most 8192 characters.',
   }),
   allowed_scopes: Type.Array(Type.Enum(scopeNames), { minItems: 1, uniqueItems: true }),
   logo_url: Type.Union([Type.String({ description: 'HTTPS, on a host with a name.' }), Type.Null()]),
@@ -58,8 +59,12 @@ export const EditBody = Type.Object(
   { additionalProperties: false },
 );
 
+/** Body of `POST /v1/oauth/clients/check`: as much of a registration as somebody has typed so far. */
+export const CheckBody = Type.Partial(RegistrationBody, { additionalProperties: false });
+
 const registrationShape = Compile(RegistrationBody);
 const editShape = Compile(EditBody);
+const checkShape = Compile(CheckBody);
 
 export type Registration = ReviewedFields & { readonly client_type: ClientType };
 export type ClientEdit = { readonly revision: number | undefined; readonly fields: Partial<ReviewedFields> };
@@ -94,6 +99,10 @@ export function readClientEdit(sent: unknown): ClientEdit {
   return { revision, fields: fields.name === undefined ? fields : { ...fields, name: tidyName(fields.name) } };
 }
 
+/** What stands against the members that a draft has; a member that is missing may still come. Nothing is changed. */
+export const checkDraft = (body: unknown): readonly FieldProblem[] =>
+  checkShape.Check(body) ? contentProblems(body) : allProblems(checkShape.Errors(body), body);
+
 /**
  * Lists cut to one entry more than any may have, which is a problem as well: to find two alike, the schema compares each
  * with each, and a body holds sixteen thousand.
@@ -105,10 +114,18 @@ function withShortLists(body: unknown): unknown {
 }
 
 /** Wrong shapes, and what is wrong with the members whose shape is right. */
-const allProblems = (errors: ShapeError[], body: unknown): Problem[] => [
-  ...shapeProblems(errors),
+const allProblems = (errors: ShapeError[], body: unknown): FieldProblem[] => [
+  ...shapeProblems(errors).map(inTheirWords),
   ...(typeof body === 'object' && body !== null ? contentProblems(body) : []),
 ];
+
+/** What a shape demands is written for programs; people are told the same by the field that it is about. */
+function inTheirWords(problem: FieldProblem): FieldProblem {
+  const field = formFields.find((name) => problem.path === name || problem.path.startsWith(`${name}/`));
+  return field === undefined ? problem : { ...problem, say: { key: `problem.client.${field}` } };
+}
+
+const formFields = ['name', 'client_type', 'redirect_uris', 'allowed_scopes', 'id_token_signed_response_alg'] as const;
 
 /** @param body of any shape: a member of the wrong type has been named already and is passed over. */
 function contentProblems(body: {
@@ -116,17 +133,32 @@ function contentProblems(body: {
   redirect_uris?: unknown;
   logo_url?: unknown;
   homepage_url?: unknown;
-}): Problem[] {
+}): FieldProblem[] {
   const uris: unknown[] = Array.isArray(body.redirect_uris) ? body.redirect_uris.slice(0, mostEntries) : [];
   return [
-    ...textProblem('name', body.name, displayNameProblem),
+    ...nameProblem(body.name),
     ...uris.flatMap((uri, place) => textProblem(`redirect_uris/${place}`, uri, redirectUriProblem)),
+    ...togetherProblem(uris),
     ...textProblem('logo_url', body.logo_url, logoUrlProblem),
     ...textProblem('homepage_url', body.homepage_url, homepageUrlProblem),
   ];
 }
 
-function textProblem(path: string, value: unknown, problemOf: (text: string) => string | undefined): Problem[] {
-  const message = typeof value === 'string' ? problemOf(value) : undefined;
-  return message === undefined ? [] : [{ path, message }];
+/** Characters of all redirect URIs of a client. The audit log keeps each version for good. */
+const mostTogether = 8192;
+
+function togetherProblem(uris: readonly unknown[]): FieldProblem[] {
+  const length = uris.reduce((sum: number, uri) => sum + (typeof uri === 'string' ? uri.length : 0), 0);
+  if (length <= mostTogether) return [];
+  return [fieldProblem('redirect_uris', { key: 'problem.redirect_uri.together', values: { most: mostTogether } })];
+}
+
+function nameProblem(name: unknown): FieldProblem[] {
+  const message = typeof name === 'string' ? displayNameProblem(name) : undefined;
+  return message === undefined ? [] : [{ path: 'name', message, say: { key: 'problem.client.name' } }];
+}
+
+function textProblem(path: string, value: unknown, problemOf: (text: string) => Sentence | undefined): FieldProblem[] {
+  const say = typeof value === 'string' ? problemOf(value) : undefined;
+  return say === undefined ? [] : [fieldProblem(path, say)];
 }

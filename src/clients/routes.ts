@@ -1,54 +1,144 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller } from '../audit/audit.ts';
 import type { Deps } from '../deps.ts';
-import { requireSession } from '../sessions/session.ts';
+import { invalidRequest } from '../errors.ts';
+import { parseParameters, queryOf } from '../http/parameters.ts';
+import { viewOf } from '../http/view.ts';
+import { requireRecentSession, requireSession, type Session } from '../sessions/session.ts';
+import { clientActivity } from './activity.ts';
 import { clientRecord } from './client.ts';
 import { deleteClient } from './delete-client.ts';
 import { editClient } from './edit-client.ts';
 import { findOwnClient, listOwnClients } from './list-clients.ts';
-import { edit, listClients, readClient, register, remove } from './operations.ts';
+import { addSecret, listSecrets, readOverlap, retireSecret } from './manage-secrets.ts';
+import * as operations from './operations.ts';
 import { registerClient } from './register-client.ts';
-import { readClientEdit, readRegistration } from './registration.ts';
+import { checkDraft, readClientEdit, readRegistration } from './registration.ts';
 
 type OneClient = { Params: { client_id: string } };
+type OneSecret = { Params: { client_id: string; secret_id: string } };
 
 /** A person's own clients (specification §4.16, §4.17). Administrators have addresses of their own. */
 export async function clientRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/oauth/clients', { config: { operation: listClients } }, async (request, reply) => {
+  app.get('/v1/oauth/clients', { config: { operation: operations.listClients } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const { user_id } = await requireSession(deps, request);
     return { clients: (await listOwnClients(deps, user_id)).map(clientRecord) };
   });
 
-  app.post('/v1/oauth/clients', { config: { operation: register } }, async (request, reply) => {
+  app.post('/v1/oauth/clients', { config: { operation: operations.register } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const owner = await ownerOf(deps, request);
     const { client, client_secret } = await registerClient(deps, owner, readRegistration(request.body));
     return { client_id: client.client_id, client_secret };
   });
 
-  app.get<OneClient>('/v1/oauth/clients/:client_id', { config: { operation: readClient } }, async (request, reply) => {
+  app.get<OneClient>(
+    '/v1/oauth/clients/:client_id',
+    { config: { operation: operations.readClient } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const { user_id } = await requireSession(deps, request);
+      return clientRecord(await findOwnClient(deps, request.params.client_id, user_id));
+    },
+  );
+
+  app.patch<OneClient>(
+    '/v1/oauth/clients/:client_id',
+    { config: { operation: operations.edit } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const target = { client_id: request.params.client_id, ...(await ownerOf(deps, request)) };
+      // Whose it is comes first: what is wrong with a body is nobody's business on somebody else's client.
+      await findOwnClient(deps, target.client_id, target.owner_user_id);
+      return clientRecord(await editClient(deps, target, readClientEdit(request.body)));
+    },
+  );
+
+  app.delete<OneClient>(
+    '/v1/oauth/clients/:client_id',
+    { config: { operation: operations.remove } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const owner = ownerIn(await requireRecentSession(deps, request), request);
+      await deleteClient(deps, { client_id: request.params.client_id, ...owner });
+      return reply.code(204).send();
+    },
+  );
+
+  app.post('/v1/oauth/clients/check', { config: { operation: operations.check } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const { user_id } = await requireSession(deps, request);
-    return clientRecord(await findOwnClient(deps, request.params.client_id, user_id));
+    await requireSession(deps, request);
+    const view = viewOf(deps, request, parseParameters(queryOf(request.url)).values.ui_locales ?? 'en');
+    const inTheirWords = ({ path, message, say }: ReturnType<typeof checkDraft>[number]) => ({
+      path,
+      message: say ? view.plain(say.key, say.values) : message,
+    });
+    return { fields: checkDraft(request.body).map(inTheirWords) };
   });
 
-  app.patch<OneClient>('/v1/oauth/clients/:client_id', { config: { operation: edit } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
-    const target = { client_id: request.params.client_id, ...(await ownerOf(deps, request)) };
-    // Whose it is comes first: what is wrong with a body is nobody's business on somebody else's client.
-    await findOwnClient(deps, target.client_id, target.owner_user_id);
-    return clientRecord(await editClient(deps, target, readClientEdit(request.body)));
-  });
+  app.get<OneClient>(
+    '/v1/oauth/clients/:client_id/activity',
+    { config: { operation: operations.activity } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const { user_id } = await requireSession(deps, request);
+      return clientActivity(deps, request.params.client_id, user_id);
+    },
+  );
 
-  app.delete<OneClient>('/v1/oauth/clients/:client_id', { config: { operation: remove } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
-    await deleteClient(deps, { client_id: request.params.client_id, ...(await ownerOf(deps, request)) });
-    return reply.code(204).send();
-  });
+  await secretRoutes(app, deps);
 }
 
-async function ownerOf(deps: Deps, request: FastifyRequest): Promise<{ owner_user_id: string; caller: Caller }> {
-  const { user_id } = await requireSession(deps, request);
-  return { owner_user_id: user_id, caller: { actor: `user:${user_id}`, address: request.ip } };
+async function secretRoutes(app: FastifyInstance, deps: Deps) {
+  app.get<OneClient>(
+    '/v1/oauth/clients/:client_id/secrets',
+    { config: { operation: operations.listSecrets } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const { user_id } = await requireSession(deps, request);
+      return { secrets: await listSecrets(deps, request.params.client_id, user_id) };
+    },
+  );
+
+  app.post<OneClient>(
+    '/v1/oauth/clients/:client_id/secrets',
+    { config: { operation: operations.addSecret } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const owner = ownerIn(await requireRecentSession(deps, request), request);
+      await findOwnClient(deps, request.params.client_id, owner.owner_user_id);
+      refuseBody(request.body);
+      const { secret, client_secret } = await addSecret(deps, { client_id: request.params.client_id, ...owner });
+      return { ...secret, client_secret };
+    },
+  );
+
+  app.delete<OneSecret>(
+    '/v1/oauth/clients/:client_id/secrets/:secret_id',
+    { config: { operation: operations.retireSecret } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const owner = ownerIn(await requireRecentSession(deps, request), request);
+      await findOwnClient(deps, request.params.client_id, owner.owner_user_id);
+      const overlapSeconds = readOverlap(parseParameters(queryOf(request.url)).values.overlap_seconds);
+      return retireSecret(deps, { ...request.params, ...owner, overlapSeconds });
+    },
+  );
 }
+
+/** Whoever sends something believes that it does something. */
+function refuseBody(body: unknown): void {
+  const isNothing = body === undefined || body === null || (typeof body === 'object' && Object.keys(body).length === 0);
+  if (!isNothing) throw invalidRequest('This takes no body.');
+}
+
+type Owner = { owner_user_id: string; caller: Caller };
+
+const ownerOf = async (deps: Deps, request: FastifyRequest): Promise<Owner> =>
+  ownerIn(await requireSession(deps, request), request);
+
+const ownerIn = ({ user_id }: Session, request: FastifyRequest): Owner => ({
+  owner_user_id: user_id,
+  caller: { actor: `user:${user_id}`, address: request.ip },
+});

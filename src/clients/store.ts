@@ -4,20 +4,27 @@ import type { Client, ClientSecret, ClientStatus } from './client.ts';
 
 /** The tables `clients` and `client_secrets`. Lists are JSON texts. */
 
-type ClientRow = Omit<Client, 'redirect_uris' | 'allowed_scopes' | 'pending_change' | 'secrets'> & {
+type ClientRow = Omit<Client, 'of_house' | 'redirect_uris' | 'allowed_scopes' | 'pending_change' | 'secrets'> & {
+  of_house: number;
   redirect_uris: string;
   allowed_scopes: string;
   pending_change: string | null;
 };
-type ClientWithSecretRow = ClientRow & { secret_hash: string | null; secret_expires_at: number | null };
+type ClientWithSecretRow = ClientRow & {
+  secret_id: string | null;
+  secret_hash: string;
+  secret_created_at: number;
+  secret_expires_at: number | null;
+};
 
-const columns = `c.client_id, c.owner_user_id, c.name, c.client_type, c.redirect_uris, c.allowed_scopes, c.logo_url,
+const columns = `c.client_id, c.owner_user_id, c.of_house, c.name, c.client_type, c.redirect_uris, c.allowed_scopes, c.logo_url,
   c.homepage_url, c.id_token_signed_response_alg, c.refresh_retry_window, c.consent, c.status, c.status_reason,
   c.revision, c.pending_change, c.event_id, c.created_at, c.updated_at`;
 
 const toClient = (row: ClientRow, secrets: readonly ClientSecret[]): Client => ({
   client_id: row.client_id,
   owner_user_id: row.owner_user_id,
+  of_house: row.of_house === 1,
   name: row.name,
   client_type: row.client_type,
   redirect_uris: JSON.parse(row.redirect_uris),
@@ -40,15 +47,18 @@ const toClient = (row: ClientRow, secrets: readonly ClientSecret[]): Client => (
 /** The client and its secrets in one read: a row for each secret, and one for a client that has none. */
 export async function readClient(db: Db, client_id: string): Promise<Client | undefined> {
   const rows = await db.all<ClientWithSecretRow>(
-    `select ${columns}, s.secret_hash, s.expires_at as secret_expires_at
+    `select ${columns}, s.secret_id, s.secret_hash, s.created_at as secret_created_at,
+            s.expires_at as secret_expires_at
        from clients c left join client_secrets s on s.client_id = c.client_id
-      where c.client_id = $1`,
+      where c.client_id = $1 order by s.created_at, s.secret_id`,
     [client_id],
   );
   const [first] = rows;
   if (first === undefined) return undefined;
-  const secrets = rows.flatMap(({ secret_hash, secret_expires_at }) =>
-    secret_hash === null ? [] : [{ secret_hash, expires_at: secret_expires_at }],
+  const secrets = rows.flatMap(({ secret_id, secret_hash, secret_created_at, secret_expires_at }) =>
+    secret_id === null
+      ? []
+      : [{ secret_id, secret_hash, created_at: secret_created_at, expires_at: secret_expires_at }],
   );
   return toClient(first, secrets);
 }
@@ -79,6 +89,57 @@ export async function readClientsWithPendingChange(db: Db, limit: number): Promi
   return rows.map((row) => toClient(row, []));
 }
 
+export type ClientSearch = {
+  listing: ClientStatus | 'waiting' | 'pending_change';
+  /** A part of the name, an id of a client or of its owner; empty for all. */
+  query: string;
+  /** Where the page before ended. */
+  after: { created_at: number; client_id: string } | undefined;
+  limit: number;
+};
+
+const listingCondition: Readonly<Record<'waiting' | 'pending_change', string>> = {
+  waiting: `(c.status = 'pending_review' or c.pending_change is not null)`,
+  pending_change: 'c.pending_change is not null',
+};
+
+/** Oldest first, a page at a time. Letters beyond ASCII are found in the case in which they were written. */
+export async function searchClients(db: Db, { listing, query, after, limit }: ClientSearch): Promise<Client[]> {
+  const inListing = listing === 'waiting' || listing === 'pending_change' ? listingCondition[listing] : 'c.status = $7';
+  const rows = await db.all<ClientRow>(
+    `select ${columns} from clients c
+      where ($1 = '' or c.client_id = $1 or c.owner_user_id = $1 or lower(c.name) like $2 escape '!'
+             or c.name like $3 escape '!')
+        and (c.created_at, c.client_id) > (cast($4 as bigint), $5) and ${inListing}
+      order by c.created_at, c.client_id limit $6`,
+    [
+      query,
+      `%${literally(query.toLowerCase())}%`,
+      `%${literally(query)}%`,
+      after?.created_at ?? -1,
+      after?.client_id ?? '',
+      limit,
+      ...(inListing === 'c.status = $7' ? [listing] : []),
+    ],
+  );
+  return rows.map((row) => toClient(row, []));
+}
+
+/** A text that stands for itself in a pattern. */
+const literally = (text: string) => text.replace(/[!%_]/g, '!$&');
+
+/** What names and hosts people know already. */
+export type ApprovedClient = Pick<Client, 'client_id' | 'owner_user_id' | 'name' | 'redirect_uris'>;
+
+export async function readApprovedClients(db: Db, limit: number): Promise<ApprovedClient[]> {
+  const rows = await db.all<Omit<ApprovedClient, 'redirect_uris'> & { redirect_uris: string }>(
+    `select client_id, owner_user_id, name, redirect_uris from clients where status = 'approved'
+      order by created_at, client_id limit $1`,
+    [limit],
+  );
+  return rows.map((row) => ({ ...row, redirect_uris: JSON.parse(row.redirect_uris) }));
+}
+
 const allColumns = (client: Client) => [
   client.client_id,
   client.name,
@@ -105,23 +166,44 @@ export const insertClient = (client: Client, mostPending: number): Statement => 
   sql: `insert into clients
       (client_id, name, redirect_uris, allowed_scopes, logo_url, homepage_url, id_token_signed_response_alg,
        refresh_retry_window, consent, status, status_reason, revision, pending_change, event_id, updated_at,
-       owner_user_id, client_type, created_at)
+       owner_user_id, client_type, created_at, of_house)
     select $1, $2, $3, $4, $5, $6, $7, cast($8 as bigint), $9, $10, $11, cast($12 as bigint), $13, $14,
-           cast($15 as bigint), $16, $17, cast($18 as bigint)
+           cast($15 as bigint), $16, $17, cast($18 as bigint), cast($20 as bigint)
      where (select count(*) from clients where owner_user_id = $16 and status = 'pending_review')
            < cast($19 as bigint)`,
-  params: [...allColumns(client), client.owner_user_id, client.client_type, client.created_at, mostPending],
+  params: [
+    ...allColumns(client),
+    client.owner_user_id,
+    client.client_type,
+    client.created_at,
+    mostPending,
+    client.of_house ? 1 : 0,
+  ],
 });
 
 /** For the client that `event_id` made or changed; if it did not, there is nothing to keep a secret for. */
-export const insertSecret = (
-  secret: ClientSecret & { secret_id: string; client_id: string; created_at: number },
-  event_id: string,
-): Statement => ({
+export const insertSecret = (secret: ClientSecret & { client_id: string }, event_id: string): Statement => ({
   sql: `insert into client_secrets (secret_id, client_id, secret_hash, created_at, expires_at)
     select $1, client_id, $3, cast($4 as bigint), cast($5 as bigint)
       from clients where client_id = $2 and event_id = $6`,
   params: [secret.secret_id, secret.client_id, secret.secret_hash, secret.created_at, secret.expires_at, event_id],
+});
+
+/** From `expires_at` on it authenticates nobody. Only for a client that this event has just changed. */
+export const endSecret = (
+  secret: { secret_id: string; client_id: string; expires_at: number },
+  event_id: string,
+): Statement => ({
+  sql: `update client_secrets set expires_at = $3
+         where secret_id = $1 and client_id = $2
+           and exists (select 1 from clients where client_id = $2 and event_id = $4)`,
+  params: [secret.secret_id, secret.client_id, secret.expires_at, event_id],
+});
+
+/** What has ended is not kept for ever: the list of a client's secrets stays as short as it looks. */
+export const deleteEndedSecrets = (client_id: string, endedBy: number): Statement => ({
+  sql: 'delete from client_secrets where client_id = $1 and expires_at <= $2',
+  params: [client_id, endedBy],
 });
 
 /** Compare-and-swap: writes `client` over the state that `seen` was read from, or changes nothing. */
@@ -132,6 +214,21 @@ export const updateClient = (client: Client, seen: { event_id: string }): Statem
            status_reason = $11, revision = $12, pending_change = $13, event_id = $14, updated_at = $15
      where client_id = $1 and event_id = $16`,
   params: [...allColumns(client), seen.event_id],
+});
+
+/** Whoever holds the row is waited for; then only its state decides. */
+export const setClientStatus = (
+  to: Pick<Client, 'client_id' | 'status' | 'status_reason' | 'event_id' | 'updated_at'> & { from: ClientStatus },
+): Statement => ({
+  sql: `update clients set status = $3, status_reason = $4, event_id = $5, updated_at = $6
+         where client_id = $1 and status = $2`,
+  params: [to.client_id, to.from, to.status, to.status_reason, to.event_id, to.updated_at],
+});
+
+/** Lets the client carry the event, and changes nothing else. */
+export const markClient = (client_id: string, event_id: string): Statement => ({
+  sql: 'update clients set event_id = $2 where client_id = $1',
+  params: [client_id, event_id],
 });
 
 /** Its secrets, grants and consents go with it. */

@@ -1,14 +1,22 @@
+import { foreign, plainForeign } from '../http/foreign-text.ts';
 import { hidden } from '../http/form.ts';
-import { html } from '../http/html.ts';
+import { type Html, html } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
 import type { View } from '../http/view.ts';
 import { isScope } from '../oauth/scopes.ts';
 
+/**
+ * Who stands behind a client: the house, nobody any more, or somebody who is known by the domain of a proved address at
+ * most. What people call themselves was reviewed by nobody, so it vouches for nothing.
+ */
+export type RegisteredBy = 'house' | 'gone' | { domain: string | undefined };
+
 export type ConsentQuestion = {
   request_id: string;
+  /** Who is asked, so that the answer of one person never counts for another. */
+  user_id: string;
   clientName: string;
-  /** Null for a client whose owner has left. */
-  ownerName: string | null;
+  registeredBy: RegisteredBy;
   redirectHost: string;
   email: string;
   scope: readonly string[];
@@ -16,19 +24,27 @@ export type ConsentQuestion = {
 };
 
 export const consentPage = (view: View, question: ConsentQuestion): Page => ({
-  title: view.plain('consent.title', { client: question.clientName }),
+  title: view.plain('consent.title', { client: plainForeign(question.clientName) }),
   endsAt: question.endsAt,
-  content: html`<h1>${view.t('consent.title', { client: html`<bdi>${question.clientName}</bdi>` })}</h1>
+  content: html`<h1>${view.t('consent.title', { client: foreign(question.clientName) })}</h1>
 <p class="soft">${view.t('consent.who', {
     email: html`<strong>${question.email}</strong>`,
     host: html`<code>${question.redirectHost}</code>`,
-  })}${question.ownerName && view.t('consent.owner', { owner: html`<bdi>${question.ownerName}</bdi>` })}</p>
+  })}${whoRegistered(view, question.registeredBy)}</p>
+<p><a href="/signin/account?request=${question.request_id}">${view.t('consent.not_you')}</a></p>
 <h2>${view.t('consent.able')}</h2>
 <ul class="scopes">${question.scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}</ul>
 <p class="soft">${view.t(question.scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
 <form method="post" action="/consent">
-${hidden('request', question.request_id)}
+${hidden('request', question.request_id)}${hidden('user', question.user_id)}
 <button type="submit" name="decision" value="allow" id="consent-allow">${view.t('consent.allow')}</button>
 <button type="submit" name="decision" value="deny" id="consent-deny" class="quiet">${view.t('consent.cancel')}</button>
 </form>`,
 });
+
+function whoRegistered(view: View, by: RegisteredBy): Html {
+  if (by === 'house') return view.t('consent.ownerless', { service: view.look.name });
+  if (by === 'gone') return view.t('consent.owner_gone');
+  if (by.domain === undefined) return view.t('consent.owner_unproved');
+  return view.t('consent.owner', { domain: foreign(by.domain) });
+}

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { Client } from '../clients/client.ts';
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../errors.ts';
 import { sendPage } from '../http/page.ts';
@@ -11,7 +12,7 @@ import { requirePendingRequest } from '../oauth/authorize/browser.ts';
 import { currentSession } from '../sessions/session.ts';
 import { findUser } from '../users/store.ts';
 import { giveConsent } from './give-consent.ts';
-import { consentPage } from './page.ts';
+import { consentPage, type RegisteredBy } from './page.ts';
 
 const config = { page: true } as const;
 
@@ -20,17 +21,17 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/consent', { config }, async (request, reply) => {
     const pending = await requirePendingRequest(deps, request, parseParameters(queryOf(request.url)).values.request);
     const session = await currentSession(deps, request);
-    const client = await deps.clients.find(pending.parameters.client_id);
-    if (!session || !client) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
-    const owner = client.owner_user_id === null ? undefined : await findUser(deps.db, client.owner_user_id);
+    if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
+    const { client } = await authorizeClientAgain(deps, pending.parameters); // it may have been suspended meanwhile
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
     return sendPage(
       reply,
       view,
       consentPage(view, {
         request_id: pending.request_id,
+        user_id: session.user_id,
         clientName: client.name,
-        ownerName: owner?.name ?? null,
+        registeredBy: await registeredBy(deps, client),
         redirectHost: new URL(pending.parameters.redirect_uri).host,
         email: session.email,
         scope: pending.parameters.scope.split(' '),
@@ -45,13 +46,24 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
     const session = await currentSession(deps, request);
     reply.header('cache-control', 'no-store');
     if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
+    // Somebody else has signed in since the page was drawn: they have not been asked.
+    if (form.user !== undefined && form.user !== session.user_id) {
+      return reply.redirect(`/consent?request=${pending.request_id}`, 303);
+    }
+    await authorizeClientAgain(deps, pending.parameters);
     if (form.decision === 'allow') {
       await giveConsent(deps, session, pending);
       return reply.redirect(`/oauth/authorize/continue?request=${pending.request_id}`, 303);
     }
     if (form.decision !== 'deny') throw invalidRequest('decision must be allow or deny.');
-    await authorizeClientAgain(deps, pending.parameters);
     const denial = new AuthorizationError('access_denied', 'The person did not allow this.');
     return reply.redirect((await refuse(deps, pending.parameters, denial, pending)).location, 303);
   });
+}
+
+async function registeredBy({ db }: Deps, { of_house, owner_user_id }: Client): Promise<RegisteredBy> {
+  if (of_house) return 'house';
+  const owner = owner_user_id === null ? undefined : await findUser(db, owner_user_id);
+  if (owner === undefined) return 'gone';
+  return { domain: owner.email_verified_at === null ? undefined : owner.email.split('@').at(-1) };
 }

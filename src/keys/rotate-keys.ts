@@ -1,4 +1,4 @@
-import { type Actor, auditEvent } from '../audit/audit.ts';
+import { type Actor, auditEvent, type Caller, callerOf } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { type Algorithm, algorithms, generateSigningKey } from './signing-key.ts';
@@ -47,23 +47,28 @@ export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
  * relying parties with a cached key set would refuse what it signs; nothing changes then.
  * @returns the kids that stopped signing.
  */
-export async function rotateNow(deps: KeyDeps, actor: Actor): Promise<string[]> {
+export async function rotateNow(deps: KeyDeps, by: Actor | Caller): Promise<string[]> {
   const rotated: string[] = [];
-  for (const algorithm of algorithms) rotated.push(...(await rotate(deps, algorithm, now(deps), actor)));
+  for (const algorithm of algorithms) rotated.push(...(await rotate(deps, algorithm, now(deps), by)));
   return rotated;
 }
 
 const isDue = (key: SigningKeyRow, at: number) =>
   key.status === 'active' && (key.activated_at ?? 0) <= at - rotationPeriodSeconds;
 
-async function rotate(deps: KeyDeps, algorithm: Algorithm, activatedBefore: number, actor: Actor): Promise<string[]> {
+async function rotate(
+  deps: KeyDeps,
+  algorithm: Algorithm,
+  activatedBefore: number,
+  by: Actor | Caller,
+): Promise<string[]> {
   const at = now(deps);
   const successor = await newKey(deps, algorithm);
   const limits = { algorithm, now: at, activatedBefore, publishedBefore: at - publishedBeforeUseSeconds };
   const { statement } = auditEvent(
     {
       action: 'key.rotated',
-      actor,
+      ...callerOf(by),
       target: successor.kid,
       after: { algorithm, next_kid: successor.kid },
       onlyIf: { sql: 'exists (select 1 from signing_keys where kid = $1)', params: [successor.kid] },

@@ -1,9 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { accessDenied, loginRequired, reauthenticationRequired } from '../errors.ts';
 import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { digest } from '../lib/ids.ts';
+import { listPasskeys } from '../passkeys/store.ts';
+import { acrOf } from './authentication.ts';
 import { findLiveSession, type SessionRow, touchSession } from './store.ts';
 
 /** Three days without use, fourteen in all (decisions §3). */
@@ -60,9 +63,28 @@ export function refuseUnlessRecent(deps: Deps, session: Session): void {
 export const keepSession = (deps: Deps, reply: FastifyReply, session: Session, token: string) =>
   setCookie(reply, deps.config, cookieNames(deps.config).session, token, session.expires_at - now(deps));
 
-/** @throws {RequestError} `login_required`, or `access_denied` without the role. */
+/** An administrator's sign-in counts this long for looking; changing takes a recent one. */
+export const administratorSeconds = 3600;
+
+/**
+ * For everything under /admin. Whoever has a second factor must have used it in this session: one from before TOTP was
+ * on has not seen it, and with passkeys alone a password would be a way around.
+ * @throws {RequestError} `login_required`; `access_denied` without the role; `reauthentication_required`.
+ */
 export async function requireAdministrator(deps: Deps, request: FastifyRequest): Promise<Session> {
   const session = await requireSession(deps, request);
   if (session.role !== 'admin') throw accessDenied('This takes an administrator.');
+  const maxAge = request.method === 'GET' || request.method === 'HEAD' ? administratorSeconds : recentSeconds;
+  if (now(deps) - session.auth_time > maxAge) throw reauthenticationRequired(maxAge);
+  if (session.lacksSecondFactor || (await couldHaveUsedPasskey(deps, session))) throw reauthenticationRequired(maxAge);
   return session;
+}
+
+const couldHaveUsedPasskey = async ({ db }: Deps, { acr, user_id }: Session): Promise<boolean> =>
+  acr === acrOf([]) && (await listPasskeys(db, user_id)).length > 0;
+
+/** On whose behalf an administrator's request is done. @throws {RequestError} as {@link requireAdministrator} does. */
+export async function administratorCaller(deps: Deps, request: FastifyRequest): Promise<Caller> {
+  const { user_id } = await requireAdministrator(deps, request);
+  return { actor: `user:${user_id}`, address: request.ip };
 }

@@ -56,7 +56,7 @@ export async function createUser(
 }
 
 /** What stands against an e-mail address and a name. */
-export function identityProblems({ email, name }: { email: string; name: string }): FieldProblem[] {
+function identityProblems({ email, name }: { email: string; name: string }): FieldProblem[] {
   const problem = emailProblem(email);
   return [
     ...(problem ? [fieldProblem('email', { key: problem })] : []),

@@ -1,26 +1,43 @@
-import { type Actor, auditEvent } from '../audit/audit.ts';
+import { type Actor, auditEvent, type Caller, callerOf } from '../audit/audit.ts';
 import { readReason } from '../audit/reason.ts';
 import { now } from '../clock.ts';
-import type { Statement } from '../db/db.ts';
+import { type Statement, UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidState, notFound } from '../errors.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
-import { deleteLinksOfUser } from '../one-time-links/store.ts';
+import { deleteLinksOfUser, failUnless } from '../one-time-links/store.ts';
 import { endSessionsOfUser } from '../sessions/store.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
 import { forgetPendingTotp } from '../two-factor/store.ts';
-import { findUser, setDisabled } from './store.ts';
+import { keepAnAdministrator, lastAdministrator } from './last-administrator.ts';
+import { findUser, isDisabled, lockUser, setDisabled } from './store.ts';
 
 /**
  * Bars a person at once: no sign-in, every session ended, every grant revoked, no link good, on every node.
- * @throws {RequestError} `not_found`; `invalid_state` when disabled already.
+ * @throws {RequestError} `not_found`; `invalid_state` when disabled already, or when no administrator would be left.
  */
-export async function disableUser(deps: Deps, user_id: string, actor: Actor, reason?: string): Promise<void> {
+export async function disableUser(deps: Deps, user_id: string, by: Actor | Caller, reason?: string): Promise<void> {
   const at = now(deps);
-  const event = { action: 'user.disabled', actor, target: user_id, reason: reason && readReason(reason) };
-  const { statement } = auditEvent(event, at);
+  const caller = callerOf(by);
+  const event = auditEvent(
+    { action: 'user.disabled', ...caller, target: user_id, reason: reason && readReason(reason) },
+    at,
+  );
   await requireUser(deps, user_id, false);
-  await deps.db.batch([setDisabled(user_id, true, at), ...endEverything(user_id, at), statement]);
+  try {
+    await deps.db.batch([
+      ...keepAnAdministrator(caller, user_id, event.event_id, at),
+      lockUser(user_id), // of two at once the second finds it done
+      failUnless(isDisabled(user_id, false), event.event_id, at),
+      setDisabled(user_id, true, at),
+      ...endEverything(user_id, at),
+      event.statement,
+    ]);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    await requireUser(deps, user_id, false);
+    throw lastAdministrator();
+  }
 }
 
 const endEverything = (user_id: string, at: number): Statement[] => [
@@ -36,12 +53,23 @@ const endEverything = (user_id: string, at: number): Statement[] => [
  * Lets a person sign in again. What was ended stays ended.
  * @throws {RequestError} `not_found`; `invalid_state` when not disabled.
  */
-export async function enableUser(deps: Deps, user_id: string, actor: Actor): Promise<void> {
+export async function enableUser(deps: Deps, user_id: string, by: Actor | Caller): Promise<void> {
   const at = now(deps);
-  const { statement } = auditEvent({ action: 'user.enabled', actor, target: user_id }, at);
+  const { event_id, statement } = auditEvent({ action: 'user.enabled', ...callerOf(by), target: user_id }, at);
   await requireUser(deps, user_id, true);
-  // Ends once more what began in the very instant of disabling, unseen by it.
-  await deps.db.batch([...endEverything(user_id, at), setDisabled(user_id, false, at), statement]);
+  try {
+    await deps.db.batch([
+      lockUser(user_id),
+      failUnless(isDisabled(user_id, true), event_id, at),
+      // Ends once more what began in the very instant of disabling, unseen by it.
+      ...endEverything(user_id, at),
+      setDisabled(user_id, false, at),
+      statement,
+    ]);
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw invalidState('enabled'); // somebody else was quicker
+    throw error;
+  }
 }
 
 async function requireUser(deps: Deps, user_id: string, disabled: boolean): Promise<void> {

@@ -117,3 +117,63 @@ export const isNotLastAdministrator = (user_id: string): Condition => ({
 /** Asks beforehand what a batch will ask again: for a page that offers only what would work. */
 export const holds = async (db: Db, { sql, params }: Condition): Promise<boolean> =>
   (await db.get(`select 1 as one where ${sql}`, params)) !== undefined;
+
+/** Takes effect with the next request of each of their sessions, since those read it from here. @param by the actor. */
+export const setRole = (user_id: string, role: Role, by: string, now: number): Statement => ({
+  sql: `update users set role = $2, updated_at = $3, role_granted_by = $4, role_granted_at = $3 where user_id = $1`,
+  params: [user_id, role, now, by],
+});
+
+/** Who gave them the role that they have, and when; nulls for one that they had from the beginning. */
+export const findRoleGrant = (db: Db, user_id: string) =>
+  db.get<{ role_granted_by: string | null; role_granted_at: number | null }>(
+    'select role_granted_by, role_granted_at from users where user_id = $1',
+    [user_id],
+  );
+
+/** Who may sign in as one now. */
+export const listAdministrators = (db: Db) =>
+  db.all<User>(
+    `select ${columns} from users where role = 'admin' and disabled_at is null order by created_at, user_id`,
+  );
+
+/** They still have that role. */
+export const hasRole = (user_id: string, role: Role): Condition => ({
+  sql: 'exists (select 1 from users where user_id = $1 and role = $2)',
+  params: [user_id, role],
+});
+
+/** They are still disabled, or still not. */
+export const isDisabled = (user_id: string, disabled: boolean): Condition => ({
+  sql: `exists (select 1 from users where user_id = $1 and disabled_at is ${disabled ? 'not null' : 'null'})`,
+  params: [user_id],
+});
+
+export type UserSearch = {
+  /** The beginning of an e-mail address, a part of the name, or an id; empty for everybody. */
+  query: string;
+  /** `user_id` of the last one of the page before. */
+  after: string | undefined;
+  limit: number;
+};
+
+/** Newest first. Letters beyond ASCII are found in the case in which they were written: the engines fold no others. */
+export const searchUsers = (db: Db, { query, after, limit }: UserSearch) =>
+  db.all<User>(
+    `select ${columns} from users
+      where ($1 = '' or user_id = $1 or email_key like $2 escape '!' or lower(name) like $3 escape '!'
+             or name like $6 escape '!')
+        and ($4 = '' or (created_at, user_id) < (select a.created_at, a.user_id from users a where a.user_id = $4))
+      order by created_at desc, user_id desc limit $5`,
+    [
+      query,
+      `${literally(emailKey(query))}%`,
+      `%${literally(query.toLowerCase())}%`,
+      after ?? '',
+      limit,
+      `%${literally(query)}%`,
+    ],
+  );
+
+/** A text that stands for itself in a pattern. */
+const literally = (text: string) => text.replace(/[!%_]/g, '!$&');

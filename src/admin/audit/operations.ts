@@ -1,0 +1,76 @@
+import Type from 'typebox';
+import { brokenWays } from '../../audit/chain.ts';
+import { exportFormats } from '../../audit/read-log.ts';
+import { nullable, type Operation, Time } from '../../openapi/operation.ts';
+import { administration } from '../described.ts';
+
+const AuditRecord = Type.Object({
+  seq: Type.Integer({ minimum: 1, description: 'Its place in the chain.' }),
+  event_id: Type.String(),
+  at: Time,
+  action: Type.String(),
+  actor: Type.String(),
+  target: nullable(Type.String()),
+  reason: nullable(Type.String()),
+  before: Type.Unknown(),
+  after: Type.Unknown(),
+  address: nullable(Type.String()),
+  seal: Type.String(),
+});
+
+const filters = {
+  action: { description: 'Such as client.approved, or its first word.' },
+  actor: { description: 'Who did it: user:<id>, client:<id>, service:<id>, cli, system.' },
+  target: { description: 'The id of what it happened to.' },
+  since: { description: 'Unix seconds, or a date.' },
+  until: { description: 'The same.' },
+  before: { description: 'Only events with a lower `seq`.', schema: Type.Integer({ minimum: 1 }) },
+};
+
+export const list: Operation = {
+  ...administration,
+  summary: 'The audit log',
+  parameters: {
+    ...filters,
+    limit: { description: 'How many at most.', schema: Type.Integer({ minimum: 1, maximum: 500, default: 50 }) },
+  },
+  answers: {
+    200: {
+      description: 'Newest first. `next` is `before` of the next page.',
+      schema: Type.Object({ events: Type.Array(AuditRecord), next: nullable(Type.Integer({ minimum: 1 })) }),
+    },
+  },
+  refusals: ['invalid_request'],
+};
+
+export const exportAll: Operation = {
+  ...administration,
+  summary: 'The audit log as a file',
+  parameters: {
+    format: { description: 'JSON lines without it.', schema: Type.Enum([...exportFormats]) },
+    ...filters,
+  },
+  answers: { 200: { description: 'Newest first, as an attachment.', media: ['application/jsonl', 'text/csv'] } },
+  refusals: ['invalid_request'],
+};
+
+export const verify: Operation = {
+  ...administration,
+  summary: 'Prove that nothing in the audit log was changed or taken out',
+  answers: {
+    200: {
+      description: '`broken` names the first place that is not as it was; null while all are.',
+      schema: Type.Object({
+        verified: Type.Integer({ minimum: 0 }),
+        head: Type.Object({ seq: Type.Integer({ minimum: 0 }), seal: Type.String() }),
+        unsealed: Type.Integer({ minimum: 0 }),
+        unsealed_late: Type.Integer({
+          minimum: 0,
+          description: 'Events without a seal that claim to be from long ago.',
+        }),
+        broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...brokenWays]) })),
+      }),
+    },
+  },
+  refusals: ['invalid_request'],
+};

@@ -1,0 +1,57 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { exportFormats, exportLog, readLog, verifyLog } from '../../audit/read-log.ts';
+import type { AuditFilter } from '../../audit/store.ts';
+import type { Deps } from '../../deps.ts';
+import { readNoBody } from '../../http/no-body.ts';
+import type { Parameters } from '../../http/parameters.ts';
+import { readChoice, readLimit, readMoment, readNumber, readQuery } from '../../http/query.ts';
+import { administratorCaller } from '../../sessions/session.ts';
+import { exportAll, list, verify } from './operations.ts';
+
+const mediaTypes = { jsonl: 'application/jsonl', csv: 'text/csv; charset=utf-8' } as const;
+
+/** What has happened here. */
+export async function adminAuditRoutes(app: FastifyInstance, deps: Deps) {
+  const queryOf = async (request: FastifyRequest): Promise<Parameters> => {
+    await administratorCaller(deps, request);
+    return readQuery(request);
+  };
+
+  app.get('/v1/admin/audit', { config: { operation: list } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const query = await queryOf(request);
+    const { events, next } = await readLog(deps, filterOf(query), readLimit(query));
+    return { events, next: next ?? null };
+  });
+
+  // Without HEAD, for which the whole log would be read and thrown away.
+  const exporting = { config: { operation: exportAll }, exposeHeadRoute: false };
+  app.get('/v1/admin/audit/export', exporting, async (request, reply) => {
+    const query = await queryOf(request);
+    const format = readChoice(query, 'format', exportFormats) ?? 'jsonl';
+    const text = exportLog(deps, filterOf(query), format);
+    return reply
+      .header('cache-control', 'no-store')
+      .header('content-disposition', `attachment; filename="audit-log.${format}"`)
+      .type(mediaTypes[format])
+      .send(Readable.from(text));
+  });
+
+  app.post('/v1/admin/audit/verify', { config: { operation: verify } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    await administratorCaller(deps, request);
+    readNoBody(request.body);
+    const { broken = null, ...report } = await verifyLog(deps);
+    return { ...report, broken };
+  });
+}
+
+const filterOf = (query: Parameters): AuditFilter => ({
+  action: query.action,
+  actor: query.actor,
+  target: query.target,
+  since: readMoment(query, 'since'),
+  until: readMoment(query, 'until'),
+  before: readNumber(query, 'before', { least: 1, most: Number.MAX_SAFE_INTEGER }),
+});

@@ -1,0 +1,172 @@
+import Type from 'typebox';
+import { consentPolicies } from '../../clients/client.ts';
+import { listings } from '../../clients/list-clients.ts';
+import { ClientRecord, SecretRecord } from '../../clients/operations.ts';
+import { EditBody } from '../../clients/registration.ts';
+import { riskCodes } from '../../clients/risk-signals.ts';
+import { scopeNames } from '../../oauth/scopes.ts';
+import { nullable, type Operation } from '../../openapi/operation.ts';
+import { administration, Limit, ReasonBody, reasonExample } from '../described.ts';
+
+const administered = {
+  owner_user_id: nullable(Type.String({ description: 'Null for a client of the house.' })),
+  consent: Type.Enum([...consentPolicies]),
+  refresh_retry_window: Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds.' }),
+};
+const ReviewedRecord = Type.Object({ ...ClientRecord.properties, ...administered });
+
+export const ApprovalBody = Type.Object(
+  {
+    revision: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The one that was read.' }),
+    consent: Type.Optional(Type.Enum([...consentPolicies])),
+    refresh_retry_window: Type.Optional(Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds.' })),
+    allowed_scopes: Type.Optional(
+      Type.Array(Type.Enum(scopeNames), { minItems: 1, uniqueItems: true, description: 'Some of those asked for.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const RejectionBody = Type.Object(
+  {
+    ...ReasonBody.properties,
+    revision: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'The one that was read; left out: whichever it is by now.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const one = { ...administration, parameters: { client_id: { description: 'Of any owner.' } } };
+const changed = { 200: { description: 'The client as it is now.', schema: ReviewedRecord } };
+
+export const list: Operation = {
+  ...administration,
+  summary: 'Clients in one state, or all that wait for review',
+  parameters: {
+    status: { description: 'Left out: everything that waits.', schema: Type.Enum([...listings]) },
+    limit: Limit,
+  },
+  answers: {
+    200: { description: 'Longest waiting first.', schema: Type.Object({ clients: Type.Array(ReviewedRecord) }) },
+  },
+  refusals: ['invalid_request'],
+};
+
+export const read: Operation = {
+  ...one,
+  summary: 'A client with what its review needs',
+  answers: {
+    200: {
+      description: 'The client, who registered it, what would change, and what to look at twice.',
+      schema: Type.Object({
+        ...ReviewedRecord.properties,
+        owner: nullable(Type.Object({ user_id: Type.String(), email: Type.String(), name: nullable(Type.String()) })),
+        changes: Type.Array(Type.Object({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() })),
+        risks: Type.Array(
+          Type.Object({
+            code: Type.Enum([...riskCodes]),
+            severity: Type.Enum(['notice', 'warning']),
+            detail: Type.String({ description: 'Chosen by whoever registered it: show it as text.' }),
+          }),
+        ),
+      }),
+    },
+  },
+  refusals: ['not_found'],
+};
+
+export const approve: Operation = {
+  ...one,
+  summary: 'Approve a client, or the change that waits, at the revision that was read',
+  description: 'Nobody approves their own client unless the service is configured so.',
+  body: { schema: ApprovalBody, example: { revision: 1, consent: 'required' } },
+  answers: changed,
+  refusals: ['not_found', 'invalid_state', 'stale_revision', 'access_denied'],
+};
+
+export const reject: Operation = {
+  ...one,
+  summary: 'Turn a client, or the change that waits, down',
+  body: { schema: RejectionBody, example: { ...reasonExample, revision: 1 } },
+  answers: changed,
+  refusals: ['not_found', 'invalid_state', 'stale_revision'],
+};
+
+export const suspend: Operation = {
+  ...one,
+  summary: 'Stop a client at once, with every grant that people gave to it',
+  body: { schema: ReasonBody, example: reasonExample },
+  answers: changed,
+  refusals: ['not_found', 'invalid_state'],
+};
+
+export const reinstate: Operation = {
+  ...one,
+  summary: 'Let a suspended client start sign-ins again',
+  answers: changed,
+  refusals: ['not_found', 'invalid_state', 'invalid_request'],
+};
+
+export const remove: Operation = {
+  ...one,
+  summary: 'Delete a client and everything that was granted to it',
+  answers: { 204: { description: 'It is gone.' } },
+  refusals: ['not_found'],
+};
+
+const ofNobody = 'Only of a client without an owner.';
+
+export const edit: Operation = {
+  ...one,
+  summary: 'Change a client without an owner',
+  description: 'As with the clients that people own, the change waits for its approval.',
+  body: { schema: EditBody, example: { revision: 1, name: 'Example shop' } },
+  answers: changed,
+  refusals: ['not_found', 'stale_revision', 'access_denied'],
+};
+
+export const listSecrets: Operation = {
+  ...one,
+  summary: 'The secrets that work of a client without an owner',
+  answers: {
+    200: {
+      description: 'When they were made and when they end. What they are is not kept.',
+      schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
+    },
+  },
+  refusals: ['not_found', 'access_denied'],
+};
+
+export const addSecret: Operation = {
+  ...one,
+  summary: 'Give a confidential client without an owner one more secret',
+  description: `${ofNobody} The one before works until it is retired; two can work at a time.`,
+  answers: {
+    200: {
+      description: '`client_secret` is shown this once.',
+      schema: Type.Object({ ...SecretRecord.properties, client_secret: Type.String() }),
+    },
+  },
+  refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied'],
+};
+
+export const retireSecret: Operation = {
+  ...one,
+  summary: 'Retire a secret of a client without an owner',
+  description: `${ofNobody} The last one that does not end stays.`,
+  parameters: {
+    ...one.parameters,
+    secret_id: { description: 'From the list.' },
+    overlap_seconds: {
+      description: 'How long it still works; left out: not at all.',
+      schema: Type.Integer({ minimum: 0, maximum: 604_800 }),
+    },
+  },
+  answers: { 200: { description: 'The secret as it is now.', schema: SecretRecord } },
+  refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied'],
+};

@@ -1,0 +1,64 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { reviewedRecord } from '../../../clients/client.ts';
+import { editClient } from '../../../clients/edit-client.ts';
+import { addSecret, listSecrets, readOverlap, retireSecret } from '../../../clients/manage-secrets.ts';
+import { readClientEdit } from '../../../clients/registration.ts';
+import type { Deps } from '../../../deps.ts';
+import { readNoBody } from '../../../http/no-body.ts';
+import { readQuery } from '../../../http/query.ts';
+import { administratorCaller } from '../../../sessions/session.ts';
+import * as operations from '../operations.ts';
+
+type OneClient = { Params: { client_id: string } };
+type OneSecret = { Params: { client_id: string; secret_id: string } };
+
+/** What owners do with their clients, for those that have none: of the house, or left behind. */
+export async function ownerlessClientRoutes(app: FastifyInstance, deps: Deps) {
+  const targetOf = async (request: FastifyRequest<OneClient>) => ({
+    client_id: request.params.client_id,
+    owner_user_id: null,
+    caller: await administratorCaller(deps, request),
+  });
+
+  app.patch<OneClient>(
+    '/v1/admin/clients/:client_id',
+    { config: { operation: operations.edit } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      return reviewedRecord(await editClient(deps, await targetOf(request), readClientEdit(request.body)));
+    },
+  );
+
+  app.get<OneClient>(
+    '/v1/admin/clients/:client_id/secrets',
+    { config: { operation: operations.listSecrets } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const { client_id } = await targetOf(request);
+      return { secrets: await listSecrets(deps, client_id, null) };
+    },
+  );
+
+  app.post<OneClient>(
+    '/v1/admin/clients/:client_id/secrets',
+    { config: { operation: operations.addSecret } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const target = await targetOf(request);
+      readNoBody(request.body);
+      const { secret, client_secret } = await addSecret(deps, target);
+      return { ...secret, client_secret };
+    },
+  );
+
+  app.delete<OneSecret>(
+    '/v1/admin/clients/:client_id/secrets/:secret_id',
+    { config: { operation: operations.retireSecret } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const target = await targetOf(request);
+      const overlapSeconds = readOverlap(readQuery(request).overlap_seconds);
+      return retireSecret(deps, { ...target, secret_id: request.params.secret_id, overlapSeconds });
+    },
+  );
+}

@@ -1,0 +1,90 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Client, reviewedRecord } from '../../clients/client.ts';
+import { deleteClient } from '../../clients/delete-client.ts';
+import { listClients, listings, listWaitingClients } from '../../clients/list-clients.ts';
+import { clientReview } from '../../clients/read-review.ts';
+import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../clients/review-client.ts';
+import type { Deps } from '../../deps.ts';
+import { jsonBody } from '../../http/json-body.ts';
+import { readNoBody } from '../../http/no-body.ts';
+import { readChoice, readLimit, readQuery } from '../../http/query.ts';
+import { administratorCaller } from '../../sessions/session.ts';
+import { ReasonBody } from '../described.ts';
+import { ApprovalBody, approve, list, RejectionBody, read, reinstate, reject, remove, suspend } from './operations.ts';
+import { ownerlessClientRoutes } from './ownerless/routes.ts';
+
+type OneClient = { Params: { client_id: string } };
+const readApproval = jsonBody(ApprovalBody);
+const readReasonBody = jsonBody(ReasonBody);
+const readRejection = jsonBody(RejectionBody);
+
+/** The review of clients, and what stops them. */
+export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
+  const targetOf = async (request: FastifyRequest<OneClient>) => ({
+    client_id: request.params.client_id,
+    caller: await administratorCaller(deps, request),
+  });
+
+  app.get('/v1/admin/clients', { config: { operation: list } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    await administratorCaller(deps, request);
+    const query = readQuery(request);
+    const listing = readChoice(query, 'status', listings);
+    const limit = readLimit(query);
+    const clients = listing ? await listClients(deps, listing, limit) : await listWaitingClients(deps, limit);
+    return { clients: clients.map(reviewedRecord) };
+  });
+
+  app.get<OneClient>('/v1/admin/clients/:client_id', { config: { operation: read } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const { client_id } = await targetOf(request);
+    const { client, owner, changes, risks } = await clientReview(deps, client_id);
+    const ownerRecord = owner ? { user_id: owner.user_id, email: owner.email, name: owner.name } : null;
+    return { ...reviewedRecord(client), owner: ownerRecord, changes, risks };
+  });
+
+  app.delete<OneClient>('/v1/admin/clients/:client_id', { config: { operation: remove } }, async (request, reply) => {
+    await deleteClient(deps, await targetOf(request));
+    return reply.code(204).header('cache-control', 'no-store').send();
+  });
+
+  /** @param act what is done to the client, by its id and for whom. */
+  const step =
+    (act: (target: Awaited<ReturnType<typeof targetOf>>, body: unknown) => Promise<Client>) =>
+    async (request: FastifyRequest<OneClient>, reply: FastifyReply) => {
+      reply.header('cache-control', 'no-store');
+      return reviewedRecord(await act(await targetOf(request), request.body));
+    };
+
+  app.post<OneClient>(
+    '/v1/admin/clients/:client_id/approve',
+    { config: { operation: approve } },
+    step((target, body) => approveClient(deps, target, readApproval(body))),
+  );
+
+  app.post<OneClient>(
+    '/v1/admin/clients/:client_id/reject',
+    { config: { operation: reject } },
+    step((target, body) => {
+      const { reason, revision } = readRejection(body);
+      return rejectClient(deps, target, reason, revision);
+    }),
+  );
+
+  app.post<OneClient>(
+    '/v1/admin/clients/:client_id/suspend',
+    { config: { operation: suspend } },
+    step((target, body) => suspendClient(deps, target, readReasonBody(body).reason)),
+  );
+
+  app.post<OneClient>(
+    '/v1/admin/clients/:client_id/reinstate',
+    { config: { operation: reinstate } },
+    step((target, body) => {
+      readNoBody(body);
+      return reinstateClient(deps, target);
+    }),
+  );
+
+  await ownerlessClientRoutes(app, deps);
+}

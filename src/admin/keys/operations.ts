@@ -1,0 +1,34 @@
+import Type from 'typebox';
+import { algorithms } from '../../keys/signing-key.ts';
+import { nullable, type Operation, Time } from '../../openapi/operation.ts';
+import { administration } from '../described.ts';
+
+const KeyRecord = Type.Object({
+  kid: Type.String(),
+  algorithm: Type.Enum([...algorithms]),
+  status: Type.Enum(['next', 'active', 'retiring']),
+  created_at: Time,
+  activated_at: nullable(Time),
+  retired_at: nullable(Time),
+});
+
+export const list: Operation = {
+  ...administration,
+  summary: 'The signing keys',
+  answers: {
+    200: { description: 'Public parts alone, by algorithm.', schema: Type.Object({ keys: Type.Array(KeyRecord) }) },
+  },
+};
+
+export const rotate: Operation = {
+  ...administration,
+  summary: 'Let the next signing keys sign now',
+  description: 'A key that was published less than 15 minutes ago waits: relying parties may not have seen it.',
+  answers: {
+    200: {
+      description: '`rotated` names the keys that stopped signing; none if the next ones are too young.',
+      schema: Type.Object({ rotated: Type.Array(Type.String()), keys: Type.Array(KeyRecord) }),
+    },
+  },
+  refusals: ['invalid_request'],
+};

@@ -1,0 +1,70 @@
+import type { Client, ClientStatus } from '../../../clients/client.ts';
+import type { Risk } from '../../../clients/risk-signals.ts';
+import { foreign } from '../../../http/foreign-text.ts';
+import { hidden } from '../../../http/form.ts';
+import { html } from '../../../http/html.ts';
+import type { Page } from '../../../http/page.ts';
+import type { Parameters } from '../../../http/parameters.ts';
+import type { View } from '../../../http/view.ts';
+import { badge, doneNotice, type Tone } from '../parts.ts';
+
+/** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
+export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended'] as const;
+export type ClientFilter = (typeof clientFilters)[number];
+
+export type ListedClient = { client: Client; owner: string | null; risks: readonly Risk[] };
+
+export type ClientsShown = {
+  filter: ClientFilter;
+  clients: readonly ListedClient[];
+  /** Where the next page begins; undefined on the last one. */
+  next: string | undefined;
+  query: Parameters;
+};
+
+const statusTone: Readonly<Record<ClientStatus, Tone>> = {
+  pending_review: 'off',
+  approved: 'good',
+  rejected: 'warn',
+  suspended: 'warn',
+};
+
+export const clientsPage = (view: View, { filter, clients, next, query }: ClientsShown): Page => ({
+  title: view.plain('admin.clients.title'),
+  tab: 'admin_clients',
+  content: html`<h1>${view.t('admin.clients.title')}</h1>
+${doneNotice(view, query, { deleted: 'admin.clients.done.deleted' })}
+<nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters.map(
+    (one) =>
+      html`<a href="/admin/clients?state=${one}"${one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)}</a>\n`,
+  )}</p></nav>
+<form method="get" action="/admin/clients" role="search">
+${hidden('state', filter)}
+<label for="q">${view.t('admin.clients.find')}</label>
+<input id="q" name="q" type="search" maxlength="100" autocomplete="off" value="${query.q ?? ''}">
+<button type="submit" class="quiet" id="clients-find">${view.t('admin.users.find.submit')}</button>
+</form>
+${
+  clients.length === 0
+    ? html`<p class="empty">${view.t(filter === 'waiting' && !query.q ? 'admin.clients.none.waiting' : 'admin.clients.none')}</p>`
+    : html`<ul class="items">${clients.map((listed) => clientItem(view, listed))}</ul>`
+}
+${next !== undefined && html`<p class="actions"><a class="button quiet" id="clients-more" href="${pageAfter(filter, query.q, next)}">${view.t('admin.clients.more')}</a></p>`}`,
+});
+
+const pageAfter = (state: ClientFilter, q: string | undefined, after: string) =>
+  `/admin/clients?${new URLSearchParams({ state, ...(q && { q }), after })}`;
+
+const clientItem = (view: View, { client, owner, risks }: ListedClient) => html`<li><div>
+<h2><a href="/admin/clients/${client.client_id}">${foreign(client.name)}</a> ${statusBadge(view, client)}</h2>
+<p>${owner === null ? view.t('admin.clients.ownerless') : foreign(owner, 254)} · ${view.t('admin.clients.since', { when: view.ago(client.updated_at) })}</p>
+${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)} `)}</p>`}
+</div></li>
+`;
+
+/** In words, so that the colour only underlines them. */
+export const riskBadge = (view: View, { code, severity }: Risk) =>
+  badge(view.t(`admin.risk.${code}`), severity === 'warning' ? 'warn' : 'off');
+
+export const statusBadge = (view: View, client: Client) =>
+  html`${badge(view.t(`admin.clients.status.${client.status}`), statusTone[client.status])}${client.pending_change !== null && html` ${badge(view.t('admin.clients.status.change'), 'off')}`}`;

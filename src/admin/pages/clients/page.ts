@@ -1,0 +1,139 @@
+import { type Client, consentPolicies } from '../../../clients/client.ts';
+import type { Risk } from '../../../clients/risk-signals.ts';
+import { foreign, initialsOf, plainForeign } from '../../../http/foreign-text.ts';
+import { hidden } from '../../../http/form.ts';
+import { type Html, html } from '../../../http/html.ts';
+import type { Page } from '../../../http/page.ts';
+import type { Parameters } from '../../../http/parameters.ts';
+import type { View } from '../../../http/view.ts';
+import { type Scope, scopeNames } from '../../../oauth/scopes.ts';
+import type { User } from '../../../users/user.ts';
+import { choices, doneNotice, guarded, reasonField } from '../parts.ts';
+import { differenceTable } from './difference.ts';
+import { riskBadge, statusBadge } from './list-page.ts';
+
+export type ClientShown = {
+  client: Client;
+  owner: User | undefined;
+  risks: readonly Risk[];
+  problem?: Html | false;
+  query?: Parameters;
+};
+
+const done = {
+  approved: 'admin.clients.done.approved',
+  rejected: 'admin.clients.done.rejected',
+  suspended: 'admin.clients.done.suspended',
+  reinstated: 'admin.clients.done.reinstated',
+} as const;
+
+export const clientPage = (view: View, { client, owner, risks, problem, query = {} }: ClientShown): Page => ({
+  title: plainForeign(client.name),
+  tab: 'admin_clients',
+  content: html`<div class="person"><span class="initials" aria-hidden="true">${initialsOf(client.name)}</span>
+<div><h1>${foreign(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
+${problem}${doneNotice(view, query, done)}
+${client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: foreign(client.status_reason, 500) })}</p>`}
+${risks.length > 0 && riskList(view, risks, owner)}
+<h2>${view.t(client.pending_change === null ? 'admin.clients.registered' : 'admin.clients.change')}</h2>
+${differenceTable(view, client)}
+${facts(view, client, owner)}
+${decisions(view, client)}
+<p><a href="/admin/audit?target=${client.client_id}">${view.t('admin.history')}</a></p>
+${deletion(view, client)}`,
+});
+
+const riskList = (
+  view: View,
+  risks: readonly Risk[],
+  owner: User | undefined,
+) => html`<h2>${view.t('admin.risk.title')}</h2>
+<ul class="items">${risks.map(
+  (risk) => html`<li><div><h3>${riskBadge(view, risk)}</h3>
+<p>${view.t(`risk.${risk.code}`, { detail: riskDetail(risk, owner) })}</p></div></li>\n`,
+)}</ul>`;
+
+/** What it is about, as a reviewer knows it: the owner by name, and others of a like name one step away. */
+function riskDetail({ code, detail }: Risk, owner: User | undefined): Html {
+  if (code === 'first_client' && owner) return foreign(owner.name ?? owner.email);
+  if (code !== 'name_resembles_client') return foreign(detail, 500);
+  const address = (name: string) => `/admin/clients?${new URLSearchParams({ state: 'approved', q: name })}`;
+  return html`${detail.split(', ').map((name, place) => html`${place > 0 && ', '}<a href="${address(name)}">${foreign(name)}</a>`)}`;
+}
+
+const facts = (view: View, client: Client, owner: User | undefined) => html`<dl>
+<dt>${view.t('admin.clients.owner')}</dt><dd>${
+  owner
+    ? html`<a href="/admin/users/${owner.user_id}">${foreign(owner.name ?? owner.email)}</a> ${foreign(owner.email, 254)}`
+    : view.t('admin.clients.ownerless')
+}</dd>
+<dt>${view.t('admin.id')}</dt><dd><code>${client.client_id}</code></dd>
+<dt>${view.t('admin.clients.type')}</dt><dd>${view.t(`admin.clients.type.${client.client_type}`)}</dd>
+<dt>${view.t('admin.clients.revision')}</dt><dd>${client.revision}</dd>
+<dt>${view.t('admin.clients.consent')}</dt><dd>${view.t(`admin.clients.consent.${client.consent}`)}</dd>
+<dt>${view.t('admin.clients.retry')}</dt><dd>${client.refresh_retry_window === 0 ? view.t('admin.clients.retry.strict') : view.lasting(client.refresh_retry_window)}</dd>
+<dt>${view.t('admin.created')}</dt><dd>${view.day(client.created_at)}</dd>
+<dt>${view.t('admin.changed')}</dt><dd>${view.ago(client.updated_at)}</dd>
+</dl>`;
+
+const path = ({ client_id }: Client) => `/admin/clients/${client_id}`;
+
+/** What can be done in the state that it is in, and nothing else. */
+function decisions(view: View, client: Client): Html {
+  const waits = client.status === 'pending_review' || (client.status === 'approved' && client.pending_change !== null);
+  return html`${waits && approval(view, client)}${waits && reasoned(view, client, 'reject')}
+${client.status === 'approved' && reasoned(view, client, 'suspend')}
+${
+  client.status === 'suspended' &&
+  html`<h2>${view.t('admin.clients.reinstate')}</h2>
+<p class="soft">${view.t('admin.clients.reinstate.what')}</p>
+<form method="post" action="${path(client)}/reinstate"><button type="submit" id="client-reinstate">${view.t('admin.clients.reinstate.submit')}</button></form>`
+}`;
+}
+
+function approval(view: View, client: Client): Html {
+  const wanted: readonly Scope[] = client.pending_change?.allowed_scopes ?? client.allowed_scopes;
+  return html`<h2>${view.t('admin.clients.approve')}</h2>
+<p class="soft">${view.t('admin.clients.approve.what', { revision: client.revision })}</p>
+<form method="post" action="${path(client)}/approve">
+${hidden('revision', String(client.revision))}
+${choices(
+  view.t('admin.clients.scopes'),
+  'scope:',
+  scopeNames
+    .filter((name) => wanted.includes(name))
+    .map((name) => ({ name, label: html`${view.t(`scope.${name}`)} <code>${name}</code>`, isChosen: true })),
+)}
+<fieldset><legend>${view.t('admin.clients.consent')}</legend>
+${consentPolicies.map(
+  (policy) =>
+    html`<label><input type="radio" name="consent" value="${policy}"${policy === client.consent && html` checked`}> ${view.t(`admin.clients.consent.${policy}`)}</label>\n`,
+)}</fieldset>
+<label for="refresh_retry_window">${view.t('admin.clients.retry')}</label>
+<input id="refresh_retry_window" name="refresh_retry_window" type="number" min="0" max="60" step="1" required value="${client.refresh_retry_window}" aria-describedby="retry-hint">
+<p class="hint" id="retry-hint">${view.t('admin.clients.retry.hint')}</p>
+<button type="submit" id="client-approve">${view.t('admin.clients.approve.submit', { revision: client.revision })}</button>
+</form>`;
+}
+
+const reasoned = (view: View, client: Client, step: 'reject' | 'suspend'): Html =>
+  guarded(
+    view.t(`admin.clients.${step}`),
+    html`<p class="soft">${view.t(`admin.clients.${step}.what`)}</p>
+<form method="post" action="${path(client)}/${step}">
+${reasonField(view, `${step}-reason`)}
+<button type="submit" class="danger" id="client-${step}">${view.t(`admin.clients.${step}.submit`)}</button>
+</form>`,
+  );
+
+/** Typed, so that no slip of a finger takes a product away from everybody who uses it. */
+const deletion = (view: View, client: Client): Html =>
+  guarded(
+    view.t('admin.clients.delete'),
+    html`<p class="soft">${view.t('admin.clients.delete.what')}</p>
+<form method="post" action="${path(client)}/delete">
+<label for="confirmation">${view.t('admin.clients.delete.type', { client_id: html`<code>${client.client_id}</code>` })}</label>
+<input id="confirmation" name="confirmation" required autocomplete="off" autocapitalize="none" spellcheck="false">
+<button type="submit" class="danger" id="client-delete">${view.t('admin.clients.delete.submit')}</button>
+</form>`,
+  );

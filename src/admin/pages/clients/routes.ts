@@ -1,0 +1,117 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { consentPolicies } from '../../../clients/client.ts';
+import { deleteClient } from '../../../clients/delete-client.ts';
+import { findClients } from '../../../clients/find-clients.ts';
+import { findAnyClient } from '../../../clients/list-clients.ts';
+import { clientReview } from '../../../clients/read-review.ts';
+import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../../clients/review-client.ts';
+import type { Deps } from '../../../deps.ts';
+import { fieldProblem, invalidFields } from '../../../errors.ts';
+import { type AdministratorVisit, administratorAt, answerForm } from '../../../http/administrator.ts';
+import type { Html } from '../../../http/html.ts';
+import { sendPage } from '../../../http/page.ts';
+import { type Parameters, readForm } from '../../../http/parameters.ts';
+import { scopeNames } from '../../../oauth/scopes.ts';
+import { chosen } from '../parts.ts';
+import { clientFilters, clientsPage } from './list-page.ts';
+import { clientPage } from './page.ts';
+import { withRisks } from './with-risks.ts';
+
+const list = '/admin/clients';
+const one = `${list}/:client_id`;
+type One = { Params: { client_id: string } };
+const config = { page: true, form: one };
+
+/** The review (decisions §11): the queue, what is asked for, and the decision about exactly that. */
+export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
+  app.get(list, { config: { page: true } }, async (request, reply) => {
+    const { view, query } = await administratorAt(deps, request);
+    const filter = clientFilters.find((name) => name === query.state) ?? 'waiting';
+    const listing = filter === 'changes' ? 'pending_change' : filter;
+    const { clients, next } = await findClients(deps, { listing, query: query.q, after: query.after });
+    return sendPage(reply, view, clientsPage(view, { filter, clients: await withRisks(deps, clients), next, query }));
+  });
+
+  app.get<One>(one, { config: { page: true } }, async (request, reply) => {
+    const { view, query } = await administratorAt(deps, request);
+    const review = await clientReview(deps, request.params.client_id);
+    return sendPage(reply, view, clientPage(view, { ...review, query }));
+  });
+
+  app.post<One>(`${one}/approve`, { config }, async (request, reply) => {
+    const visit = await administratorAt(deps, request);
+    const form = readForm(request.body);
+    const target = { client_id: request.params.client_id, caller: visit.caller };
+    return decide(deps, reply, visit, {
+      ...target,
+      done: 'approved',
+      step: () => approveClient(deps, target, approvalOf(form)),
+    });
+  });
+
+  app.post<One>(`${one}/reject`, { config }, async (request, reply) => {
+    const visit = await administratorAt(deps, request);
+    const { reason = '' } = readForm(request.body);
+    const target = { client_id: request.params.client_id, caller: visit.caller };
+    return decide(deps, reply, visit, { ...target, done: 'rejected', step: () => rejectClient(deps, target, reason) });
+  });
+
+  app.post<One>(`${one}/suspend`, { config }, async (request, reply) => {
+    const visit = await administratorAt(deps, request);
+    const { reason = '' } = readForm(request.body);
+    const target = { client_id: request.params.client_id, caller: visit.caller };
+    return decide(deps, reply, visit, {
+      ...target,
+      done: 'suspended',
+      step: () => suspendClient(deps, target, reason),
+    });
+  });
+
+  app.post<One>(`${one}/reinstate`, { config }, async (request, reply) => {
+    const visit = await administratorAt(deps, request);
+    const target = { client_id: request.params.client_id, caller: visit.caller };
+    return decide(deps, reply, visit, { ...target, done: 'reinstated', step: () => reinstateClient(deps, target) });
+  });
+
+  app.post<One>(`${one}/delete`, { config }, async (request, reply) => {
+    const visit = await administratorAt(deps, request);
+    const { confirmation = '' } = readForm(request.body);
+    const { client_id } = await findAnyClient(deps, request.params.client_id);
+    return answerForm(reply, visit.view, {
+      act: async () => {
+        if (confirmation.trim() !== client_id) {
+          throw invalidFields([fieldProblem('confirmation', { key: 'admin.clients.delete.mistyped' })]);
+        }
+        await deleteClient(deps, { client_id, caller: visit.caller });
+        return `${list}?done=deleted`;
+      },
+      again: (problem) => reviewPage(deps, visit, client_id, problem),
+    });
+  });
+}
+
+/** Whatever stands against a decision is told above the client as it is by then, with what is now different. */
+const decide = (
+  deps: Deps,
+  reply: FastifyReply,
+  visit: AdministratorVisit,
+  { client_id, done, step }: { client_id: string; done: string; step: () => Promise<unknown> },
+) =>
+  answerForm(reply, visit.view, {
+    act: async () => {
+      await step();
+      return `${list}/${client_id}?done=${done}`;
+    },
+    again: (problem) => reviewPage(deps, visit, client_id, problem),
+  });
+
+const reviewPage = async (deps: Deps, { view }: AdministratorVisit, client_id: string, problem: Html | false) =>
+  clientPage(view, { ...(await clientReview(deps, client_id)), problem });
+
+/** A revision that is no number is one that nobody has read. */
+const approvalOf = (form: Parameters) => ({
+  revision: /^\d{1,15}$/.test(form.revision ?? '') ? Number(form.revision) : 0,
+  consent: consentPolicies.find((policy) => policy === form.consent),
+  refresh_retry_window: form.refresh_retry_window === undefined ? undefined : Number(form.refresh_retry_window),
+  allowed_scopes: chosen(form, 'scope:', scopeNames),
+});

@@ -1,0 +1,45 @@
+import type { Client } from '../../clients/client.ts';
+import { type Html, html } from '../../http/html.ts';
+import type { Page } from '../../http/page.ts';
+import type { View } from '../../http/view.ts';
+import type { KeyRecord } from '../../keys/list-keys.ts';
+import { rotationPeriodSeconds } from '../../keys/rotate-keys.ts';
+import { badge, type Tone } from './parts.ts';
+
+export type Dashboard = {
+  waiting: readonly Client[];
+  /** Deliveries that were given up. */
+  dead: number;
+  keys: readonly KeyRecord[];
+  /** `late`: have waited for longer than sealing ever takes. */
+  log: { sealed: number; unsealed: number; late: number };
+  /** Unix seconds. */
+  now: number;
+};
+
+/** What waits for an administrator, each with a word about whether it is well. */
+export const dashboardPage = (view: View, { waiting, dead, keys, log, now }: Dashboard): Page => {
+  const pending = waiting.filter(({ status }) => status === 'pending_review').length;
+  const changes = waiting.length - pending;
+  const oldest = Math.min(...keys.filter(({ status }) => status === 'active').map((key) => key.activated_at ?? now));
+  const isLate = now - oldest > rotationPeriodSeconds + 86_400;
+  const item = (path: string, title: Html, state: Html, detail: Html) => html`<li><div>
+<h2><a href="${path}">${title}</a> ${state}</h2>
+<p>${detail}</p>
+</div></li>
+`;
+  const word = (isWell: boolean, tone: Tone = 'warn') =>
+    isWell ? badge(view.t('admin.well')) : badge(view.t('admin.look'), tone);
+  return {
+    title: view.plain('admin.title'),
+    tab: 'admin',
+    content: html`<h1>${view.t('admin.title')}</h1>
+<p class="soft">${view.t('admin.intro')}</p>
+<ul class="items">
+${item('/admin/clients', view.t('admin.tab.clients'), word(waiting.length === 0, 'off'), view.t('admin.overview.clients', { pending, changes }))}
+${item('/admin/webhooks', view.t('admin.tab.webhooks'), word(dead === 0), view.t(dead === 0 ? 'admin.overview.webhooks.well' : 'admin.overview.webhooks.dead', { dead }))}
+${item('/admin/keys', view.t('admin.tab.keys'), word(!isLate), view.t('admin.overview.keys', { age: view.ago(oldest), next: view.day(oldest + rotationPeriodSeconds) }))}
+${item('/admin/audit', view.t('admin.tab.audit'), word(log.late === 0), view.t('admin.overview.audit', log))}
+</ul>`,
+  };
+};

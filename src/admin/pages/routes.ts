@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify';
+import { lateAfterSeconds } from '../../audit/chain.ts';
+import { chainHead, countUnsealed } from '../../audit/store.ts';
+import { listWaitingClients } from '../../clients/list-clients.ts';
+import { now } from '../../clock.ts';
+import type { Deps } from '../../deps.ts';
+import { administratorAt } from '../../http/administrator.ts';
+import { sendPage } from '../../http/page.ts';
+import { listKeys } from '../../keys/list-keys.ts';
+import { countDeadDeliveries } from '../../webhooks/store.ts';
+import { auditPageRoutes } from './audit/routes.ts';
+import { clientPageRoutes } from './clients/routes.ts';
+import { dashboardPage } from './dashboard-page.ts';
+import { keyPageRoutes } from './keys/routes.ts';
+import { serviceCredentialPageRoutes } from './service-credentials/routes.ts';
+import { userPageRoutes } from './users/routes.ts';
+import { webhookPageRoutes } from './webhooks/routes.ts';
+
+/** Administration for people, one line an area. What they do is what `/v1/admin/…` and the command line do. */
+export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/admin', { config: { page: true } }, async (request, reply) => {
+    const { view } = await administratorAt(deps, request);
+    const [waiting, deadByWebhook, keys, head, unsealed] = await Promise.all([
+      listWaitingClients(deps),
+      countDeadDeliveries(deps.db),
+      listKeys(deps),
+      chainHead(deps.db),
+      countUnsealed(deps.db, now(deps) - lateAfterSeconds),
+    ]);
+    const dead = [...deadByWebhook.values()].reduce((sum, count) => sum + count, 0);
+    const log = { sealed: head?.seq ?? 0, unsealed: unsealed.all, late: unsealed.late };
+    return sendPage(reply, view, dashboardPage(view, { waiting, dead, keys, log, now: now(deps) }));
+  });
+  await clientPageRoutes(app, deps);
+  await userPageRoutes(app, deps);
+  await serviceCredentialPageRoutes(app, deps);
+  await webhookPageRoutes(app, deps);
+  await keyPageRoutes(app, deps);
+  await auditPageRoutes(app, deps);
+}

@@ -1,0 +1,147 @@
+import { foreign, foreignUrl, plainForeign } from '../../../http/foreign-text.ts';
+import { type Html, html } from '../../../http/html.ts';
+import type { Page } from '../../../http/page.ts';
+import type { Parameters } from '../../../http/parameters.ts';
+import type { View } from '../../../http/view.ts';
+import { eventTypes } from '../../../webhooks/event-types.ts';
+import type { webhookRecord } from '../../../webhooks/manage-webhook.ts';
+import type { Delivery } from '../../../webhooks/store.ts';
+import { badge, choices, doneNotice, exact, guarded, secretOnce } from '../parts.ts';
+
+type Webhook = ReturnType<typeof webhookRecord>;
+export type Counted = Webhook & { dead: number };
+
+const path = '/admin/webhooks';
+const tab = 'admin_webhooks';
+
+export const webhooksPage = (
+  view: View,
+  webhooks: readonly Counted[],
+  { problem, form = {}, query = {} }: { problem?: Html | false; form?: Parameters; query?: Parameters },
+): Page => ({
+  title: view.plain('admin.webhooks.title'),
+  tab,
+  content: html`<h1>${view.t('admin.webhooks.title')}</h1>
+<p class="soft">${view.t('admin.webhooks.intro')}</p>
+${doneNotice(view, query, { deleted: 'admin.webhooks.done.deleted' })}
+${
+  webhooks.length === 0
+    ? html`<p class="empty">${view.t('admin.webhooks.none')}</p>`
+    : html`<ul class="items">${webhooks.map((one) => webhookItem(view, one))}</ul>`
+}
+<h2>${view.t('admin.webhooks.create')}</h2>
+${problem}
+<form method="post" action="${path}">
+<label for="url">${view.t('admin.webhooks.url')}</label>
+<input id="url" name="url" type="url" required maxlength="2000" autocomplete="off" value="${form.url ?? ''}" aria-describedby="url-hint">
+<p class="hint" id="url-hint">${view.t('admin.webhooks.url.hint')}</p>
+${choices(
+  view.t('admin.webhooks.events'),
+  'event:',
+  eventTypes.map((name) => ({ name, label: html`<code>${name}</code>`, isChosen: form[`event:${name}`] === 'on' })),
+)}
+<button type="submit" id="webhook-create">${view.t('admin.webhooks.create.submit')}</button>
+</form>`,
+});
+
+const webhookItem = (view: View, one: Counted) => html`<li><div>
+<h2><a href="${path}/${one.webhook_id}">${foreignUrl(one.url)}</a> ${one.disabled_at !== null && badge(view.t('admin.webhooks.state.off'), 'off')} ${one.dead > 0 && badge(view.t('admin.webhooks.dead.count', { count: one.dead }), 'warn')}</h2>
+<p>${one.event_types.join(', ')}</p>
+</div></li>
+`;
+
+export const webhookPage = (
+  view: View,
+  one: Webhook,
+  {
+    deliveries,
+    dead,
+    problem,
+    query = {},
+  }: {
+    deliveries: readonly Delivery[];
+    dead: readonly Delivery[];
+    problem?: Html | false;
+    query?: Parameters;
+  },
+): Page => ({
+  title: plainForeign(URL.parse(one.url)?.host ?? one.webhook_id),
+  tab,
+  content: html`<h1>${view.t('admin.webhooks.one')}</h1>
+${problem}${doneNotice(view, query, {
+  replayed: 'admin.webhooks.done.replayed',
+  enabled: 'admin.webhooks.done.enabled',
+  disabled: 'admin.webhooks.done.disabled',
+  tested: 'admin.webhooks.done.tested',
+})}
+${one.disabled_at !== null && html`<p>${badge(view.t('admin.webhooks.state.off'), 'warn')} ${view.t('admin.webhooks.off', { when: view.ago(one.disabled_at) })}</p>`}
+<dl>
+<dt>${view.t('admin.webhooks.url')}</dt><dd>${foreignUrl(one.url)}</dd>
+<dt>${view.t('admin.id')}</dt><dd><code>${one.webhook_id}</code></dd>
+<dt>${view.t('admin.webhooks.events')}</dt><dd>${one.event_types.join(', ')}</dd>
+<dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
+</dl>
+<div class="actions">
+${one.disabled_at === null ? html`${step(view, one, 'test')}${step(view, one, 'disable')}` : step(view, one, 'enable')}
+</div>
+${guarded(
+  view.t('admin.webhooks.rotate'),
+  html`<p class="soft">${view.t('admin.webhooks.rotate.what')}</p>
+${step(view, one, 'rotate-secret')}`,
+)}
+${
+  dead.length > 0 &&
+  html`<h2>${view.t('admin.webhooks.dead')}</h2>
+<ul class="items">${dead.map((delivery) => deliveryItem(view, delivery))}</ul>`
+}
+<h2>${view.t('admin.webhooks.deliveries')}</h2>
+${
+  deliveries.length === 0
+    ? html`<p class="empty">${view.t('admin.webhooks.deliveries.none')}</p>`
+    : html`<ul class="items">${deliveries.filter(({ dead_at }) => dead_at === null).map((delivery) => deliveryItem(view, delivery))}</ul>`
+}
+${guarded(
+  view.t('admin.webhooks.delete'),
+  html`<p class="soft">${view.t('admin.webhooks.delete.what')}</p>
+<form method="post" action="${path}/${one.webhook_id}/delete"><button type="submit" class="danger" id="webhook-delete">${view.t('admin.webhooks.delete.submit')}</button></form>`,
+)}`,
+});
+
+const stepNames = {
+  test: 'admin.webhooks.test.submit',
+  disable: 'admin.webhooks.disable.submit',
+  enable: 'admin.webhooks.enable.submit',
+  'rotate-secret': 'admin.webhooks.rotate.submit',
+} as const;
+const step = (view: View, { webhook_id }: Webhook, name: keyof typeof stepNames) =>
+  html`<form method="post" action="${path}/${webhook_id}/${name}"><button type="submit" class="quiet" id="webhook-${name}">${view.t(stepNames[name])}</button></form>`;
+
+const deliveryItem = (view: View, delivery: Delivery) => html`<li><div>
+<h3><code>${delivery.event_type}</code> ${stateOf(view, delivery)}</h3>
+<p>${exact(delivery.created_at)} · <code>${delivery.delivery_id}</code></p>
+<p>${view.t('admin.webhooks.attempts', { count: delivery.attempts })}${delivery.next_attempt_at !== null && delivery.attempts > 0 && html` ${view.t('admin.webhooks.next', { when: view.ago(delivery.next_attempt_at) })}`}</p>
+${delivery.last_error !== null && html`<p lang="en">${foreign(delivery.last_error, 300)}</p>`}
+</div>
+${
+  delivery.dead_at !== null &&
+  html`<form method="post" action="${path}/${delivery.webhook_id}/replay">
+<input type="hidden" name="delivery_id" value="${delivery.delivery_id}">
+<button type="submit" class="quiet">${view.t('admin.webhooks.replay')}</button></form>`
+}</li>
+`;
+
+function stateOf(view: View, { delivered_at, dead_at }: Delivery): Html {
+  if (delivered_at !== null) return badge(view.t('admin.webhooks.state.delivered'));
+  return dead_at === null
+    ? badge(view.t('admin.webhooks.state.waiting'), 'off')
+    : badge(view.t('admin.webhooks.state.dead'), 'warn');
+}
+
+export const webhookSecretPage = (view: View, made: { webhook_id: string; secret: string }): Page => ({
+  title: view.plain('admin.webhooks.secret.title'),
+  tab,
+  content: html`<h1>${view.t('admin.webhooks.secret.title')}</h1>
+<p class="soft">${view.t('admin.webhooks.secret.what')}</p>
+${secretOnce(view, [{ label: view.t('admin.webhooks.secret'), value: made.secret }])}
+<p><a class="button" href="${path}/${made.webhook_id}">${view.t('admin.go_on')}</a></p>`,
+});

@@ -1,0 +1,110 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../../deps.ts';
+import { RequestError } from '../../../errors.ts';
+import { administratorAt, answerForm, problemOf } from '../../../http/administrator.ts';
+import type { Html } from '../../../http/html.ts';
+import { sendPage } from '../../../http/page.ts';
+import { type Parameters, readForm } from '../../../http/parameters.ts';
+import type { View } from '../../../http/view.ts';
+import { eventTypes } from '../../../webhooks/event-types.ts';
+import {
+  createWebhook,
+  removeWebhook,
+  replay,
+  requireWebhook,
+  webhookRecord,
+} from '../../../webhooks/manage-webhook.ts';
+import { countDeadDeliveries, listDeadDeliveries, listDeliveries, listWebhooks } from '../../../webhooks/store.ts';
+import { disable, enable, rotateSecret, sendTest } from '../../../webhooks/tend-webhook.ts';
+import { chosen } from '../parts.ts';
+import { webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
+
+const list = '/admin/webhooks';
+const one = `${list}/:webhook_id`;
+type One = { Params: { webhook_id: string } };
+const config = { page: true, form: one };
+const mostDeliveries = 100;
+
+/** Who is told of what happens here, and whether it has arrived. */
+export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
+  app.get(list, { config: { page: true } }, async (request, reply) => {
+    const { view, query } = await administratorAt(deps, request);
+    return sendPage(reply, view, webhooksPage(view, await counted(deps), { query }));
+  });
+
+  app.post(list, { config: { page: true, form: list } }, async (request, reply) => {
+    const { view, caller } = await administratorAt(deps, request);
+    const form = readForm(request.body);
+    try {
+      const wanted = { url: form.url ?? '', event_types: chosen(form, 'event:', eventTypes) };
+      return sendPage(reply, view, webhookSecretPage(view, await createWebhook(deps, caller, wanted)));
+    } catch (error) {
+      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
+      return sendPage(
+        reply,
+        view,
+        webhooksPage(view, await counted(deps), { problem: problemOf(view, error), form }),
+        400,
+      );
+    }
+  });
+
+  app.get<One>(one, { config: { page: true } }, async (request, reply) => {
+    const { view, query } = await administratorAt(deps, request);
+    return sendPage(reply, view, await shown(deps, view, request.params.webhook_id, { query }));
+  });
+
+  app.post<One>(`${one}/replay`, { config }, async (request, reply) => {
+    const { view, caller } = await administratorAt(deps, request);
+    const { webhook_id } = request.params;
+    const { delivery_id = '' } = readForm(request.body);
+    return answerForm(reply, view, {
+      act: async () => {
+        await replay(deps, caller, { webhook_id, delivery_id });
+        return `${list}/${webhook_id}?done=replayed`;
+      },
+      again: (problem) => shown(deps, view, webhook_id, { problem }),
+    });
+  });
+
+  const steps = { enable: [enable, 'enabled'], disable: [disable, 'disabled'], test: [sendTest, 'tested'] } as const;
+  for (const [name, [step, done]] of Object.entries(steps)) {
+    app.post<One>(`${one}/${name}`, { config }, async (request, reply) => {
+      const { view, caller } = await administratorAt(deps, request);
+      const { webhook_id } = request.params;
+      return answerForm(reply, view, {
+        act: async () => {
+          await step(deps, caller, webhook_id);
+          return `${list}/${webhook_id}?done=${done}`;
+        },
+        again: (problem) => shown(deps, view, webhook_id, { problem }),
+      });
+    });
+  }
+
+  app.post<One>(`${one}/rotate-secret`, { config }, async (request, reply) => {
+    const { view, caller } = await administratorAt(deps, request);
+    return sendPage(reply, view, webhookSecretPage(view, await rotateSecret(deps, caller, request.params.webhook_id)));
+  });
+
+  app.post<One>(`${one}/delete`, { config: { page: true, form: list } }, async (request, reply) => {
+    const { caller } = await administratorAt(deps, request);
+    await removeWebhook(deps, caller, request.params.webhook_id);
+    return reply.redirect(`${list}?done=deleted`, 303);
+  });
+}
+
+async function shown(deps: Deps, view: View, webhook_id: string, told: { problem?: Html | false; query?: Parameters }) {
+  const webhook = await requireWebhook(deps, webhook_id);
+  const [deliveries, dead] = await Promise.all([
+    listDeliveries(deps.db, webhook_id, mostDeliveries),
+    listDeadDeliveries(deps.db, webhook_id, mostDeliveries),
+  ]);
+  return webhookPage(view, webhookRecord(webhook), { ...told, deliveries, dead });
+}
+
+/** Each with the number of its deliveries that were given up. */
+async function counted(deps: Deps) {
+  const [webhooks, dead] = await Promise.all([listWebhooks(deps.db), countDeadDeliveries(deps.db)]);
+  return webhooks.map((webhook) => ({ ...webhookRecord(webhook), dead: dead.get(webhook.webhook_id) ?? 0 }));
+}

@@ -1,0 +1,106 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { jsonBody } from '../../http/json-body.ts';
+import { readNoBody } from '../../http/no-body.ts';
+import { readLimit, readQuery } from '../../http/query.ts';
+import { administratorCaller } from '../../sessions/session.ts';
+import {
+  createWebhook,
+  deliveryRecord,
+  removeWebhook,
+  replay,
+  requireWebhook,
+  webhookRecord,
+} from '../../webhooks/manage-webhook.ts';
+import { listDeliveries, listWebhooks } from '../../webhooks/store.ts';
+import { disable, enable, rotateSecret, sendTest } from '../../webhooks/tend-webhook.ts';
+import {
+  CreateBody,
+  create,
+  deliveries,
+  disableOne,
+  enableOne,
+  list,
+  remove,
+  replayOne,
+  rotate,
+  testOne,
+} from './operations.ts';
+
+type OneWebhook = { Params: { webhook_id: string } };
+type OneDelivery = { Params: { webhook_id: string; delivery_id: string } };
+const readCreation = jsonBody(CreateBody);
+
+/** Who is told of events, and what became of it. */
+export async function adminWebhookRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/v1/admin/webhooks', { config: { operation: list } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    await administratorCaller(deps, request);
+    return { webhooks: (await listWebhooks(deps.db)).map(webhookRecord) };
+  });
+
+  app.post('/v1/admin/webhooks', { config: { operation: create } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const caller = await administratorCaller(deps, request);
+    return createWebhook(deps, caller, readCreation(request.body));
+  });
+
+  app.delete<OneWebhook>(
+    '/v1/admin/webhooks/:webhook_id',
+    { config: { operation: remove } },
+    async (request, reply) => {
+      await removeWebhook(deps, await administratorCaller(deps, request), request.params.webhook_id);
+      return reply.code(204).header('cache-control', 'no-store').send();
+    },
+  );
+
+  const steps = { enable: [enable, enableOne], disable: [disable, disableOne], test: [sendTest, testOne] } as const;
+  for (const [name, [step, operation]] of Object.entries(steps)) {
+    app.post<OneWebhook>(
+      `/v1/admin/webhooks/:webhook_id/${name}`,
+      { config: { operation } },
+      async (request, reply) => {
+        reply.header('cache-control', 'no-store');
+        const caller = await administratorCaller(deps, request);
+        readNoBody(request.body);
+        await step(deps, caller, request.params.webhook_id);
+        return { webhook_id: request.params.webhook_id };
+      },
+    );
+  }
+
+  app.post<OneWebhook>(
+    '/v1/admin/webhooks/:webhook_id/rotate-secret',
+    { config: { operation: rotate } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const caller = await administratorCaller(deps, request);
+      readNoBody(request.body);
+      return rotateSecret(deps, caller, request.params.webhook_id);
+    },
+  );
+
+  app.get<OneWebhook>(
+    '/v1/admin/webhooks/:webhook_id/deliveries',
+    { config: { operation: deliveries } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      await administratorCaller(deps, request);
+      const limit = readLimit(readQuery(request));
+      const { webhook_id } = await requireWebhook(deps, request.params.webhook_id);
+      return { deliveries: (await listDeliveries(deps.db, webhook_id, limit)).map(deliveryRecord) };
+    },
+  );
+
+  app.post<OneDelivery>(
+    '/v1/admin/webhooks/:webhook_id/deliveries/:delivery_id/replay',
+    { config: { operation: replayOne } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const caller = await administratorCaller(deps, request);
+      readNoBody(request.body);
+      await replay(deps, caller, request.params);
+      return { delivery_id: request.params.delivery_id };
+    },
+  );
+}

@@ -1,0 +1,168 @@
+import { setImmediate } from 'node:timers/promises';
+import { now } from '../clock.ts';
+import type { Db } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { newId } from '../lib/ids.ts';
+import { insertFailure, trimFailures } from './failures.store.ts';
+
+/** Where a sign-in stopped. */
+export const failureStages = ['authorize', 'client_authentication', 'token'] as const;
+export type FailureStage = (typeof failureStages)[number];
+
+/** What went wrong, in more detail than the caller is told: the owner of a client may know. */
+export const failureCodes = [
+  'redirect_uri_missing',
+  'redirect_uri_differs',
+  'client_not_approved',
+  'invalid_scope',
+  'pkce',
+  'request',
+  'secret_missing',
+  'secret_wrong',
+  'secret_ended',
+  'secret_of_public',
+  'code_unknown',
+  'code_expired',
+  'code_replayed',
+  'code_redirect_uri',
+  'code_verifier',
+  'grant_ended',
+  'refresh_token',
+  'refresh_replayed',
+] as const;
+export type FailureCode = (typeof failureCodes)[number];
+
+/** Nothing here is a secret; each is cut to 300 characters. */
+export type FailureDetail = {
+  /** The redirect_uri or scope that came. */
+  sent?: string;
+  /** What it was compared with. */
+  registered?: string;
+  /** What the caller was told, in English. */
+  description?: string;
+};
+
+export type Failure = { code: FailureCode; detail?: FailureDetail };
+
+/** As the `cause` of a refusal: what the owner of the client may read about it. */
+export class FailureCause {
+  readonly failure: Failure;
+  constructor(code: FailureCode, detail?: FailureDetail) {
+    this.failure = { code, detail };
+  }
+}
+
+/** Anybody can make a request fail, so little is kept: this many of a client in all, and of a stage in a minute. */
+const mostKept = 100;
+const mostPerMinute = 5;
+/** Four weeks: whoever looks for what went wrong looks soon. */
+export const failureKeptSeconds = 28 * 86_400;
+/** Clients and stages whose minute is remembered; beyond it the oldest is forgotten, which costs a few rows more. */
+const mostRemembered = 10_000;
+
+type RecorderDeps = Pick<Deps, 'db' | 'clock' | 'log'>;
+type Minute = { startedAt: number; failures: number };
+type Recorder = {
+  minutes: Map<string, Minute>;
+  /** One write at a time: a flood takes one connection at most, and each trim sees the rows before it. */
+  lastWrite: Promise<void>;
+  waiting: number;
+};
+const mostWaiting = 1000;
+
+/** By database, because that is whose rows they are: two services in one process (as in tests) stay apart. */
+const recorders = new WeakMap<Db, Recorder>();
+
+function recorderOf(db: Db): Recorder {
+  const recorder = recorders.get(db) ?? { minutes: new Map(), lastWrite: Promise.resolve(), waiting: 0 };
+  recorders.set(db, recorder);
+  return recorder;
+}
+
+/**
+ * Notes a failure for the owner of a client to read. The request that failed neither waits for it nor learns of it:
+ * it is written on the side, and when that does not work, only the owner misses something.
+ *
+ * @param describe asked for only if there is room for one more.
+ */
+export function recordFailure(
+  deps: RecorderDeps,
+  at: { client_id: string; stage: FailureStage },
+  describe: () => Failure,
+): void {
+  const recorder = recorderOf(deps.db);
+  if (recorder.waiting >= mostWaiting || !hasRoom(deps, recorder, `${at.client_id} ${at.stage}`)) return;
+  recorder.waiting += 1;
+  recorder.lastWrite = recorder.lastWrite
+    .then(() => setImmediate())
+    .then(() => writeFailure(deps, at, describe))
+    .catch((error: unknown) => deps.log.debug({ err: error }, 'a failure of a client was not kept'))
+    .finally(() => {
+      recorder.waiting -= 1;
+    });
+}
+
+async function writeFailure(
+  deps: RecorderDeps,
+  at: { client_id: string; stage: FailureStage },
+  describe: () => Failure,
+): Promise<void> {
+  const { code, detail } = describe();
+  const row = {
+    ...at,
+    failure_id: newId('fail'),
+    at: now(deps),
+    code,
+    detail: detail ? JSON.stringify(tidy(detail)) : null,
+  };
+  await deps.db.batch([insertFailure(row), trimFailures(at.client_id, mostKept)]);
+}
+
+function hasRoom(deps: RecorderDeps, { minutes }: Recorder, key: string): boolean {
+  const known = minutes.get(key);
+  const age = known === undefined ? Number.POSITIVE_INFINITY : now(deps) - known.startedAt;
+  if (known && age >= 0 && age < 60) {
+    known.failures += 1;
+    return known.failures <= mostPerMinute;
+  }
+  minutes.delete(key); // a key set again would keep its old place; the newest belongs last
+  minutes.set(key, { startedAt: now(deps), failures: 1 });
+  const [oldest] = minutes.keys();
+  if (minutes.size > mostRemembered && oldest !== undefined) minutes.delete(oldest);
+  return true;
+}
+
+const longest = 300;
+
+/** Our codes, tokens and secrets, and JWTs of anybody: a redirect URI may carry one by mistake. */
+const confidential = /\b(?:ac|rt|cs|ss|st|bt)_[\w-]{16,}|\beyJ[\w-]+(?:\.[\w-]*)*/g;
+
+const tidy = (detail: FailureDetail): FailureDetail =>
+  Object.fromEntries(
+    Object.entries(detail)
+      .filter(([, text]) => text !== undefined)
+      .map(([name, text]) => [name, text.replace(confidential, '[removed]').slice(0, longest)]),
+  );
+
+/** Of the registered ones the one that was probably meant: with the longest beginning and end in common. */
+export function nearestTo(registered: readonly string[], sent: string): string | undefined {
+  const likeness = (uri: string) => {
+    const start = commonStart(uri, sent);
+    return start + commonEnd(uri.slice(start), sent.slice(start));
+  };
+  return registered.toSorted((one, other) => likeness(other) - likeness(one))[0];
+}
+
+/** Characters that two texts begin with in common, never half of one. */
+export function commonStart(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return /[\ud800-\udbff]/.test(one[length - 1] ?? '') ? length - 1 : length;
+}
+
+export function commonEnd(one: string, other: string): number {
+  let length = 0;
+  const most = Math.min(one.length, other.length);
+  while (length < most && one.at(-1 - length) === other.at(-1 - length)) length += 1;
+  return /[\udc00-\udfff]/.test(one.at(-length) ?? '') && length > 0 ? length - 1 : length;
+}

@@ -1,0 +1,30 @@
+import type { Deps } from '../deps.ts';
+import type { Client } from './client.ts';
+import { type ClientSearch, searchClients } from './store.ts';
+
+export type ClientPage = {
+  clients: Client[] /** For `after`; undefined on the last page. */;
+  next: string | undefined;
+};
+
+/**
+ * What administrators look through, a page at a time, the longest there first, without secrets.
+ * @param search.after what the page before gave as `next`; anything else begins at the start.
+ */
+export async function findClients(
+  deps: Pick<Deps, 'db'>,
+  search: { listing: ClientSearch['listing']; query?: string; after?: string; limit?: number },
+): Promise<ClientPage> {
+  const { listing, query = '', after = '', limit = 50 } = search;
+  const [, created_at, client_id] = /^(\d{1,12})-([\w-]{1,64})$/.exec(after) ?? [];
+  const found = await searchClients(deps.db, {
+    listing,
+    query: query.trim().slice(0, 100),
+    after: client_id === undefined ? undefined : { created_at: Number(created_at), client_id },
+    limit: limit + 1,
+  });
+  const clients = found.slice(0, limit);
+  const last = clients.at(-1);
+  const hasMore = found.length > limit && last !== undefined;
+  return { clients, next: hasMore ? `${last.created_at}-${last.client_id}` : undefined };
+}

@@ -1,0 +1,119 @@
+import type { Caller } from '../audit/audit.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { fieldProblem, invalidFields, notFound, refusal } from '../errors.ts';
+import { type ClientDeps, changeClient } from './change-client.ts';
+import type { Client, ClientSecret } from './client.ts';
+import { isAlive, newClientSecret, newSecretRow } from './client-secret.ts';
+import { findAnyClient } from './list-clients.ts';
+import { refuseUnlessOwn, takeChange } from './own-change.ts';
+import { deleteEndedSecrets, endSecret, insertSecret } from './store.ts';
+
+/** One in use, and one that replaces it. */
+const mostAlive = 2;
+
+/** How long a secret may go on after it was retired: now, a day, a week. */
+export const overlaps = { now: 0, day: 86_400, week: 7 * 86_400 } as const;
+
+/** From a query: 0 to a week of seconds; left out: now. @throws invalidFields. */
+export function readOverlap(text = '0'): number {
+  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= overlaps.week) return seconds;
+  throw invalidFields([fieldProblem('overlap_seconds', { key: 'problem.secret.overlap' })]);
+}
+
+type Target = { client_id: string; owner_user_id: string | null; caller: Caller };
+
+/** A secret as its owner reads it: when it was made and when it ends, and nothing that helps to guess it. */
+export type SecretRecord = Pick<ClientSecret, 'secret_id' | 'created_at' | 'expires_at'>;
+
+export const secretRecord = ({ secret_id, created_at, expires_at }: ClientSecret): SecretRecord => ({
+  secret_id,
+  created_at,
+  expires_at,
+});
+
+/** The secrets that work, oldest first. @throws notFound for a client of somebody else. */
+export async function listSecrets(
+  deps: ClientDeps,
+  client_id: string,
+  owner_user_id: string | null,
+): Promise<SecretRecord[]> {
+  const client = await findAnyClient(deps, client_id);
+  refuseUnlessOwn(client, { owner_user_id });
+  return aliveSecretsOf(deps, client).map(secretRecord);
+}
+
+export const aliveSecretsOf = (deps: Pick<ClientDeps, 'clock'>, client: Client): ClientSecret[] =>
+  client.secrets.filter((secret) => isAlive(secret, now(deps)));
+
+/**
+ * One more secret for a confidential client; the one before goes on until it is retired.
+ * @returns it: this is the only time that anybody sees it.
+ * @throws notFound for a client of somebody else; invalidState for a public client, and while two are alive.
+ */
+export async function addSecret(
+  deps: ClientDeps & Pick<Deps, 'config'>,
+  target: Target,
+): Promise<{ client: Client; secret: SecretRecord; client_secret: string }> {
+  await takeChange(deps, target.owner_user_id);
+  const client_secret = newClientSecret();
+  const secret = newSecretRow(client_secret, now(deps));
+  const client = await changeClient(deps, target, (client) => {
+    refuseUnlessOwnAndConfidential(client, target);
+    if (aliveSecretsOf(deps, client).length >= mostAlive) throw refused(client, 'problem.secret.two');
+    return {
+      action: 'client.secret_added',
+      after: { secret_id: secret.secret_id },
+      to: { updated_at: client.updated_at }, // nothing that a reviewer reads has changed
+      also: (event_id) => [
+        deleteEndedSecrets(client.client_id, now(deps)),
+        insertSecret({ ...secret, client_id: client.client_id }, event_id),
+      ],
+    };
+  });
+  return { client, secret: secretRecord(secret), client_secret };
+}
+
+/**
+ * Ends a secret, at once or after an overlap in which both work. It may be said again, to end it sooner or later. There
+ * is always one left that does not end: a client without any could not even be told from a public one.
+ *
+ * @param target.overlapSeconds 0 to a week.
+ * @returns the secret as it is now.
+ * @throws notFound also for a secret that has ended; invalidState for the last one.
+ */
+export async function retireSecret(
+  deps: ClientDeps & Pick<Deps, 'config'>,
+  target: Target & { secret_id: string; overlapSeconds: number },
+): Promise<SecretRecord> {
+  await takeChange(deps, target.owner_user_id);
+  const expires_at = now(deps) + target.overlapSeconds;
+  let retired: SecretRecord | undefined;
+  await changeClient(deps, target, (client) => {
+    refuseUnlessOwn(client, target);
+    const alive = aliveSecretsOf(deps, client);
+    const secret = alive.find(({ secret_id }) => secret_id === target.secret_id);
+    if (!secret) throw notFound();
+    const hasSuccessor = alive.some((other) => other.secret_id !== secret.secret_id && other.expires_at === null);
+    if (!hasSuccessor) throw refused(client, 'problem.secret.last');
+    retired = { ...secretRecord(secret), expires_at };
+    return {
+      action: 'client.secret_retired',
+      after: { secret_id: secret.secret_id, expires_at },
+      to: { updated_at: client.updated_at },
+      also: (event_id) => [
+        endSecret({ secret_id: secret.secret_id, client_id: client.client_id, expires_at }, event_id),
+      ],
+    };
+  });
+  return retired!;
+}
+
+function refuseUnlessOwnAndConfidential(client: Client, target: Target): void {
+  refuseUnlessOwn(client, target);
+  if (client.client_type === 'public') throw refused(client, 'problem.secret.public');
+}
+
+const refused = ({ status }: Client, key: 'problem.secret.two' | 'problem.secret.last' | 'problem.secret.public') =>
+  refusal('invalid_state', { key }, { details: { current_status: status } });

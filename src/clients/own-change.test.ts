@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ada, administrator, refusedWith, world } from '../../test/support/client-world.ts';
+import { onBothEngines } from '../../test/support/databases.ts';
+import { RequestError } from '../errors.ts';
+import { editClient } from './edit-client.ts';
+import { findAnyClient } from './list-clients.ts';
+import { addSecret, listSecrets, retireSecret } from './manage-secrets.ts';
+import { readClientEdit, readRegistration } from './registration.ts';
+
+onBothEngines('a person changes their clients thirty times an hour, whatever the change', async (t, engine) => {
+  const { deps, register, edit, pass } = await world(t, engine, {});
+  const { client } = await register();
+  for (let one = 0; one < 28; one += 1) await edit(client, { name: `App ${one}` });
+  const target = { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada };
+  const { secret } = await addSecret(deps, target);
+  await retireSecret(deps, { ...target, secret_id: secret.secret_id, overlapSeconds: 0 });
+  const isRefused = (error: unknown) => error instanceof RequestError && error.code === 'rate_limited';
+  await assert.rejects(edit(client, { name: 'Once more' }), isRefused);
+  await assert.rejects(addSecret(deps, target), isRefused);
+  assert.equal((await findAnyClient(deps, client.client_id)).name, 'App 27');
+  pass(3601);
+  assert.equal((await edit(client, { name: 'Later' })).name, 'Later');
+});
+
+test('the redirect URIs of a client have 8 KB together', () => {
+  const uris = (count: number) =>
+    Array.from({ length: count }, (_, place) => `https://rp.test/${String(place).padStart(2, '0')}`.padEnd(2048, 'x'));
+  const of = (redirect_uris: string[]) => ({ name: 'App', client_type: 'public', redirect_uris });
+  const isRefused = (error: unknown) =>
+    error instanceof RequestError && /"path":"redirect_uris".*8192/.test(JSON.stringify(error.details));
+  assert.equal(readRegistration(of(uris(4))).redirect_uris.length, 4);
+  assert.throws(() => readRegistration(of(uris(5))), isRefused);
+  assert.throws(() => readClientEdit({ redirect_uris: uris(5) }), isRefused);
+});
+
+onBothEngines(
+  'a client without an owner gets edits and secrets from administrators, and others do not',
+  async (t, engine) => {
+    const { deps, register } = await world(t, engine);
+    const { client } = await register({}, null);
+    assert.equal((await findAnyClient(deps, client.client_id)).of_house, true);
+    const target = { client_id: client.client_id, owner_user_id: null, caller: administrator };
+    assert.equal((await editClient(deps, target, { revision: 1, fields: { name: 'Desk' } })).name, 'Desk');
+    const { secret } = await addSecret(deps, target);
+    const ended = client.secrets[0]?.secret_id ?? '';
+    await retireSecret(deps, { ...target, secret_id: ended, overlapSeconds: 0 });
+    assert.deepEqual(await listSecrets(deps, client.client_id, null), [secret]);
+
+    const { client: owned } = await register();
+    assert.equal(owned.of_house, false);
+    const others = { ...target, client_id: owned.client_id };
+    await assert.rejects(
+      editClient(deps, others, { revision: 1, fields: { name: 'X' } }),
+      refusedWith('access_denied'),
+    );
+    await assert.rejects(addSecret(deps, others), refusedWith('access_denied'));
+    await assert.rejects(listSecrets(deps, owned.client_id, null), refusedWith('access_denied'));
+    const stolen = { ...target, owner_user_id: 'usr_ada', caller: ada };
+    await assert.rejects(editClient(deps, stolen, { revision: 2, fields: { name: 'X' } }), refusedWith('not_found'));
+  },
+);

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Client } from './client.ts';
+import { looksAlike, nameSkeleton } from './name-skeleton.ts';
+import { type RiskCode, type RiskContext, riskSignals } from './risk-signals.ts';
+
+const context: RiskContext = {
+  service: 'Signet',
+  approved: [
+    { client_id: 'cl_1', owner_user_id: 'usr_ada', name: 'Paypal Shop', redirect_uris: ['https://shop.example/cb'] },
+    { client_id: 'cl_2', owner_user_id: 'usr_eve', name: 'Melon', redirect_uris: ['https://melon.example/cb'] },
+  ],
+};
+
+/** Nothing about it raises a question. */
+const harmless: Client = {
+  client_id: 'cl_9',
+  owner_user_id: 'usr_ada',
+  name: 'Weather',
+  client_type: 'confidential',
+  redirect_uris: ['https://shop.example/weather'],
+  allowed_scopes: ['openid', 'profile'],
+  logo_url: 'https://shop.example/logo.svg',
+  homepage_url: 'https://shop.example/',
+  id_token_signed_response_alg: 'EdDSA',
+  refresh_retry_window: 0,
+  consent: 'skip',
+  status: 'pending_review',
+  status_reason: null,
+  revision: 1,
+  pending_change: null,
+  event_id: 'evt_1',
+  created_at: 0,
+  updated_at: 0,
+  of_house: false,
+  secrets: [],
+};
+
+const risksOf = (more: Partial<Client>) => riskSignals({ ...harmless, ...more }, context);
+const codesOf = (more: Partial<Client>) => risksOf(more).map(({ code }) => code);
+
+test('a client that is like what its owner had approved before raises no question', () => {
+  assert.deepEqual(risksOf({}), []);
+});
+
+const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string][] = [
+  [
+    { redirect_uris: ['https://new.example/cb'], logo_url: null, homepage_url: null },
+    'new_redirect_host',
+    'notice',
+    'new.example',
+  ],
+  [{ name: 'PayPaI-Shop', owner_user_id: 'usr_eve' }, 'name_resembles_client', 'warning', 'Paypal Shop'],
+  [{ name: 'S1gn3t' }, 'name_resembles_service', 'warning', 'Signet'],
+  [{ name: 'Signet Support' }, 'name_resembles_service', 'warning', 'Signet'],
+  [{ name: 'Pаypal' }, 'mixed_scripts', 'warning', 'Pаypal'],
+  [{ name: 'Wetter für alle' }, 'non_ascii_name', 'notice', 'Wetter für alle'],
+  [
+    { redirect_uris: ['https://shop.example/a', 'https://xn--pypal-4ve.example/cb'] },
+    'punycode_host',
+    'warning',
+    'xn--pypal-4ve.example',
+  ],
+  [{ homepage_url: 'https://www.xn--pypal-4ve.example/' }, 'punycode_host', 'warning', 'www.xn--pypal-4ve.example'],
+  [{ logo_url: 'https://cdn.example/logo.svg' }, 'foreign_logo_host', 'notice', 'cdn.example'],
+  [{ homepage_url: 'https://about.example/' }, 'foreign_homepage_host', 'notice', 'about.example'],
+  [
+    { allowed_scopes: ['openid', 'offline_access', 'entitlements:read'] },
+    'sensitive_scope',
+    'notice',
+    'entitlements:read, offline_access',
+  ],
+  [{ owner_user_id: 'usr_new' }, 'first_client', 'notice', 'usr_new'],
+  [
+    { client_type: 'public', redirect_uris: ['https://shop.example/a', 'https://melon.example/b'] },
+    'public_several_hosts',
+    'notice',
+    'shop.example, melon.example',
+  ],
+];
+
+for (const [more, code, severity, detail] of telling) {
+  test(`${code} is told of ${JSON.stringify(more)}`, () => {
+    const risk = risksOf(more).find((one) => one.code === code);
+    assert.deepEqual(risk, { code, severity, detail });
+  });
+}
+
+test('what would be is judged, and not what is', () => {
+  const pending_change = { name: 'Melon!', redirect_uris: ['https://elsewhere.example/cb'] };
+  assert.deepEqual(risksOf({ status: 'approved', pending_change }).slice(0, 2), [
+    { code: 'name_resembles_client', severity: 'warning', detail: 'Melon' },
+    { code: 'new_redirect_host', severity: 'warning', detail: 'elsewhere.example' },
+  ]);
+});
+
+test('a person may name their clients alike, and their own machine is no host', () => {
+  assert.deepEqual(codesOf({ name: 'Paypal Shop 2' }), []);
+  assert.deepEqual(
+    codesOf({ redirect_uris: ['https://shop.example/a', 'http://127.0.0.1/cb', 'http://localhost:3000/cb'] }),
+    [],
+  );
+});
+
+test("a client of the house has no owner who could be new, and every other client is another owner's", () => {
+  assert.deepEqual(codesOf({ owner_user_id: null }), []);
+  assert.deepEqual(codesOf({ owner_user_id: null, name: 'Melon' }), ['name_resembles_client']);
+});
+
+test('warnings come first', () => {
+  const severities = risksOf({ name: 'Signét', logo_url: 'https://cdn.example/l.png' }).map(({ severity }) => severity);
+  assert.deepEqual(severities, ['warning', 'notice', 'notice']);
+});
+
+const alike: [string, string][] = [
+  ['PayPal', 'paypa1'],
+  ['PayPal', 'Ρауραl'], // Greek and Cyrillic
+  ['PayPal', 'P a y P a l'],
+  ['PayPal', 'PayPals'],
+  ['Microsoft', 'Rnicrosoft'],
+  ['Amazon', 'Àmazôn'],
+  ['Google', '𝐆𝐨𝐨𝐠𝐥𝐞'],
+  ['Google', 'ＧＯＯＧＬＥ'],
+  ['Instagram', 'lnstagrarn'],
+  ['App', 'ΑΡΡ'],
+];
+for (const [one, other] of alike) {
+  test(`${one} looks like ${other}`, () => assert.ok(looksAlike(one, other) && looksAlike(other, one)));
+}
+
+const different: [string, string][] = [
+  ['App', 'Api'],
+  ['Mail', 'Meal plan'],
+  ['Weather', 'Calendar'],
+  ['!!!', '???'],
+  ['東京', '大阪'],
+];
+for (const [one, other] of different) {
+  test(`${one} does not look like ${other}`, () => assert.ok(!looksAlike(one, other)));
+}
+
+test('names of any letters have a skeleton, and it is one of itself', () => {
+  for (const name of ['', '東京', '🦊', 'a'.repeat(100), 'Ünïcödé', 'مرحبا']) {
+    assert.equal(nameSkeleton(nameSkeleton(name)), nameSkeleton(name), name);
+  }
+});

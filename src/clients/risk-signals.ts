@@ -1,0 +1,144 @@
+import type { Scope } from '../oauth/scopes.ts';
+import type { Client, ReviewedFields } from './client.ts';
+import { areAlike, looksAlike, nameSkeleton, speaksFor } from './name-skeleton.ts';
+import { nameWarning } from './presentation.ts';
+import type { ApprovedClient } from './store.ts';
+
+/** What a reviewer should look at twice. Each has a message `risk.<code>`; honest clients show some of them, too. */
+export const riskCodes = [
+  'new_redirect_host',
+  'name_resembles_client',
+  'name_resembles_service',
+  'mixed_scripts',
+  'non_ascii_name',
+  'punycode_host',
+  'foreign_logo_host',
+  'foreign_homepage_host',
+  'sensitive_scope',
+  'first_client',
+  'public_several_hosts',
+] as const;
+export type RiskCode = (typeof riskCodes)[number];
+
+export type Risk = {
+  code: RiskCode;
+  severity: 'notice' | 'warning';
+  /** What of the client it is about: hosts, scopes, the other name. Chosen by strangers: to be shown as text. */
+  detail: string;
+};
+
+/** What is known beside the client itself. */
+export type RiskContext = {
+  /** This service's own name. */
+  service: string;
+  /** Clients that serve, the one under review included if it does. */
+  approved: readonly ApprovedClient[];
+};
+
+type Known = {
+  names: readonly (ApprovedClient & { skeleton: string })[];
+  hosts: ReadonlySet<string>;
+  owners: ReadonlySet<string | null>;
+};
+const knownOf = new WeakMap<RiskContext, Known>();
+
+/** Worked out once for each context: a list of clients is judged by one and the same. */
+function knownFrom(context: RiskContext): Known {
+  const { approved } = context;
+  const known = knownOf.get(context) ?? {
+    names: approved.map((client) => ({ ...client, skeleton: nameSkeleton(client.name) })),
+    hosts: new Set(approved.flatMap(({ redirect_uris }) => hostsOf(redirect_uris))),
+    owners: new Set(approved.map(({ owner_user_id }) => owner_user_id)),
+  };
+  knownOf.set(context, known);
+  return known;
+}
+
+/** Scopes by which a client learns or keeps more than who somebody is. */
+const sensitiveScopes: readonly Scope[] = ['entitlements:read', 'offline_access'];
+
+/** The client as it would be once its reviewer says yes. */
+const proposalOf = (client: Client): Client => ({ ...client, ...client.pending_change });
+
+/** @param client as it is registered, with the change that waits. Warnings first. */
+export function riskSignals(client: Client, context: RiskContext): Risk[] {
+  const proposal = proposalOf(client);
+  const hosts = hostsOf(proposal.redirect_uris);
+  const known = knownFrom(context);
+  const risks = [
+    ...nameRisks(proposal, context.service, known),
+    ...hostRisks(client, hosts, known),
+    ...presentationRisks(proposal, hosts),
+    ...notice(
+      'sensitive_scope',
+      sensitiveScopes.filter((scope) => proposal.allowed_scopes.includes(scope)),
+    ),
+    ...firstClientRisk(client, known),
+  ];
+  return [
+    ...risks.filter(({ severity }) => severity === 'warning'),
+    ...risks.filter(({ severity }) => severity === 'notice'),
+  ];
+}
+
+function nameRisks({ name, client_id, owner_user_id }: Client, service: string, known: Known): Risk[] {
+  const skeleton = nameSkeleton(name);
+  const alike = known.names
+    .filter((other) => other.client_id !== client_id)
+    .filter((other) => owner_user_id === null || other.owner_user_id !== owner_user_id)
+    .filter((other) => areAlike(skeleton, other.skeleton))
+    .map((other) => other.name);
+  const isService = looksAlike(name, service) || speaksFor(name, service);
+  return [
+    ...warning('name_resembles_client', [...new Set(alike)].slice(0, 5)),
+    ...warning('name_resembles_service', isService ? [service] : []),
+    ...warning('mixed_scripts', nameWarning(name) === undefined ? [] : [name]),
+    ...notice('non_ascii_name', /^[\x20-\x7e]*$/.test(name) ? [] : [name]),
+  ];
+}
+
+function hostRisks(client: Client, hosts: readonly string[], known: Known): Risk[] {
+  const unknown = hosts.filter((host) => !known.hosts.has(host));
+  // A client that people already trust, and that now wants their codes sent elsewhere, is the thing to stop at.
+  const asNew = client.status === 'approved' ? warning : notice;
+  return [
+    ...asNew('new_redirect_host', unknown),
+    ...notice('public_several_hosts', client.client_type === 'public' && hosts.length > 1 ? hosts : []),
+  ];
+}
+
+/** A logo or homepage of another host borrows somebody's looks, or tells them who signs in. */
+function presentationRisks({ logo_url, homepage_url }: ReviewedFields, hosts: readonly string[]): Risk[] {
+  const foreign = (url: string | null) => hostsOf([url ?? '']).filter((host) => !hosts.includes(host));
+  const all = new Set([...hosts, ...foreign(logo_url), ...foreign(homepage_url)]);
+  return [
+    ...notice('foreign_logo_host', foreign(logo_url)),
+    ...notice('foreign_homepage_host', foreign(homepage_url)),
+    // What a browser may draw in letters that look like other ones (RFC 3492).
+    ...warning(
+      'punycode_host',
+      [...all].filter((host) => /(^|\.)xn--/.test(host)),
+    ),
+  ];
+}
+
+/** Nothing else of this owner has ever passed a review. */
+function firstClientRisk({ owner_user_id }: Client, { owners }: Known): Risk[] {
+  return owner_user_id === null || owners.has(owner_user_id) ? [] : notice('first_client', [owner_user_id]);
+}
+
+const risk =
+  (severity: Risk['severity']) =>
+  (code: RiskCode, details: readonly string[]): Risk[] =>
+    details.length === 0 ? [] : [{ code, severity, detail: details.join(', ') }];
+const warning = risk('warning');
+const notice = risk('notice');
+
+/** Each once. A person's own machine is nobody's host. */
+function hostsOf(urls: readonly string[]): string[] {
+  const hosts = urls.map((url) => URL.parse(url)?.hostname ?? '');
+  return [...new Set(hosts)].filter((host) => host !== '' && !isLoopback(host));
+}
+
+const isLoopback = (host: string) =>
+  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host);

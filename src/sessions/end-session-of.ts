@@ -1,0 +1,35 @@
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { now } from '../clock.ts';
+import { UniqueViolation } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { revokeGrantsOfSession } from '../oauth/grants.store.ts';
+import { failUnless } from '../one-time-links/store.ts';
+import { lockUser } from '../users/store.ts';
+import { endSession, isLiveSessionOf } from './store.ts';
+
+/**
+ * Ends one session of a person, with every grant that came from it: their own doing, or an administrator's.
+ * @throws {RequestError} `not_found` for one that has ended, is unknown or is another person's, all alike.
+ */
+export async function endSessionOf(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  caller: Caller,
+  { user_id, session_id }: { user_id: string; session_id: string },
+  reason: 'administrator' | 'sign_out' = 'administrator',
+): Promise<void> {
+  const at = now(deps);
+  const { event_id, statement } = auditEvent({ action: 'session.ended', ...caller, target: session_id, reason }, at);
+  try {
+    await deps.db.batch([
+      lockUser(user_id), // of two requests for the same session one finds it alive
+      failUnless(isLiveSessionOf(user_id, session_id, at), event_id, at),
+      endSession(session_id, reason, at),
+      revokeGrantsOfSession(session_id, reason, at),
+      statement,
+    ]);
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw notFound();
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { now } from '../clock.ts';
+import { UniqueViolation } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { invalidState, notFound, refusal } from '../errors.ts';
+import { passwordLimits } from '../limits/failure-limits.ts';
+import { mailTo } from '../mail/mail-to.ts';
+import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
+import { failUnless } from '../one-time-links/store.ts';
+import { endSessionsOfUser } from '../sessions/store.ts';
+import { deleteAttemptsOfUser } from '../signin/store.ts';
+import { keepAnAdministrator, lastAdministrator } from './last-administrator.ts';
+import { findUser, hasRole, listAdministrators, lockUser, setRole } from './store.ts';
+import type { Role, User } from './user.ts';
+
+/** @throws {RequestError} `not_found`. */
+export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Promise<User> {
+  const user = await findUser(deps.db, user_id);
+  if (!user) throw notFound();
+  return user;
+}
+
+/**
+ * Signs a person out everywhere: every session, every grant, every sign-in that is half done.
+ * @throws {RequestError} `not_found`.
+ */
+export async function signOutUser(deps: Deps, caller: Caller, user_id: string): Promise<void> {
+  await requireUser(deps, user_id);
+  const at = now(deps);
+  const event = { action: 'user.signed_out', ...caller, target: user_id, reason: 'administrator' } as const;
+  await deps.db.batch([
+    lockUser(user_id),
+    endSessionsOfUser(user_id, 'administrator', at),
+    revokeGrantsOfUser(user_id, 'administrator', at),
+    deleteAttemptsOfUser(user_id),
+    auditEvent(event, at).statement,
+  ]);
+}
+
+/**
+ * Forgets the wrong passwords of a person, also when there were so many that the password is disabled.
+ * @throws {RequestError} `not_found`.
+ */
+export async function unlockUser(deps: Deps, caller: Caller, user_id: string): Promise<void> {
+  const user = await requireUser(deps, user_id);
+  const { statement } = auditEvent({ action: 'user.unlocked', ...caller, target: user_id }, now(deps));
+  await deps.db.batch([passwordLimits(deps).reset(user.email), statement]);
+}
+
+/**
+ * Makes somebody an administrator, or no longer one, from their next request on, and tells them. Of a new
+ * one every administrator is told: whoever has taken over one account must not make a second in silence.
+ * @returns the person as they are now; nothing happens to somebody who has the role already.
+ * @throws {RequestError} `not_found`; `access_denied` for one's own role; `invalid_state` when no administrator would be
+ * left.
+ */
+export async function changeRole(deps: Deps, caller: Caller, user_id: string, role: Role): Promise<User> {
+  if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_role' });
+  const user = await requireUser(deps, user_id);
+  if (user.role === role) return user;
+  const told = role === 'admin' ? await listAdministrators(deps.db) : [];
+  const at = now(deps);
+  const change = { before: { role: user.role }, after: { role } };
+  const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, ...change }, at);
+  try {
+    await deps.db.batch([
+      ...(role === 'admin' ? [] : keepAnAdministrator(caller, user_id, event.event_id, at)),
+      failUnless(hasRole(user_id, user.role), event.event_id, at),
+      setRole(user_id, role, caller.actor, at),
+      ...mailTo(deps, user, role === 'admin' ? 'role_admin' : 'role_user'),
+      ...told.flatMap((one) => mailTo(deps, one, 'new_administrator', { email: user.email })),
+      event.statement,
+    ]);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    const current = await requireUser(deps, user_id);
+    throw current.role === user.role ? lastAdministrator() : invalidState(current.role);
+  }
+  return requireUser(deps, user_id);
+}

@@ -1,0 +1,45 @@
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { readReason } from '../audit/reason.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { refusal } from '../errors.ts';
+import { mailTo } from '../mail/mail-to.ts';
+import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
+import { deletePasskeysOfUser, listPasskeys } from '../passkeys/store.ts';
+import { endSessionsOfUser } from '../sessions/store.ts';
+import { deleteAttemptsOfUser } from '../signin/store.ts';
+import { countBackupCodes, deleteBackupCodes, deleteTotp, findTotp } from '../two-factor/store.ts';
+import { requireUser } from './administer-user.ts';
+import { lockUser } from './store.ts';
+
+/**
+ * For somebody who has lost what they signed in with: takes away the authenticator app, the backup codes and the
+ * passkeys, ends whatever was opened with them, and tells the person. The password stays; whoever has none sets one by
+ * the link of a password reset.
+ * @throws {RequestError} `not_found`; `access_denied` for one's own factors, which have pages that ask for them;
+ * `invalid_request` without a reason.
+ */
+export async function resetFactors(deps: Deps, caller: Caller, user_id: string, reason: string): Promise<void> {
+  if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_factors' });
+  const user = await requireUser(deps, user_id);
+  const why = readReason(reason);
+  const [totp, codes, passkeys] = await Promise.all([
+    findTotp(deps.db, user_id),
+    countBackupCodes(deps.db, user_id),
+    listPasskeys(deps.db, user_id),
+  ]);
+  const before = { totp: totp?.confirmed_at != null, backup_codes: codes.remaining, passkeys: passkeys.length };
+  const at = now(deps);
+  const event = { action: 'user.factors_reset', ...caller, target: user_id, reason: why, before } as const;
+  await deps.db.batch([
+    lockUser(user_id),
+    deleteTotp(user_id),
+    deleteBackupCodes(user_id),
+    deletePasskeysOfUser(user_id),
+    deleteAttemptsOfUser(user_id),
+    endSessionsOfUser(user_id, 'administrator', at),
+    revokeGrantsOfUser(user_id, 'administrator', at),
+    ...mailTo(deps, user, 'factors_reset', { reset_url: `${deps.config.baseUrl}/reset` }),
+    auditEvent(event, at).statement,
+  ]);
+}
