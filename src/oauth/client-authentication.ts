@@ -1,6 +1,7 @@
 import type { Client } from '../clients/client.ts';
 import { isClientId } from '../clients/client.ts';
 import { verifyClientSecret } from '../clients/client-secret.ts';
+import { type FailureCode, recordFailure } from '../clients/failures.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { invalidClient, invalidRequest } from '../errors.ts';
@@ -22,7 +23,10 @@ type Credentials = { client_id: string; client_secret: string | undefined };
  */
 export async function authenticateClient(deps: Deps, presented: Presented): Promise<Client> {
   const client = await identifyClient(deps, presented);
-  if (client.status !== 'approved') throw invalidClient(`client is ${client.status}`);
+  if (client.status !== 'approved') {
+    noteFailure(deps, client, () => 'client_not_approved');
+    throw invalidClient(`client is ${client.status}`);
+  }
   return client;
 }
 
@@ -42,6 +46,7 @@ export async function identifyClient(deps: Deps, presented: Presented): Promise<
   const client = await deps.clients.find(credentials.client_id);
   if (!client) throw invalidClient('unknown client');
   if (!proves(client, credentials.client_secret, now(deps))) {
+    noteFailure(deps, client, () => whyNot(client, credentials.client_secret));
     if (credentials.client_secret !== undefined) await limits.failed(credentials.client_id, presented.address);
     throw invalidClient(credentials.client_secret === undefined ? 'no secret' : 'wrong secret');
   }
@@ -55,6 +60,17 @@ export const presentsCredentials = ({ authorization, form }: Presented): boolean
 function proves(client: Client, client_secret: string | undefined, at: number): boolean {
   if (client.client_type === 'public') return client_secret === undefined;
   return client_secret !== undefined && verifyClientSecret(client, client_secret, at);
+}
+
+const noteFailure = (deps: Deps, { client_id }: Client, why: () => FailureCode) =>
+  recordFailure(deps, { client_id, stage: 'client_authentication' }, () => ({ code: why() }));
+
+/** More than the caller is told: only the client's owner reads it. */
+function whyNot(client: Client, client_secret: string | undefined): FailureCode {
+  if (client.client_type === 'public') return 'secret_of_public';
+  if (client_secret === undefined) return 'secret_missing';
+  const everAlive = client.secrets.map((secret) => ({ ...secret, expires_at: null }));
+  return verifyClientSecret({ secrets: everAlive }, client_secret, 0) ? 'secret_ended' : 'secret_wrong';
 }
 
 function readCredentials({ authorization, form }: Presented): Credentials | undefined {

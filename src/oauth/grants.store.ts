@@ -234,6 +234,50 @@ export const revokeGrantsOfSession = (session_id: string, reason: RevocationReas
   params: [session_id, reason, now],
 });
 
+/** Live grants of a person, as administrators see them. */
+export type ListedGrant = Pick<
+  Grant,
+  'grant_id' | 'client_id' | 'session_id' | 'scope' | 'created_at' | 'refreshed_at' | 'idle_expires_at' | 'expires_at'
+> & { client_name: string };
+
+/** Newest first; a code that waits to be redeemed is not one yet. */
+export const liveGrantsOf = (db: Db, user_id: string, now: number, limit: number) =>
+  db.all<ListedGrant>(
+    `select g.grant_id, g.client_id, c.name as client_name, g.session_id, g.scope, g.created_at, g.refreshed_at,
+            g.idle_expires_at, g.expires_at
+       from grants g join clients c on c.client_id = g.client_id
+      where g.user_id = $1 and g.redeemed_at is not null and g.revoked_at is null and g.idle_expires_at > $2
+        and g.expires_at > $2
+      order by g.created_at desc, g.grant_id limit $3`,
+    [user_id, now, limit],
+  );
+
+/** Whether there is a grant of that id that has not been ended. */
+export const isOpenGrant = async (db: Db, grant_id: string): Promise<boolean> =>
+  (await db.get('select 1 as one from grants where grant_id = $1 and revoked_at is null', [grant_id])) !== undefined;
+
+export type SignIn = Pick<
+  Grant,
+  | 'grant_id'
+  | 'user_id'
+  | 'scope'
+  | 'created_at'
+  | 'refreshed_at'
+  | 'idle_expires_at'
+  | 'expires_at'
+  | 'revoked_at'
+  | 'revoked_reason'
+>;
+
+/** Who signed in with a client lately, newest first; a code that nobody has redeemed is not a sign-in yet. */
+export const signInsOfClient = (db: Db, client_id: string, limit: number) =>
+  db.all<SignIn>(
+    `select grant_id, user_id, scope, created_at, refreshed_at, idle_expires_at, expires_at, revoked_at, revoked_reason
+       from grants where client_id = $1 and redeemed_at is not null
+      order by created_at desc, grant_id limit $2`,
+    [client_id, limit],
+  );
+
 /** Codes that nobody redeemed, and grants of which no token can be alive. */
 export const purgeGrants = (db: Db, unredeemedBefore: number, expiredBefore: number) =>
   db.batch([

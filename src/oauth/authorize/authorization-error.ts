@@ -15,8 +15,11 @@ export type AuthorizationErrorCode =
 export class AuthorizationError extends Error {
   override name = 'AuthorizationError';
   readonly code: AuthorizationErrorCode;
-  constructor(code: AuthorizationErrorCode, description: string) {
+  /** Which part of the request it is about, where the owner of the client is told more than the client. */
+  readonly about: 'scope' | 'pkce' | undefined;
+  constructor(code: AuthorizationErrorCode, description: string, about?: 'scope' | 'pkce') {
     super(description);
     this.code = code;
+    this.about = about;
   }
 }

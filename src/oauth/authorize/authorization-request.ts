@@ -1,5 +1,6 @@
 import type { Client } from '../../clients/client.ts';
 import { isClientId } from '../../clients/client.ts';
+import { nearestTo, recordFailure } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidRequest, RequestError } from '../../errors.ts';
@@ -47,11 +48,21 @@ export async function authorizeClient(deps: Deps, { values, repeated }: Parsed):
   if (client_id === undefined) throw invalidRequest('client_id is missing.');
   const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
   if (!client) throw invalidRequest('client_id names no registered client.');
-  if (redirect_uri === undefined) throw invalidRequest('redirect_uri is missing.');
+  const note = (describe: Parameters<typeof recordFailure>[2]) =>
+    recordFailure(deps, { client_id, stage: 'authorize' }, describe);
+  if (redirect_uri === undefined) {
+    note(() => ({ code: 'redirect_uri_missing' }));
+    throw invalidRequest('redirect_uri is missing.');
+  }
   if (!matchesRegistered(client.redirect_uris, redirect_uri)) {
+    note(() => ({
+      code: 'redirect_uri_differs',
+      detail: { sent: redirect_uri, registered: nearestTo(client.redirect_uris, redirect_uri) },
+    }));
     throw invalidRequest('redirect_uri is not one that this client has registered, character for character.');
   }
   if (client.status !== 'approved') {
+    note(() => ({ code: 'client_not_approved' }));
     const why = client.status === 'pending_review' ? 'is waiting for its review' : `is ${client.status}`;
     throw new RequestError('unauthorized_client', `This client ${why}, so it cannot start a sign-in yet.`);
   }
@@ -122,17 +133,17 @@ function readScope(client: Client, scope: string | undefined): string {
   const allowed: readonly string[] = client.allowed_scopes;
   const wanted = scope === undefined ? defaultScope.filter((name) => allowed.includes(name)) : parseScope(scope);
   if (wanted.length === 0 || !wanted.every((name) => allowed.includes(name))) {
-    throw new AuthorizationError('invalid_scope', 'The client is not allowed this scope.');
+    throw new AuthorizationError('invalid_scope', 'The client is not allowed this scope.', 'scope');
   }
   return wanted.join(' ');
 }
 
 /** PKCE for every client, by S256 alone; an absent method would mean `plain` (RFC 7636 §4.3). */
 function readCodeChallenge(challenge: string | undefined, method: string | undefined): string {
-  if (challenge === undefined) throw new AuthorizationError('invalid_request', 'code_challenge is missing.');
-  if (method !== 'S256') throw new AuthorizationError('invalid_request', 'code_challenge_method must be S256.');
+  if (challenge === undefined) throw new AuthorizationError('invalid_request', 'code_challenge is missing.', 'pkce');
+  if (method !== 'S256') throw new AuthorizationError('invalid_request', 'code_challenge_method must be S256.', 'pkce');
   if (!isCodeChallenge(challenge)) {
-    throw new AuthorizationError('invalid_request', 'code_challenge must be the base64url of a SHA-256.');
+    throw new AuthorizationError('invalid_request', 'code_challenge must be the base64url of a SHA-256.', 'pkce');
   }
   return challenge;
 }

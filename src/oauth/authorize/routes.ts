@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Failure, recordFailure } from '../../clients/failures.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidRequest } from '../../errors.ts';
 import { FormText, parseParameters, queryOf } from '../../http/parameters.ts';
@@ -32,6 +33,8 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
         return redirect(reply, await proceed(deps, wanted, standing));
       } catch (error) {
         if (!(error instanceof AuthorizationError)) throw error;
+        const { client_id } = target.client;
+        recordFailure(deps, { client_id, stage: 'authorize' }, () => failureOf(error, parsed.values.scope));
         return redirect(reply, await refuse(deps, target, error));
       }
     },
@@ -59,6 +62,11 @@ async function continueRequest(deps: Deps, request: FastifyRequest) {
   const { client } = await authorizeClientAgain(deps, pending.parameters);
   const session = await currentSession(deps, request);
   return proceed(deps, pending.parameters, { client, session, pending, browserToken: () => '', address: request.ip });
+}
+
+function failureOf({ about, message }: AuthorizationError, scope: string | undefined): Failure {
+  if (about === 'scope') return { code: 'invalid_scope', detail: { sent: scope ?? '' } };
+  return { code: about ?? 'request', detail: { description: message } };
 }
 
 const redirect = (reply: FastifyReply, { location }: { location: string }) =>

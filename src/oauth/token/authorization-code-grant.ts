@@ -1,9 +1,10 @@
+import { FailureCause } from '../../clients/failures.ts';
 import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidGrant, invalidRequest } from '../../errors.ts';
 import { digest } from '../../lib/ids.ts';
 import { endGrant } from '../end-grant.ts';
-import { type CodeRedemption, findGrantByCode, redeemCode } from '../grants.store.ts';
+import { type CodeRedemption, findGrantByCode, type Grant, redeemCode } from '../grants.store.ts';
 import { codeChallengeOf, isCodeVerifier } from '../pkce.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
 
@@ -51,5 +52,19 @@ async function refusal(deps: Deps, redemption: CodeRedemption, address: string) 
       address,
     });
   }
-  return invalidGrant('The code is unknown, expired, used, or not for this client, redirect_uri and code_verifier.');
+  return invalidGrant(
+    'The code is unknown, expired, used, or not for this client, redirect_uri and code_verifier.',
+    whyNot(grant, redemption, now(deps)),
+  );
+}
+
+/** More than the caller is told: only the client's owner reads it. A code of another client is unknown to them, too. */
+function whyNot(grant: Grant | undefined, redemption: CodeRedemption, at: number): FailureCause {
+  if (grant?.client_id !== redemption.client_id) return new FailureCause('code_unknown');
+  if (grant.redirect_uri !== redemption.redirect_uri) {
+    return new FailureCause('code_redirect_uri', { sent: redemption.redirect_uri, registered: grant.redirect_uri });
+  }
+  if (grant.code_challenge !== redemption.code_challenge) return new FailureCause('code_verifier');
+  if (grant.redeemed_at !== null) return new FailureCause('code_replayed');
+  return new FailureCause(grant.code_expires_at <= at ? 'code_expired' : 'grant_ended');
 }

@@ -1,3 +1,4 @@
+import { FailureCause } from '../../clients/failures.ts';
 import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidGrant, invalidRequest, invalidScope } from '../../errors.ts';
@@ -62,8 +63,11 @@ async function retriedGrant(deps: Deps, { client, address }: TokenRequest, token
     throw refused();
   }
   await endGrant(deps, { grant_id: grant.grant_id, reason: 'replay', actor: `client:${client.client_id}`, address });
-  throw refused();
+  throw refused('refresh_replayed');
 }
 
-const refused = () =>
-  invalidGrant('The refresh token is unknown, expired, revoked, used before, or not for this client.');
+const refused = (why: 'refresh_token' | 'refresh_replayed' = 'refresh_token') =>
+  invalidGrant(
+    'The refresh token is unknown, expired, revoked, used before, or not for this client.',
+    new FailureCause(why),
+  );

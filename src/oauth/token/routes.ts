@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
+import { type Failure, FailureCause, recordFailure } from '../../clients/failures.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidRequest, RequestError } from '../../errors.ts';
 import { readForm } from '../../http/parameters.ts';
 import { authenticateClient } from '../client-authentication.ts';
 import { token } from '../operations.ts';
 import { authorizationCodeGrant } from './authorization-code-grant.ts';
+import type { TokenRequest, TokenResponse } from './issue-tokens.ts';
 import { refreshTokenGrant } from './refresh-token-grant.ts';
 
 /** RFC 6749 §3.2, OAuth 2.1 §3.2. */
@@ -16,13 +18,30 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
     const address = request.ip;
     if (form.grant_type === undefined) throw invalidRequest('grant_type is missing.');
     const client = await authenticateClient(deps, { authorization: request.headers.authorization, form, address });
-    switch (form.grant_type) {
-      case 'authorization_code':
-        return authorizationCodeGrant(deps, { client, form, address });
-      case 'refresh_token':
-        return refreshTokenGrant(deps, { client, form, address });
-      default:
-        throw new RequestError('unsupported_grant_type', 'Only authorization_code and refresh_token are supported.');
+    try {
+      return await grantTokens(deps, { client, form, address });
+    } catch (error) {
+      if (error instanceof RequestError && error.status < 500) {
+        recordFailure(deps, { client_id: client.client_id, stage: 'token' }, () => failureOf(error, form.scope));
+      }
+      throw error;
     }
   });
+}
+
+function grantTokens(deps: Deps, request: TokenRequest): Promise<TokenResponse> {
+  switch (request.form.grant_type) {
+    case 'authorization_code':
+      return authorizationCodeGrant(deps, request);
+    case 'refresh_token':
+      return refreshTokenGrant(deps, request);
+    default:
+      throw new RequestError('unsupported_grant_type', 'Only authorization_code and refresh_token are supported.');
+  }
+}
+
+function failureOf({ code, cause, message }: RequestError, scope: string | undefined): Failure {
+  if (cause instanceof FailureCause) return cause.failure;
+  if (code === 'invalid_scope') return { code, detail: { sent: scope ?? '' } };
+  return { code: 'request', detail: { description: message } };
 }

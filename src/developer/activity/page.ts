@@ -1,0 +1,82 @@
+import type { Activity, ListedFailure, ListedSignIn } from '../../clients/activity.ts';
+import type { Client } from '../../clients/client.ts';
+import { commonEnd, commonStart } from '../../clients/failures.ts';
+import { foreign, plainForeign } from '../../http/foreign-text.ts';
+import { type Html, html } from '../../http/html.ts';
+import type { Page } from '../../http/page.ts';
+import type { View } from '../../http/view.ts';
+import { wayBack } from '../state.ts';
+
+export const activityPage = (view: View, client: Client, { sign_ins, failures }: Activity): Page => ({
+  title: view.plain('developer.activity.title'),
+  tab: 'developer',
+  content: html`${wayBack(view, client)}
+<h1>${view.t('developer.activity.title')}</h1>
+<h2>${view.t('developer.failures')}</h2>
+<p class="soft">${view.t('developer.failures.intro')}</p>
+${
+  failures.length === 0
+    ? html`<p class="empty">${view.t('developer.failures.none')}</p>`
+    : html`<table id="failures">
+<thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('developer.stage')}</th><th scope="col">${view.t('developer.why')}</th></tr></thead>
+<tbody>${failures.map((failure) => failureRow(view, failure))}</tbody>
+</table>`
+}
+<h2>${view.t('developer.sign_ins')}</h2>
+<p class="soft">${view.t('developer.sign_ins.intro')}</p>
+${
+  sign_ins.length === 0
+    ? html`<p class="empty">${view.t('developer.sign_ins.none')}</p>`
+    : html`<table id="sign-ins">
+<thead><tr><th scope="col">${view.t('developer.when')}</th><th scope="col">${view.t('developer.person')}</th><th scope="col">${view.t('developer.field.allowed_scopes')}</th><th scope="col">${view.t('developer.connected')}</th></tr></thead>
+<tbody>${sign_ins.map((signIn) => signInRow(view, signIn))}</tbody>
+</table>`
+}`,
+});
+
+const signInRow = (view: View, signIn: ListedSignIn): Html => html`<tr>
+<td data-label="${view.plain('developer.when')}">${view.ago(signIn.at)}</td>
+<td data-label="${view.plain('developer.person')}"><code>${signIn.sub}</code></td>
+<td data-label="${view.plain('developer.field.allowed_scopes')}">${signIn.scope.split(' ').map((scope) => html`<code>${scope}</code> `)}</td>
+<td data-label="${view.plain('developer.connected')}">${
+  signIn.ended_because === null
+    ? html`<span class="badge">${view.t('developer.connected.yes')}</span> ${view.t('developer.connected.used', { when: view.ago(signIn.last_used_at) })}`
+    : html`<span class="badge off">${view.t('developer.connected.no')}</span> ${view.t(`developer.ended.${signIn.ended_because}`)}`
+}</td>
+</tr>
+`;
+
+const failureRow = (view: View, failure: ListedFailure): Html => html`<tr>
+<td data-label="${view.plain('developer.when')}">${view.ago(failure.at)}</td>
+<td data-label="${view.plain('developer.stage')}">${view.t(`developer.stage.${failure.stage}`)}</td>
+<td data-label="${view.plain('developer.why')}"><p>${view.t(`failure.${failure.code}`)}</p>${detailOf(view, failure)}</td>
+</tr>
+`;
+
+/** What came from outside is text, cut and escaped. */
+function detailOf(view: View, { sent, registered, description }: ListedFailure): Html | false {
+  if (sent !== undefined && registered !== undefined) return comparison(view, sent, registered);
+  if (sent !== undefined) return html`<p>${view.t('developer.sent')} <code>${foreign(sent, 300)}</code></p>`;
+  return (
+    description !== undefined && html`<p>${view.t('developer.told')} <q lang="en">${foreign(description, 300)}</q></p>`
+  );
+}
+
+/** Both, with what differs marked: nobody finds a slash too many by looking. */
+function comparison(view: View, sent: string, registered: string): Html {
+  const start = commonStart(sent, registered);
+  const end = commonEnd(sent.slice(start), registered.slice(start));
+  const place = [...sent.slice(0, start)].length + 1;
+  return html`<p>${view.t('developer.registered.here')} ${marked(registered, start, end)}</p>
+<p>${view.t('developer.sent')} ${marked(sent, start, end)}</p>
+<p>${view.t('developer.differs', { place })}</p>`;
+}
+
+function marked(text: string, start: number, end: number): Html {
+  const [before, difference, after] = [
+    text.slice(0, start),
+    text.slice(start, text.length - end),
+    text.slice(text.length - end),
+  ].map((part) => plainForeign(part, 300));
+  return html`<code><bdi dir="ltr">${before}${difference && html`<mark>${difference}</mark>`}${after}</bdi></code>`;
+}

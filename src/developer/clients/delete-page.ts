@@ -1,0 +1,23 @@
+import type { Client } from '../../clients/client.ts';
+import { foreign } from '../../http/foreign-text.ts';
+import { alert } from '../../http/form.ts';
+import { html } from '../../http/html.ts';
+import type { Page } from '../../http/page.ts';
+import type { View } from '../../http/view.ts';
+import { clientPath, wayBack } from '../state.ts';
+
+export const deletePage = (view: View, client: Client, isWrong: boolean): Page => ({
+  title: view.plain('developer.delete.title'),
+  tab: 'developer',
+  content: html`${wayBack(view, client)}
+<h1>${view.t('developer.delete.title')}</h1>
+<p>${view.t('developer.delete.what', { client: html`<strong>${foreign(client.name)}</strong>` })}</p>
+${alert(isWrong && view.t('developer.delete.wrong'))}
+<form method="post" action="${clientPath(client)}/delete">
+<label for="name">${view.t('developer.delete.type', { client: foreign(client.name) })}</label>
+<input id="name" name="name" required autocomplete="off" autocapitalize="none" spellcheck="false"${
+    isWrong && html` aria-invalid="true" aria-describedby="problem"`
+  }>
+<button type="submit" class="danger" id="delete-submit">${view.t('developer.delete.submit')}</button>
+</form>`,
+});

@@ -1,0 +1,93 @@
+import type { ClientAction, HistoryEvent } from '../../clients/activity.ts';
+import type { Client, ReviewedFields } from '../../clients/client.ts';
+import { foreign, foreignUrl, plainForeign } from '../../http/foreign-text.ts';
+import { notice } from '../../http/form.ts';
+import { type Html, html } from '../../http/html.ts';
+import type { Page } from '../../http/page.ts';
+import type { View } from '../../http/view.ts';
+import type { MessageKey } from '../../i18n/translate.ts';
+import { clientPath, stateBadges, stateSentences } from '../state.ts';
+
+/** What was done just now; the query names it, and whatever else it says is ignored. */
+const done = {
+  registered: 'developer.done.registered',
+  saved: 'developer.done.saved',
+  staged: 'developer.done.staged',
+  withdrawn: 'developer.done.withdrawn',
+} as const satisfies Record<string, MessageKey>;
+
+const doneNotice = (view: View, what: string | undefined): Html | false =>
+  notice(what !== undefined && Object.hasOwn(done, what) && view.t(done[what as keyof typeof done]));
+
+export type ClientShown = { client: Client; history: readonly HistoryEvent[]; done?: string };
+
+export const clientPage = (view: View, { client, history, done }: ClientShown): Page => ({
+  title: plainForeign(client.name),
+  tab: 'developer',
+  scripts: ['developer'],
+  content: html`<h1>${foreign(client.name)} ${stateBadges(view, client)}</h1>
+${doneNotice(view, done)}
+${stateSentences(view, client)}
+<dl>
+<dt>${view.t('developer.client_id')}</dt><dd><code id="client-id">${client.client_id}</code> ${copyButton(view, 'client-id')}</dd>
+</dl>
+<p class="actions">
+<a class="button quiet" href="${clientPath(client)}/edit">${view.t('developer.edit')}</a>
+<a class="button quiet" href="${clientPath(client)}/settings">${view.t('developer.settings')}</a>
+${client.client_type === 'confidential' && html`<a class="button quiet" href="${clientPath(client)}/secrets">${view.t('developer.secrets')}</a>`}
+<a class="button quiet" href="${clientPath(client)}/activity">${view.t('developer.activity')}</a>
+</p>
+<h2>${view.t('developer.registered')}</h2>
+${values(view, client)}
+<h2>${view.t('developer.history')}</h2>
+<ul class="items">${history.map((event) => historyItem(view, event))}</ul>
+<p><a href="${clientPath(client)}/delete">${view.t('developer.delete.link')}</a></p>`,
+});
+
+/** Hidden where there is no script to copy with: the text can be selected. */
+export const copyButton = (view: View, id: string): Html =>
+  html`<button type="button" class="quiet" data-copy="${id}" data-copied="${view.plain('developer.copied')}" hidden>${view.t('developer.copy')}</button>`;
+
+const fields = [
+  'name',
+  'redirect_uris',
+  'allowed_scopes',
+  'id_token_signed_response_alg',
+  'homepage_url',
+  'logo_url',
+] as const satisfies readonly (keyof ReviewedFields)[];
+
+/** What is in force, and beside it what waits. */
+export function values(view: View, client: Client): Html {
+  const { pending_change } = client;
+  return html`<table class="compare">
+<thead><tr><th scope="col">${view.t('developer.field')}</th><th scope="col">${view.t('developer.in_force')}</th>${
+    pending_change !== null && html`<th scope="col">${view.t('developer.waiting')}</th>`
+  }</tr></thead>
+<tbody>${fields.map(
+    (field) => html`<tr><th scope="row">${view.t(`developer.field.${field}`)}</th>
+<td data-label="${view.plain('developer.in_force')}">${value(view, client[field])}</td>${
+      pending_change !== null &&
+      html`<td data-label="${view.plain('developer.waiting')}">${Object.hasOwn(pending_change, field) ? value(view, pending_change[field]) : view.t('developer.unchanged')}</td>`
+    }</tr>
+`,
+  )}</tbody>
+</table>`;
+}
+
+/** Text, whatever is in it: no address that somebody registered is linked or loaded. */
+function value(view: View, value: ReviewedFields[keyof ReviewedFields] | undefined): Html {
+  if (value === null || value === undefined) return view.t('developer.none');
+  if (typeof value === 'string') return textOf(value);
+  return html`<ul class="scopes">${value.map((entry) => html`<li>${textOf(entry)}</li>`)}</ul>`;
+}
+
+const textOf = (text: string): Html => (text.includes('://') ? foreignUrl(text) : foreign(text));
+
+const historyItem = (view: View, { action, at, reason }: HistoryEvent): Html => html`<li><div>
+<h3>${view.t(actionKey(action))}</h3>
+<p>${view.ago(at)}${reason !== null && html` · ${view.t('developer.state.reason', { reason: html`<q>${foreign(reason, 500)}</q>` })}`}</p>
+</div></li>
+`;
+
+const actionKey = (action: ClientAction) => `developer.history.${action}` as const;

@@ -1,0 +1,116 @@
+import type { FastifyInstance } from 'fastify';
+import { clientHistory } from '../../clients/activity.ts';
+import type { Client } from '../../clients/client.ts';
+import { deleteClient } from '../../clients/delete-client.ts';
+import { editClient } from '../../clients/edit-client.ts';
+import { findOwnClient, listOwnClients } from '../../clients/list-clients.ts';
+import { readClientEdit } from '../../clients/registration.ts';
+import type { Deps } from '../../deps.ts';
+import { RequestError } from '../../errors.ts';
+import { type DeveloperVisit, developerAt, recentDeveloperAt } from '../../http/developer.ts';
+import { sendPage } from '../../http/page.ts';
+import { readForm } from '../../http/parameters.ts';
+import { editBodyOf, readTyped, typedFrom } from '../registration/typed.ts';
+import { settingsPage } from '../settings/page.ts';
+import { clientPath } from '../state.ts';
+import { deletePage } from './delete-page.ts';
+import { editPage } from './edit-page.ts';
+import { clientListPage } from './list-page.ts';
+import { clientPage } from './page.ts';
+
+type OneClient = { Params: { client_id: string } };
+
+const base = '/developer/clients/:client_id';
+const pageOf = (form: string) => ({ config: { page: true, form } }) as const;
+
+/** The list of a person's clients, and the pages of each one. */
+export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/developer', pageOf('/developer'), async (request, reply) => {
+    const { view, owner, query } = await developerAt(deps, request);
+    const clients = await listOwnClients(deps, owner.owner_user_id);
+    return sendPage(reply, view, clientListPage(view, clients, query.done === 'deleted'));
+  });
+
+  app.get<OneClient>(base, pageOf(base), async (request, reply) => {
+    const visit = await developerAt(deps, request);
+    const client = await clientOf(deps, request.params, visit);
+    const history = await clientHistory(deps, client.client_id);
+    return sendPage(reply, visit.view, clientPage(visit.view, { client, history, done: visit.query.done }));
+  });
+
+  app.get<OneClient>(`${base}/settings`, pageOf(base), async (request, reply) => {
+    const visit = await developerAt(deps, request);
+    const client = await clientOf(deps, request.params, visit);
+    return sendPage(reply, visit.view, settingsPage(visit.view, client, deps.config.baseUrl));
+  });
+
+  await editRoutes(app, deps);
+  await deleteRoutes(app, deps);
+}
+
+async function editRoutes(app: FastifyInstance, deps: Deps) {
+  const form = `${base}/edit`;
+
+  app.get<OneClient>(form, pageOf(form), async (request, reply) => {
+    const visit = await developerAt(deps, request);
+    const client = await clientOf(deps, request.params, visit);
+    return sendPage(reply, visit.view, editPage(visit.view, { client, typed: typedFrom(client) }));
+  });
+
+  app.post<OneClient>(form, pageOf(form), async (request, reply) => {
+    const visit = await developerAt(deps, request);
+    const before = await clientOf(deps, request.params, visit);
+    const posted = readForm(request.body);
+    const typed = readTyped(posted);
+    const target = { client_id: before.client_id, ...visit.owner };
+    try {
+      const edit = readClientEdit({ ...editBodyOf(typed), revision: Number(posted.revision) });
+      const client = await editClient(deps, target, edit);
+      const done = client.pending_change === null ? 'saved' : 'staged';
+      return reply.header('cache-control', 'no-store').redirect(`${clientPath(client)}?done=${done}`, 303);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      const isStale = error.code === 'stale_revision';
+      if (!isStale && error.problems.length === 0) throw error;
+      const client = await clientOf(deps, request.params, visit);
+      const refusal = isStale && visit.view.t('developer.edit.stale');
+      const again = editPage(visit.view, { client, typed, problems: error.problems, refusal });
+      return sendPage(reply, visit.view, again, error.status);
+    }
+  });
+
+  app.post<OneClient>(`${base}/withdraw`, pageOf(form), async (request, reply) => {
+    const visit = await developerAt(deps, request);
+    const client = await clientOf(deps, request.params, visit);
+    const { redirect_uris, allowed_scopes, name, logo_url, homepage_url, id_token_signed_response_alg } = client;
+    const fields = { redirect_uris, allowed_scopes, name, logo_url, homepage_url, id_token_signed_response_alg };
+    // A client that nobody has approved has no other values than its own, so there this changes nothing.
+    await editClient(deps, { client_id: client.client_id, ...visit.owner }, { fields, revision: client.revision });
+    return reply.header('cache-control', 'no-store').redirect(`${clientPath(client)}?done=withdrawn`, 303);
+  });
+}
+
+async function deleteRoutes(app: FastifyInstance, deps: Deps) {
+  const form = `${base}/delete`;
+
+  app.get<OneClient>(form, pageOf(form), async (request, reply) => {
+    const visit = await recentDeveloperAt(deps, request);
+    const client = await clientOf(deps, request.params, visit);
+    return sendPage(reply, visit.view, deletePage(visit.view, client, false));
+  });
+
+  app.post<OneClient>(form, pageOf(form), async (request, reply) => {
+    const visit = await recentDeveloperAt(deps, request);
+    const client = await clientOf(deps, request.params, visit);
+    const { name = '' } = readForm(request.body);
+    if (name.trim().normalize('NFC') !== client.name) {
+      return sendPage(reply, visit.view, deletePage(visit.view, client, true), 400);
+    }
+    await deleteClient(deps, { client_id: client.client_id, ...visit.owner });
+    return reply.header('cache-control', 'no-store').redirect('/developer?done=deleted', 303);
+  });
+}
+
+/** @throws {RequestError} `not_found`, as for an unknown client, when it is somebody else's. */
+const clientOf = (deps: Deps, { client_id }: OneClient['Params'], { owner }: DeveloperVisit): Promise<Client> =>
+  findOwnClient(deps, client_id, owner.owner_user_id);

@@ -1,0 +1,64 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { listOwnClients } from '../../clients/list-clients.ts';
+import { mostPendingPerOwner, registerClient } from '../../clients/register-client.ts';
+import { readRegistration } from '../../clients/registration.ts';
+import type { Deps } from '../../deps.ts';
+import { RequestError } from '../../errors.ts';
+import { type DeveloperVisit, developerAt } from '../../http/developer.ts';
+import type { Html } from '../../http/html.ts';
+import { sendPage } from '../../http/page.ts';
+import { readForm } from '../../http/parameters.ts';
+import { secretPage } from '../secrets/page.ts';
+import { clientPath } from '../state.ts';
+import { registrationPage } from './page.ts';
+import { editBodyOf, emptyForm, readTyped, type Typed } from './typed.ts';
+
+const config = { page: true, form: '/developer/register' } as const;
+
+export async function developerRegistrationRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/developer/register', { config }, async (request, reply) => {
+    const { view, owner } = await developerAt(deps, request);
+    const refusal = (await hasTooManyPending(deps, owner.owner_user_id))
+      ? view.t('developer.limit.pending', { most: mostPendingPerOwner })
+      : undefined;
+    return sendPage(reply, view, registrationPage(view, { typed: emptyForm, refusal }));
+  });
+
+  app.post('/developer/register', { config }, async (request, reply) => {
+    const visit = await developerAt(deps, request);
+    const typed = readTyped(readForm(request.body));
+    try {
+      const registration = readRegistration({ ...editBodyOf(typed), client_type: typed.client_type });
+      const { client, client_secret } = await registerClient(deps, visit.owner, registration);
+      if (client_secret === null) {
+        return reply.header('cache-control', 'no-store').redirect(`${clientPath(client)}?done=registered`, 303);
+      }
+      const { baseUrl } = deps.config;
+      const shown = { client, client_secret, issuer: baseUrl, reason: 'registered' } as const;
+      return sendPage(reply, visit.view, secretPage(visit.view, shown));
+    } catch (error) {
+      return showAgain(deps, { error, reply, visit, typed });
+    }
+  });
+}
+
+type Refused = { error: unknown; reply: FastifyReply; visit: DeveloperVisit; typed: Typed };
+
+/** With everything that was typed, and what to do about it. */
+async function showAgain(deps: Deps, { error, reply, visit: { view, owner }, typed }: Refused) {
+  if (!(error instanceof RequestError)) throw error;
+  if (error.code === 'rate_limited') {
+    reply.header('retry-after', error.retryAfter ?? 60);
+    const refusal: Html = (await hasTooManyPending(deps, owner.owner_user_id))
+      ? view.t('developer.limit.pending', { most: mostPendingPerOwner })
+      : view.t('developer.limit.hour', { wait: view.lasting(error.retryAfter ?? 60) });
+    return sendPage(reply, view, registrationPage(view, { typed, refusal }), error.status);
+  }
+  if (error.problems.length === 0) throw error;
+  return sendPage(reply, view, registrationPage(view, { typed, problems: error.problems }), error.status);
+}
+
+async function hasTooManyPending(deps: Deps, owner_user_id: string): Promise<boolean> {
+  const clients = await listOwnClients(deps, owner_user_id);
+  return clients.filter(({ status }) => status === 'pending_review').length >= mostPendingPerOwner;
+}

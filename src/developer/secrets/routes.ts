@@ -1,0 +1,72 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { findOwnClient } from '../../clients/list-clients.ts';
+import { addSecret, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
+import type { Deps } from '../../deps.ts';
+import { fieldProblem, invalidFields, RequestError } from '../../errors.ts';
+import { type DeveloperVisit, recentDeveloperAt } from '../../http/developer.ts';
+import { alert } from '../../http/form.ts';
+import { sendPage } from '../../http/page.ts';
+import { readForm } from '../../http/parameters.ts';
+import { secretPage, secretsPage } from './page.ts';
+
+type OneClient = { Params: { client_id: string } };
+type OneSecret = { Params: { client_id: string; secret_id: string } };
+
+const path = '/developer/clients/:client_id/secrets';
+const config = { page: true, form: path } as const;
+
+/** Secrets of a client; looking at them takes a recent sign-in already, so that no step is interrupted by another. */
+export async function developerSecretRoutes(app: FastifyInstance, deps: Deps) {
+  app.get<OneClient>(path, { config }, async (request, reply) => {
+    const visit = await recentDeveloperAt(deps, request);
+    return showSecrets(deps, reply, visit, { client_id: request.params.client_id });
+  });
+
+  app.post<OneClient>(path, { config }, async (request, reply) => {
+    const visit = await recentDeveloperAt(deps, request);
+    const { client_id } = request.params;
+    try {
+      const { client, client_secret } = await addSecret(deps, { client_id, ...visit.owner });
+      const shown = { client, client_secret, issuer: deps.config.baseUrl, reason: 'added' } as const;
+      return sendPage(reply, visit.view, secretPage(visit.view, shown));
+    } catch (error) {
+      return showSecrets(deps, reply, visit, { client_id, error });
+    }
+  });
+
+  app.post<OneSecret>(`${path}/:secret_id/retire`, { config }, async (request, reply) => {
+    const visit = await recentDeveloperAt(deps, request);
+    const { client_id, secret_id } = request.params;
+    try {
+      const overlapSeconds = readOverlap(readForm(request.body).ends);
+      await retireSecret(deps, { client_id, secret_id, overlapSeconds, ...visit.owner });
+    } catch (error) {
+      return showSecrets(deps, reply, visit, { client_id, error });
+    }
+    return reply
+      .header('cache-control', 'no-store')
+      .redirect(`/developer/clients/${client_id}/secrets?done=retired`, 303);
+  });
+}
+
+function readOverlap(ends: string | undefined): number {
+  if (ends === 'now' || ends === 'day' || ends === 'week') return overlaps[ends];
+  throw invalidFields([fieldProblem('ends', { key: 'problem.secret.ends' })]);
+}
+
+/** @param what.error what a form was refused with; anything that says nothing to people goes on its way. */
+async function showSecrets(
+  deps: Deps,
+  reply: FastifyReply,
+  { view, owner, query }: DeveloperVisit,
+  what: { client_id: string; error?: unknown },
+) {
+  const { client_id, error } = what;
+  const say = error instanceof RequestError ? (error.say ?? error.problems[0]?.say) : undefined;
+  if (error !== undefined && say === undefined) throw error;
+  const client = await findOwnClient(deps, client_id, owner.owner_user_id);
+  const secrets = await listSecrets(deps, client_id, owner.owner_user_id);
+  const problem = say && alert(view.t(say.key, say.values));
+  const page = secretsPage(view, { client, secrets, problem, isRetired: query.done === 'retired' });
+  return sendPage(reply, view, page, error instanceof RequestError ? error.status : 200);
+}

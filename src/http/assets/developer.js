@@ -1,0 +1,99 @@
+// Comfort for the pages of developers. Without it a form says the same after it was sent, and texts are copied by hand.
+(() => {
+  const pauseMs = 400;
+
+  for (const button of document.querySelectorAll('[data-copy]')) {
+    if (!navigator.clipboard) continue;
+    const label = button.textContent;
+    const status = document.createElement('span');
+    status.setAttribute('role', 'status');
+    button.after(status);
+    button.hidden = false;
+    button.addEventListener('click', async () => {
+      const source = document.getElementById(button.dataset.copy);
+      await navigator.clipboard.writeText(source.value ?? source.textContent);
+      status.textContent = button.dataset.copied;
+      setTimeout(() => {
+        status.textContent = '';
+      }, 4000);
+    });
+    button.setAttribute('aria-label', `${label}: ${labelOf(button.dataset.copy)}`);
+  }
+
+  function labelOf(id) {
+    const label =
+      document.querySelector(`label[for="${id}"]`) ?? document.getElementById(id).closest('dd')?.previousElementSibling;
+    return label?.textContent ?? '';
+  }
+
+  // A page that answers a form is shown again by sending the form again, and that would register once more.
+  const answered = document.querySelector('[data-address]');
+  if (answered) history.replaceState(null, '', answered.dataset.address);
+
+  const form = document.querySelector('form[data-check]');
+  if (!form) return;
+
+  const linesOf = (text) =>
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean);
+
+  /** What has been typed so far: what is still empty is not wrong yet. */
+  function draft() {
+    const body = {};
+    for (const name of ['name', 'homepage_url', 'logo_url']) {
+      const value = form.elements[name].value.trim();
+      if (value) body[name] = value;
+    }
+    const lines = linesOf(form.elements.redirect_uris.value);
+    if (lines.length > 0) body.redirect_uris = lines;
+    return body;
+  }
+
+  let latest = 0;
+
+  async function check() {
+    const body = draft();
+    latest += 1;
+    const mine = latest;
+    const language = encodeURIComponent(document.documentElement.lang);
+    const answer = await fetch(`${form.dataset.check}?ui_locales=${language}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }).catch(() => undefined);
+    if (!answer?.ok || mine !== latest) return; // the form itself will say what is wrong
+    const { fields } = await answer.json();
+    for (const name of ['name', 'redirect_uris', 'homepage_url', 'logo_url']) show(name, fields, body);
+  }
+
+  function show(name, fields, body) {
+    const found = fields.filter(({ path }) => path === name || path.startsWith(`${name}/`));
+    const box = document.getElementById(`${name}-problem`);
+    const entries = found.map(({ path, message }) => {
+      const entry = document.createElement('li');
+      const place = path.split('/')[1];
+      if (place !== undefined) {
+        const line = document.createElement('code');
+        line.textContent = body[name][place];
+        entry.append(line, ' ');
+      }
+      entry.append(message);
+      return entry;
+    });
+    const list = box.querySelector('ul');
+    const isNews =
+      entries.map((entry) => entry.textContent).join() !== [...list.children].map((entry) => entry.textContent).join();
+    if (isNews) list.replaceChildren(...entries);
+    box.hidden = entries.length === 0;
+    if (entries.length > 0) form.elements[name].setAttribute('aria-invalid', 'true');
+    else form.elements[name].removeAttribute('aria-invalid');
+  }
+
+  let pause;
+  form.addEventListener('input', () => {
+    clearTimeout(pause);
+    pause = setTimeout(check, pauseMs);
+  });
+})();

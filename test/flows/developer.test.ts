@@ -1,0 +1,791 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseEnv } from 'node:util';
+import * as openidClient from 'openid-client';
+import { approveClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
+import type { Answer, Browser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import {
+  assertRefused,
+  authorize,
+  authorizePath,
+  obtainTokens,
+  postAs,
+  redeem,
+  redirectedTo,
+  refresh,
+} from '../support/relying-party.ts';
+import {
+  newPerson,
+  type Person,
+  type RegisteredClient,
+  registerClient,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
+
+const cli = { actor: 'cli' } as const;
+const api = '/v1/oauth/clients';
+const page = (client_id: string, part = '') => `/developer/clients/${client_id}${part}`;
+const remove = (browser: Browser, path: string) => browser.send(path, { method: 'DELETE' });
+
+const filledIn = {
+  name: 'Example shop',
+  client_type: 'confidential',
+  redirect_uris: 'https://shop.test/callback\r\nhttp://localhost:3000/callback',
+  'scope openid': 'on',
+  'scope email': 'on',
+  id_token_signed_response_alg: 'EdDSA',
+  homepage_url: 'https://shop.test/',
+};
+const register = (person: Person, changes: Record<string, string> = {}) =>
+  person.browser.post('/developer/register', { ...filledIn, ...changes });
+
+const idIn = ({ text }: Answer) => /<code id="client-id">(cl_[\w-]{22})<\/code>/.exec(text)?.[1] ?? '';
+const secretIn = ({ text }: Answer) => /<code id="client-secret">(cs_[\w-]{43})<\/code>/.exec(text)?.[1] ?? '';
+
+type Secrets = { secrets: { secret_id: string; created_at: number; expires_at: number | null }[] };
+const secretsOf = async ({ browser }: Person, client_id: string) =>
+  ((await browser.get(`${api}/${client_id}/secrets`)).json as Secrets).secrets;
+
+type Activity = { sign_ins: Record<string, unknown>[]; failures: Record<string, unknown>[] };
+const activityOf = async ({ browser }: Person, client_id: string) =>
+  (await browser.get(`${api}/${client_id}/activity`)).json as Activity;
+
+/** Failures are written after the answer, so a test asks until they are there. */
+async function failuresOf(person: Person, client_id: string, count: number) {
+  for (let attempt = 0; ; attempt += 1) {
+    const { failures } = await activityOf(person, client_id);
+    if (failures.length >= count || attempt === 200) return failures;
+    await pause(5);
+  }
+}
+
+onBothEngines('a developer registers, follows the review, edits and deletes', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const ada = await signedInPerson(signet);
+  const answer = await register(ada);
+  const [client_id, client_secret] = [idIn(answer), secretIn(answer)];
+
+  await t.test('the secret is shown in the answer to the form, and never again', async () => {
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('cache-control'), 'no-store');
+    assert.ok(client_id && client_secret, answer.text);
+    const paths = [
+      '/developer',
+      ...['', '/edit', '/settings', '/secrets', '/activity', '/delete'].map((part) => page(client_id, part)),
+    ];
+    for (const path of paths) {
+      const shown = await ada.browser.get(path);
+      assert.equal(shown.status, 200, path);
+      assert.doesNotMatch(shown.text, /cs_[\w-]{20}/, path);
+      assert.equal(shown.headers.get('cache-control'), 'no-store');
+    }
+  });
+
+  await t.test('what was typed is what is registered', async () => {
+    const { json } = await ada.browser.get(`${api}/${client_id}`);
+    assert.deepEqual(
+      [json?.name, json?.redirect_uris, json?.allowed_scopes, json?.homepage_url, json?.logo_url],
+      [
+        'Example shop',
+        ['https://shop.test/callback', 'http://localhost:3000/callback'],
+        ['openid', 'email'],
+        'https://shop.test/',
+        null,
+      ],
+    );
+  });
+
+  await t.test('the state can be followed, with the words of the reviewer', async () => {
+    signet.clock.advance(7200);
+    const waiting = await ada.browser.get(page(client_id));
+    assert.match(waiting.text, /Waiting for review.*Pending since <time[^>]*>2 hours ago/s);
+    await rejectClient(signet.deps, { client_id, caller: cli }, 'Which shop <b>is</b> this?');
+    for (const path of ['/developer', page(client_id)]) {
+      const rejected = await ada.browser.get(path);
+      assert.match(rejected.text, /Rejected.*Which shop &lt;b&gt;is&lt;\/b&gt; this\?/s);
+    }
+    const form = await ada.browser.get(page(client_id, '/edit'));
+    const revision = /name="revision" value="(\d+)"/.exec(form.text)?.[1] ?? '';
+    const edited = await ada.browser.post(page(client_id, '/edit'), { ...filledIn, revision, name: 'Ada’s shop' });
+    assert.equal(edited.headers.get('location'), `${page(client_id)}?done=saved`);
+    assert.match((await ada.browser.get(page(client_id))).text, /Waiting for review/);
+    await approveClient(signet.deps, { client_id, caller: cli }, { revision: 2 });
+    assert.match((await ada.browser.get(page(client_id))).text, /Approved by an administrator/);
+  });
+
+  await t.test(
+    'an edit of an approved client waits, is shown beside what is in force, and can be withdrawn',
+    async () => {
+      const changes = { redirect_uris: 'https://shop.test/new', revision: '2', name: 'Ada’s shop' };
+      const edited = await ada.browser.post(page(client_id, '/edit'), { ...filledIn, ...changes });
+      assert.equal(edited.headers.get('location'), `${page(client_id)}?done=staged`);
+      const shown = await ada.browser.get(page(client_id, '/edit'));
+      assert.match(shown.text, /In force.*Waiting for review.*\/callback.*\/new/s);
+      assert.match((await ada.browser.get('/developer')).text, /Approved<.*Change waiting/s);
+      const stale = await ada.browser.post(page(client_id, '/edit'), {
+        ...filledIn,
+        ...changes,
+        name: 'Typed with care',
+      });
+      assert.equal(stale.status, 409);
+      assert.match(stale.text, /changed meanwhile.*value="Typed with care"/s);
+      const withdrawn = await ada.browser.post(page(client_id, '/withdraw'));
+      assert.equal(withdrawn.headers.get('location'), `${page(client_id)}?done=withdrawn`);
+      const { json } = await ada.browser.get(`${api}/${client_id}`);
+      assert.deepEqual([json?.pending_change, json?.status], [null, 'approved']);
+    },
+  );
+
+  await t.test('a suspended client says why', async () => {
+    await suspendClient(signet.deps, { client_id, caller: cli }, 'Too many complaints.');
+    assert.match((await ada.browser.get('/developer')).text, /Suspended.*Too many complaints\./s);
+  });
+
+  await t.test('deleting takes a recent sign-in and the name of the client', async () => {
+    signet.clock.advance(901);
+    const back = encodeURIComponent(page(client_id, '/delete'));
+    const confirm = `/signin/confirm?next=${back}`;
+    assert.equal((await ada.browser.get(page(client_id, '/delete'))).headers.get('location'), confirm);
+    const early = await ada.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
+    assert.equal(early.headers.get('location'), confirm);
+    assertRefused(await remove(ada.browser, `${api}/${client_id}`), 403, 'reauthentication_required');
+    await signIn(ada);
+    const wrong = await ada.browser.post(page(client_id, '/delete'), { name: 'Example shop' });
+    assert.equal(wrong.status, 400);
+    assert.match(wrong.text, /not its name/);
+    assert.equal((await ada.browser.get(`${api}/${client_id}`)).status, 200);
+    const gone = await ada.browser.post(page(client_id, '/delete'), { name: ' Ada’s shop ' });
+    assert.equal(gone.headers.get('location'), '/developer?done=deleted');
+    assert.equal((await ada.browser.get(page(client_id))).status, 404);
+  });
+});
+
+test('the form', async (t) => {
+  const signet = await startSignet(t);
+  const ada = await signedInPerson(signet);
+
+  await t.test('keeps everything that was typed and says what is wrong with each field', async () => {
+    const answer = await register(ada, {
+      name: 'a\u202eb',
+      redirect_uris: 'https://shop.test/ok\nhttp://shop.test/cb\njavascript:alert(1)',
+      logo_url: 'http://shop.test/"><script>',
+    });
+    assert.equal(answer.status, 400);
+    assert.match(answer.text, /none that change the direction/);
+    assert.match(answer.text, /http:\/\/shop\.test\/cb<\/bdi><\/code> Must have the scheme https/);
+    assert.match(answer.text, /javascript:alert\(1\)<\/bdi><\/code> Must be an absolute URI/);
+    assert.match(
+      answer.text,
+      />\nhttps:\/\/shop\.test\/ok\nhttp:\/\/shop\.test\/cb\njavascript:alert\(1\)<\/textarea>/,
+    );
+    assert.match(answer.text, /value="http:\/\/shop\.test\/&quot;&gt;&lt;script&gt;"/);
+    assert.match(answer.text, /value="confidential" required checked/);
+    assert.match(answer.text, /name="scope email" value="on" checked/);
+    assert.doesNotMatch(answer.text, /name="scope profile" value="on" checked/);
+    assert.doesNotMatch(answer.text, /<script>/);
+    assert.deepEqual((await ada.browser.get(api)).json, { clients: [] });
+  });
+
+  await t.test('misses what is missing, in words for people and in their language', async () => {
+    const answer = await ada.browser.post('/developer/register', { name: 'x' }, { 'accept-language': 'de' });
+    assert.equal(answer.status, 400);
+    for (const said of [
+      /Geben Sie 1 bis 20/,
+      /was für eine Anwendung/,
+      /Wählen Sie mindestens eine/,
+      /Wählen Sie eines/,
+    ]) {
+      assert.match(answer.text, said);
+    }
+  });
+
+  await t.test('a public client gets no secret and goes straight to its page', async () => {
+    const answer = await register(ada, { client_type: 'public' });
+    assert.equal(answer.status, 303);
+    assert.match(answer.headers.get('location') ?? '', /^\/developer\/clients\/cl_[\w-]{22}\?done=registered$/);
+    const shown = await ada.browser.get(answer.headers.get('location')!);
+    assert.match(shown.text, /is registered and waits/);
+    assert.doesNotMatch(shown.text, /\/secrets"/);
+  });
+
+  await t.test('cannot choose what an administrator decides', async () => {
+    const answer = await register(ada, { status: 'approved', consent: 'skip', owner_user_id: 'usr_x', revision: '9' });
+    const { json } = await ada.browser.get(`${api}/${idIn(answer)}`);
+    assert.deepEqual([json?.status, json?.revision], ['pending_review', 1]);
+  });
+
+  await t.test('the limits are told kindly, and nothing that was typed is lost', async () => {
+    const eve = await signedInPerson(signet);
+    for (let times = 0; times < 5; times += 1) assert.equal((await register(eve)).status, 200);
+    const sixth = await register(eve, { name: 'Typed with care' });
+    assert.equal(sixth.status, 429);
+    assert.equal(sixth.headers.get('retry-after'), '3600');
+    assert.match(sixth.text, /several applications within an hour\. Wait.*value="Typed with care"/s);
+    for (let hour = 0; hour < 3; hour += 1) {
+      signet.clock.advance(3600);
+      for (let times = 0; times < 5; times += 1) assert.equal((await register(eve)).status, 200);
+    }
+    signet.clock.advance(3600);
+    assert.match((await eve.browser.get('/developer/register')).text, /20 of your applications wait/);
+    const late = await register(eve, { name: 'Typed with care' });
+    assert.equal(late.status, 429);
+    assert.match(late.text, /20 of your applications wait.*value="Typed with care"/s);
+  });
+});
+
+test('a draft can be checked before it is sent, by the same rules, and nothing is changed', async (t) => {
+  const signet = await startSignet(t);
+  const ada = await signedInPerson(signet);
+  const check = (body: unknown, query = '') => ada.browser.postJson(`${api}/check${query}`, body);
+  assert.deepEqual((await check({})).json, { fields: [] });
+  assert.deepEqual((await check({ name: 'x', redirect_uris: ['https://rp.test/cb'] })).json, { fields: [] });
+  const redirect_uris = ['https://rp.test/cb', 'https://rp.test/*', 'http://rp.test/cb'];
+  assert.deepEqual((await check({ redirect_uris })).json, {
+    fields: [
+      { path: 'redirect_uris/1', message: 'Must not hold a wildcard; register every address in full.' },
+      {
+        path: 'redirect_uris/2',
+        message: 'Must have the scheme https; http is allowed for localhost, 127.0.0.1 and [::1] only.',
+      },
+    ],
+  });
+  const german = await check({ redirect_uris: ['https://rp.test/*'] }, '?ui_locales=de');
+  assert.match(german.text, /Darf keine Platzhalter/);
+  const nothing = await check({ status: 'approved', name: 7 });
+  assert.equal(nothing.status, 200);
+  assert.equal((nothing.json as { fields: unknown[] }).fields.length, 2);
+  assertRefused(
+    await newPerson(signet).then(({ browser }) => browser.postJson(`${api}/check`, {})),
+    401,
+    'login_required',
+  );
+  assert.deepEqual((await ada.browser.get(api)).json, { clients: [] });
+});
+
+onBothEngines('secrets of a client', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const ada = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner: ada });
+  const { client_id } = client;
+  const path = `${api}/${client_id}/secrets`;
+  const works = async (client_secret: string) => {
+    const answer = await postAs(signet, { ...client, client_secret }, '/oauth/introspect', { token: 'x' });
+    return answer.status === 200;
+  };
+
+  await t.test('a list tells when they were made and when they end, and nothing else', async () => {
+    const [first, ...others] = await secretsOf(ada, client_id);
+    assert.deepEqual(Object.keys(first!).sort(), ['created_at', 'expires_at', 'secret_id']);
+    assert.deepEqual([others.length, first?.expires_at], [0, null]);
+  });
+
+  await t.test('the last one cannot be retired, however it is asked', async () => {
+    const [only] = await secretsOf(ada, client_id);
+    const refused = await remove(ada.browser, `${path}/${only!.secret_id}`);
+    assertRefused(refused, 409, 'invalid_state');
+    const onPage = await ada.browser.post(page(client_id, `/secrets/${only!.secret_id}/retire`), { ends: 'week' });
+    assert.equal(onPage.status, 409);
+    assert.match(onPage.text, /last secret that does not end/);
+    assert.ok(await works(client.client_secret!));
+  });
+
+  let second = '';
+  await t.test('a second one is shown once, both work, and a third is refused', async () => {
+    signet.clock.advance(1);
+    const added = await ada.browser.postJson(path, {});
+    assert.equal(added.status, 200);
+    assert.equal(added.headers.get('cache-control'), 'no-store');
+    second = String(added.json?.client_secret);
+    assert.match(second, /^cs_[\w-]{43}$/);
+    assert.ok((await works(client.client_secret!)) && (await works(second)));
+    assertRefused(await ada.browser.postJson(path, {}), 409, 'invalid_state');
+    assertRefused(await ada.browser.postJson(path, { expires_at: 1 }), 400, 'invalid_request');
+    assert.doesNotMatch((await ada.browser.get(path)).text, /cs_|hash/);
+  });
+
+  await t.test('an overlap ends when it was said to, and the other one stays', async () => {
+    const [older, newer] = await secretsOf(ada, client_id);
+    for (const bad of ['-1', '604801', '1.5', 'x', '1e3']) {
+      assertRefused(
+        await remove(ada.browser, `${path}/${older!.secret_id}?overlap_seconds=${bad}`),
+        400,
+        'invalid_request',
+      );
+    }
+    const retired = await remove(ada.browser, `${path}/${older!.secret_id}?overlap_seconds=86400`);
+    assert.equal(retired.json?.expires_at, Math.floor(signet.clock() / 1000) + 86_400);
+    assertRefused(await remove(ada.browser, `${path}/${newer!.secret_id}`), 409, 'invalid_state');
+    signet.clock.advance(86_399);
+    assert.ok(await works(client.client_secret!));
+    signet.clock.advance(1);
+    assert.ok(!(await works(client.client_secret!)));
+    assert.ok(await works(second));
+    assert.equal((await secretsOf(ada, client_id)).length, 1);
+    assert.match(String((await failuresOf(ada, client_id, 1)).at(0)?.code), /^secret_ended$/);
+  });
+
+  await t.test('adding and retiring take a recent sign-in, on the page and in JSON', async () => {
+    const [only] = await secretsOf(ada, client_id);
+    assertRefused(await ada.browser.postJson(path, {}), 403, 'reauthentication_required');
+    assertRefused(await remove(ada.browser, `${path}/${only!.secret_id}`), 403, 'reauthentication_required');
+    const secrets = page(client_id, '/secrets');
+    for (const answer of [await ada.browser.get(secrets), await ada.browser.post(secrets)]) {
+      assert.equal(answer.headers.get('location'), `/signin/confirm?next=${encodeURIComponent(secrets)}`);
+    }
+    await signIn(ada);
+    const added = await ada.browser.post(secrets);
+    assert.equal(added.status, 200);
+    assert.ok(await works(secretIn(added)));
+    const [old] = await secretsOf(ada, client_id);
+    const retired = await ada.browser.post(`${secrets}/${old!.secret_id}/retire`, { ends: 'now' });
+    assert.equal(retired.headers.get('location'), `${secrets}?done=retired`);
+    assert.ok(!(await works(second)));
+    assert.ok(await works(secretIn(added)));
+  });
+
+  await t.test('of ten added at once one is kept, and of two retired at once one stays', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ada.browser.postJson(path, {})));
+    assert.deepEqual(
+      answers.map(({ status }) => status).filter((status) => status === 200),
+      [200],
+    );
+    const both = await secretsOf(ada, client_id);
+    assert.equal(both.length, 2);
+    await Promise.all(both.map(({ secret_id }) => remove(ada.browser, `${path}/${secret_id}`)));
+    const left = await secretsOf(ada, client_id);
+    assert.deepEqual(
+      left.map(({ expires_at }) => expires_at),
+      [null],
+    );
+  });
+
+  await t.test('a public client has none to add', async () => {
+    const open = await registerClient(signet, { owner: ada, client_type: 'public' });
+    assertRefused(await ada.browser.postJson(`${api}/${open.client_id}/secrets`, {}), 409, 'invalid_state');
+    assert.equal((await ada.browser.post(page(open.client_id, '/secrets'))).status, 409);
+  });
+
+  await t.test('the review is where it was: no revision and no date has moved, and the log has each step', async () => {
+    const { json } = await ada.browser.get(`${api}/${client_id}`);
+    assert.deepEqual([json?.revision, json?.status], [1, 'approved']);
+    const rows = await signet.deps.db.all<{ action: string; text: string }>(
+      'select action, coalesce(before_state, $2) || coalesce(after_state, $2) as text from audit_log where target = $1',
+      [client_id, ''],
+    );
+    const count = (action: string) => rows.filter((row) => row.action === action).length;
+    assert.deepEqual([count('client.secret_added'), count('client.secret_retired')], [3, 3]);
+    assert.doesNotMatch(rows.map(({ text }) => text).join(), /cs_|hash/);
+  });
+});
+
+onBothEngines('who signed in lately, and what failed and why', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const owner = await signedInPerson(signet);
+  const person = await signedInPerson(signet);
+  const client = await registerClient(signet, {
+    owner,
+    redirect_uris: ['https://rp.test/cb', 'https://rp.test/other'],
+  });
+
+  await t.test('a sign-in is a subject, a time and a scope, connected or not', async () => {
+    const { refresh_token } = await obtainTokens(signet, person, client);
+    await authorize(person, client); // a code that nobody redeems is no sign-in
+    const [signIn, ...others] = (await activityOf(owner, client.client_id)).sign_ins;
+    assert.deepEqual([others.length, signIn?.sub, signIn?.connected], [0, person.user_id, true]);
+    assert.deepEqual(Object.keys(signIn!).sort(), ['at', 'connected', 'ended_because', 'last_used_at', 'scope', 'sub']);
+    const next = (await refresh(signet, client, refresh_token)).json?.refresh_token;
+    assert.ok(next);
+    await refresh(signet, client, refresh_token);
+    const ended = (await activityOf(owner, client.client_id)).sign_ins[0];
+    assert.deepEqual([ended?.connected, ended?.ended_because], [false, 'replay']);
+    const shown = await owner.browser.get(page(client.client_id, '/activity'));
+    assert.match(shown.text, new RegExp(person.user_id));
+    assert.ok(!shown.text.includes(person.email), 'the person is a subject, not an address');
+    await person.browser.post('/signout');
+    await signInAgain(person);
+    await obtainTokens(signet, person, client);
+    await person.browser.post('/signout');
+    assert.ok((await activityOf(owner, client.client_id)).sign_ins.some((one) => one.ended_because === 'disconnected'));
+    await signInAgain(person);
+  });
+
+  const failing: { what: string; code: string; stage: string; run: () => Promise<unknown>; says?: RegExp }[] = [
+    {
+      what: 'another redirect_uri',
+      code: 'redirect_uri_differs',
+      stage: 'authorize',
+      run: () => person.browser.get(authorizePath(client, { redirect_uri: 'https://rp.test/cb/' })),
+      says: /rp\.test\/cb<\/bdi>.*rp\.test\/cb<mark>\/<\/mark>.*differ from character 19 on/s,
+    },
+    {
+      what: 'no redirect_uri',
+      code: 'redirect_uri_missing',
+      stage: 'authorize',
+      run: () => person.browser.get(authorizePath(client, { redirect_uri: undefined })),
+    },
+    {
+      what: 'a scope that it may not have',
+      code: 'invalid_scope',
+      stage: 'authorize',
+      run: () => person.browser.get(authorizePath(client, { scope: 'openid <b>' })),
+      says: /openid &lt;b&gt;/,
+    },
+    {
+      what: 'no PKCE',
+      code: 'pkce',
+      stage: 'authorize',
+      run: () => person.browser.get(authorizePath(client, { code_challenge: undefined })),
+      says: /code_challenge is missing/,
+    },
+    {
+      what: 'another response_type',
+      code: 'request',
+      stage: 'authorize',
+      run: () => person.browser.get(authorizePath(client, { response_type: 'token' })),
+      says: /The only response_type is code/,
+    },
+    {
+      what: 'a wrong secret',
+      code: 'secret_wrong',
+      stage: 'client_authentication',
+      run: () => refresh(signet, { ...client, client_secret: 'cs_wrong' }, 'x'),
+    },
+    {
+      what: 'no secret',
+      code: 'secret_missing',
+      stage: 'client_authentication',
+      run: () => refresh(signet, { ...client, client_secret: null }, 'x'),
+    },
+    {
+      what: 'an unknown code',
+      code: 'code_unknown',
+      stage: 'token',
+      run: () => redeem(signet, client, 'ac_unknown'),
+    },
+    {
+      what: 'an expired code',
+      code: 'code_expired',
+      stage: 'token',
+      run: async () => {
+        const code = await authorize(person, client);
+        signet.clock.advance(61);
+        await redeem(signet, client, code);
+      },
+    },
+    {
+      what: 'a code used twice',
+      code: 'code_replayed',
+      stage: 'token',
+      run: async () => {
+        const code = await authorize(person, client);
+        await redeem(signet, client, code);
+        await redeem(signet, client, code);
+      },
+    },
+    {
+      what: 'another redirect_uri at the token endpoint',
+      code: 'code_redirect_uri',
+      stage: 'token',
+      run: async () =>
+        redeem(signet, client, await authorize(person, client), { redirect_uri: 'https://rp.test/other' }),
+      says: /rp\.test\/<mark>cb<\/mark>.*rp\.test\/<mark>other<\/mark>/s,
+    },
+    {
+      what: 'another verifier',
+      code: 'code_verifier',
+      stage: 'token',
+      run: async () => redeem(signet, client, await authorize(person, client), { code_verifier: 'v'.repeat(43) }),
+    },
+    {
+      what: 'a missing verifier',
+      code: 'request',
+      stage: 'token',
+      run: async () => redeem(signet, client, await authorize(person, client), { code_verifier: undefined }),
+      says: /code_verifier is missing/,
+    },
+    {
+      what: 'a grant type that there is not',
+      code: 'request',
+      stage: 'token',
+      run: () => redeem(signet, client, 'x', { grant_type: 'password' }),
+    },
+    {
+      what: 'an unknown refresh token',
+      code: 'refresh_token',
+      stage: 'token',
+      run: () => refresh(signet, client, 'rt_x'),
+    },
+  ];
+  for (const { what, code, stage, run, says } of failing) {
+    await t.test(`${what} is told to the owner of the client`, async () => {
+      signet.clock.advance(61);
+      const before = (await activityOf(owner, client.client_id)).failures.length;
+      await run();
+      const failures = await failuresOf(owner, client.client_id, before + 1);
+      assert.deepEqual([failures.length, failures[0]?.code, failures[0]?.stage], [before + 1, code, stage]);
+      if (says) {
+        await signInAgain(owner);
+        const shown = await owner.browser.get(page(client.client_id, '/activity'));
+        assert.match(shown.text, says);
+        assert.doesNotMatch(shown.text, /<b>/);
+      }
+    });
+  }
+
+  await t.test('what is kept holds no code, token or secret', async () => {
+    signet.clock.advance(61);
+    const secret = 'cs_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+    const jwt = 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
+    const redirect_uri = `https://rp.test/cb?a=${secret}&b=${jwt}&c=${'x'.repeat(1000)}`;
+    const before = (await activityOf(owner, client.client_id)).failures.length;
+    await person.browser.get(authorizePath(client, { redirect_uri }));
+    const [failure] = await failuresOf(owner, client.client_id, before + 1);
+    assert.equal(failure?.code, 'redirect_uri_differs');
+    assert.ok(String(failure?.sent).length <= 300);
+    const rows = await signet.deps.db.all<{ detail: string | null }>('select detail from client_failures', []);
+    assert.doesNotMatch(JSON.stringify(rows), /cs_|eyJ|ac_|rt_|dBjft/);
+  });
+
+  await t.test('a client that waits for review learns why its requests are refused', async () => {
+    const young = await registerClient(signet, { owner, approved: false });
+    await person.browser.get(authorizePath(young));
+    await refresh(signet, young, 'x');
+    const codes = (await failuresOf(owner, young.client_id, 2)).map(({ code, stage }) => [code, stage]);
+    assert.deepEqual(codes.sort(), [
+      ['client_not_approved', 'authorize'],
+      ['client_not_approved', 'client_authentication'],
+    ]);
+  });
+});
+
+async function signInAgain(person: Person): Promise<void> {
+  assert.equal((await signIn(person)).status, 303);
+}
+
+onBothEngines('a flood of failures writes a few rows a minute and keeps a hundred', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const path = authorizePath(client, { redirect_uri: 'https://evil.test/' });
+  const attacker = await newPerson(signet);
+  let writes = 0;
+  const stop = beforeEachCall(signet.deps.db, (sql) => {
+    writes += sql.filter((text) => text.includes('insert into client_failures')).length;
+  });
+  await Promise.all(Array.from({ length: 200 }, () => attacker.browser.get(path)));
+  await failuresOf(owner, client.client_id, 5);
+  assert.equal(writes, 5);
+  for (let minute = 0; minute < 22; minute += 1) {
+    signet.clock.advance(61);
+    await Promise.all(Array.from({ length: 6 }, () => attacker.browser.get(path)));
+  }
+  const countRows = async () =>
+    (await signet.deps.db.get<{ count: number }>('select count(*) as count from client_failures', []))?.count ?? 0;
+  for (let attempt = 0; writes < 115 && attempt < 200; attempt += 1) await pause(5);
+  assert.equal(writes, 115);
+  stop();
+  for (let attempt = 0; (await countRows()) !== 100 && attempt < 200; attempt += 1) await pause(5);
+  assert.equal(await countRows(), 100);
+
+  signet.clock.advance(29 * 86_400);
+  await signet.runJobs();
+  assert.equal(await countRows(), 0);
+});
+
+test('a failure that cannot be kept changes no answer', async (t) => {
+  const signet = await startSignet(t);
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const wrong = () => postAs(signet, { ...client, client_secret: 'cs_wrong' }, '/oauth/introspect', { token: 'x' });
+  const expected = await wrong();
+  await failuresOf(owner, client.client_id, 1);
+  await signet.deps.db.run('drop table client_failures', []);
+  const answer = await wrong();
+  assert.deepEqual([answer.status, answer.text], [expected.status, expected.text]);
+  await pause(20);
+  assert.equal((await authorize(owner, client)).startsWith('ac_'), true);
+  assert.ok(signet.logLines.some((line) => line.includes('a failure of a client was not kept')));
+});
+
+test("ID-01: somebody else's client is no client, on every page and every route, and cross-site writes are refused", async (t) => {
+  const signet = await startSignet(t);
+  const owner = await signedInPerson(signet);
+  const stranger = await signedInPerson(signet);
+  const nobody = await newPerson(signet);
+  const { client_id } = await registerClient(signet, { owner });
+  const secret_id = (await secretsOf(owner, client_id))[0]!.secret_id;
+
+  const requests = (id: string, origin: string): ((browser: Browser) => Promise<Answer>)[] => {
+    const headers = { origin };
+    const write = (method: string, path: string) => (browser: Browser) => browser.send(path, { method, headers });
+    const json = (path: string) => (browser: Browser) => browser.postJson(path, {}, headers);
+    const form = (path: string) => (browser: Browser) =>
+      browser.post(path, { ...filledIn, ends: 'now', revision: '1' }, headers);
+    return [
+      ...['/edit', '/withdraw', '/delete', '/secrets', `/secrets/${secret_id}/retire`].map((part) =>
+        form(page(id, part)),
+      ),
+      json(`${api}/${id}/secrets`),
+      write('DELETE', `${api}/${id}/secrets/${secret_id}`),
+      write('DELETE', `${api}/${id}`),
+    ];
+  };
+  const reads = (id: string) =>
+    [
+      ...['', '/edit', '/settings', '/secrets', '/activity', '/delete'].map((part) => page(id, part)),
+      `${api}/${id}/secrets`,
+      `${api}/${id}/activity`,
+    ].map((path) => (browser: Browser) => browser.get(path));
+  const all = (id: string) => [...reads(id), ...requests(id, signet.url)];
+
+  const shape = ({ status, text }: Answer) => [status, text];
+  for (const [place, ask] of all(client_id).entries()) {
+    const theirs = shape(await ask(stranger.browser));
+    assert.equal(theirs[0], 404, `request ${place}`);
+    for (const unknown of ['cl_AAAAAAAAAAAAAAAAAAAAAA', '__proto__', 'x']) {
+      assert.deepEqual(shape(await all(unknown)[place]!(stranger.browser)), theirs, `request ${place}, ${unknown}`);
+    }
+    const anonymous = await ask(nobody.browser);
+    assert.ok(
+      anonymous.status === 401 || anonymous.headers.get('location')?.startsWith('/signin?'),
+      `request ${place}`,
+    );
+  }
+  const crossSite = [
+    ...requests(client_id, 'https://evil.test'),
+    (browser: Browser) => browser.post('/developer/register', filledIn, { origin: 'https://evil.test' }),
+    (browser: Browser) => browser.postJson(`${api}/check`, {}, { origin: 'https://evil.test' }),
+  ];
+  for (const ask of crossSite) assert.equal((await ask(owner.browser)).status, 403);
+  assert.equal((await secretsOf(owner, client_id)).length, 1);
+  const { clients } = (await owner.browser.get(api)).json as { clients: unknown[] };
+  assert.equal(clients.length, 1);
+});
+
+test('hostile names and addresses are text on every page', async (t) => {
+  const signet = await startSignet(t);
+  const ada = await signedInPerson(signet);
+  const name = `<img src=x onerror=alert(1)> "'&{{7*7}} Pаypal`; // with a Cyrillic "а"
+  const answer = await register(ada, { name, logo_url: 'https://logo.test/x.png', homepage_url: 'https://home.test/' });
+  const client_id = idIn(answer);
+  const paths = [
+    '/developer',
+    ...['', '/edit', '/settings', '/secrets', '/activity', '/delete'].map((part) => page(client_id, part)),
+  ];
+  for (const shown of [answer, ...(await Promise.all(paths.map((path) => ada.browser.get(path))))]) {
+    assert.equal(shown.status, 200);
+    assert.match(shown.text, /&lt;img src=x onerror=alert\(1\)&gt;/);
+    assert.doesNotMatch(shown.text, /<img src=x|(?:src|href)="https?:/);
+    assert.match(shown.headers.get('content-security-policy') ?? '', /default-src 'none'.*img-src 'self'/);
+  }
+});
+
+test('the settings are what the libraries take', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
+  const ada = await signedInPerson(signet);
+  const redirect_uri = "https://shop.test/it's?a=$HOME&b=(c)";
+  const snippets = async (client: RegisteredClient) => {
+    const { text } = await ada.browser.get(page(client.client_id, '/settings'));
+    const found = [...text.matchAll(/<textarea id="settings-([\w-]+)"[^>]*>\n([^<]*)<\/textarea>/g)];
+    return Object.fromEntries(found.map(([, id, escaped = '']) => [id, unescaped(escaped)])) as Record<string, string>;
+  };
+  const scope = 'openid profile email offline_access';
+
+  await t.test('.env, as a parser reads it', async () => {
+    for (const uri of [redirect_uri, 'https://shop.test/cb?d=$HOME']) {
+      const client = await registerClient(signet, { owner: ada, redirect_uris: [uri] });
+      const { env = '' } = await snippets(client);
+      assert.deepEqual(
+        { ...parseEnv(env.replaceAll('\\$', '$')) },
+        {
+          OIDC_ISSUER: signet.url,
+          OIDC_CLIENT_ID: client.client_id,
+          OIDC_CLIENT_SECRET: 'paste-the-secret-here',
+          OIDC_REDIRECT_URI: uri,
+          OIDC_SCOPE: scope,
+        },
+      );
+    }
+  });
+
+  await t.test('openid-client signs somebody in with them, with a secret and without', async () => {
+    const plain = "https://shop.test/it's/$HOME";
+    for (const client_type of ['confidential', 'public'] as const) {
+      const client = await registerClient(signet, { owner: ada, client_type, redirect_uris: [redirect_uri, plain] });
+      const text = (await snippets(client))['openid-client'] ?? '';
+      const { startSignIn, finishSignIn } = await run(text, client.client_secret);
+      const { url, checks } = await startSignIn();
+      const answer = await ada.browser.get(`${url.pathname}${url.search}`);
+      const tokens = await finishSignIn(String(redirectedTo(answer)), checks);
+      assert.equal(tokens.claims()?.sub, ada.user_id);
+      assert.equal(tokens.scope, scope);
+    }
+  });
+
+  await t.test('the others hold the values of the client, and nothing breaks out of its quotes', async () => {
+    const client = await registerClient(signet, { owner: ada, redirect_uris: [redirect_uri] });
+    const { authjs = '', spring = '', 'spring-pkce': pkce = '', 'oauth2-proxy': proxy = '' } = await snippets(client);
+    for (const text of [authjs, spring, proxy]) {
+      assert.ok(text.includes(`"${client.client_id}"`) && text.includes(`"${signet.url}"`), text);
+      assert.ok(!text.includes(client.client_secret!));
+    }
+    assert.match(authjs, /type: 'oidc'.*AUTH_SIGNET_SECRET in the environment.*checks: \['pkce', 'state'\]/s);
+    assert.match(authjs, new RegExp(`scope: "${scope}"`));
+    assert.match(
+      spring,
+      /client-secret: "\$\{OIDC_CLIENT_SECRET\}"\n +client-authentication-method: client_secret_basic/,
+    );
+    assert.match(spring, /scope: "openid,profile,email,offline_access"/);
+    assert.ok(spring.includes(`redirect-uri: "${redirect_uri}"`));
+    assert.match(pkce, /withPkce\(\)/);
+    assert.match(proxy, /^code_challenge_method = "S256"$/m);
+    assert.ok(proxy.includes(`redirect_url = "${redirect_uri}"`));
+
+    const open = await snippets(await registerClient(signet, { owner: ada, client_type: 'public' }));
+    assert.deepEqual(Object.keys(open), ['env', 'openid-client', 'authjs', 'spring']);
+    assert.doesNotMatch(Object.values(open).join('\n'), /SECRET|secret:/);
+  });
+
+  await t.test('openid-client cannot redeem at a redirect URI with a query, and that is said', async () => {
+    const client = await registerClient(signet, { owner: ada, redirect_uris: [redirect_uri] });
+    const { text } = await ada.browser.get(page(client.client_id, '/settings'));
+    assert.match(text, /openid-client leaves out the query/);
+  });
+
+  await t.test('Spring is told of RS256 while the client has EdDSA', async () => {
+    const edDsa = await registerClient(signet, { owner: ada });
+    const rsa = await registerClient(signet, { owner: ada, id_token_signed_response_alg: 'RS256' });
+    const told = async ({ client_id }: RegisteredClient) =>
+      (await ada.browser.get(page(client_id, '/settings'))).text.includes('Spring Security verifies RS256');
+    assert.deepEqual([await told(edDsa), await told(rsa)], [true, false]);
+  });
+});
+
+const unescaped = (text: string) =>
+  text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+
+type Checks = { pkceCodeVerifier: string; expectedState: string };
+type SignInModule = {
+  startSignIn(): Promise<{ url: URL; checks: Checks }>;
+  finishSignIn(query: string, checks: Checks): ReturnType<typeof openidClient.authorizationCodeGrant>;
+};
+
+/** As Node would, but for the imports: this process has the library already, and an environment of its own. */
+async function run(text: string, client_secret: string | null): Promise<SignInModule> {
+  const imports = /^(?:import \{ env \} from 'node:process';\n)?import \* as client from 'openid-client';\n/;
+  assert.match(text, imports);
+  const body = text.replace(imports, '').replaceAll('export ', '');
+  const AsyncFunction = (async () => {}).constructor as FunctionConstructor;
+  const load = AsyncFunction('client', 'env', `${body}\nreturn { startSignIn, finishSignIn };`);
+  return load(openidClient, { OIDC_CLIENT_SECRET: client_secret });
+}
