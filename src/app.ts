@@ -1,12 +1,14 @@
 import cookies from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { accountRoutes } from './account/routes.ts';
-import { adminRoutes } from './admin/routes.ts';
+import { adminPageRoutes } from './admin/pages/routes.ts';
+import { adminApiRoutes, adminRoutes } from './admin/routes.ts';
 import { clientRoutes } from './clients/routes.ts';
 import type { Config } from './config.ts';
 import { connectedAppRoutes } from './connected-apps/routes.ts';
 import { consentRoutes } from './consent/routes.ts';
 import type { Deps } from './deps.ts';
+import { developerRoutes } from './developer/routes.ts';
 import { emailAddressRoutes } from './email-address/routes.ts';
 import { entitlementRoutes } from './entitlements/routes.ts';
 import { federationRoutes } from './federation/routes.ts';
@@ -93,7 +95,10 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await connectedAppRoutes(app, deps);
   await entitlementRoutes(app, deps);
   await clientRoutes(app, deps);
+  await developerRoutes(app, deps);
   await adminRoutes(app, deps);
+  await adminPageRoutes(app, deps);
+  await adminApiRoutes(app, deps);
   await openApiRoutes(app, deps, described);
 
   allow();

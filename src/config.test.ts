@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { type Config, ConfigError, parseMasterKey, readConfig } from './config.ts';
@@ -37,8 +38,10 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     rateLimits: true,
     logLevel: 'info',
     signUp: true,
+    selfApproval: false,
     smtpUrl: undefined,
     mailFrom: '"Signet" <no-reply@localhost>',
+    webhookInternal: [],
     providers: [],
     brand: { name: 'Signet', logo: undefined, accent: '#2f5d50' },
   } satisfies Config);
@@ -57,6 +60,7 @@ test('an empty setting counts as left out', () => {
     'RATE_LIMITS',
     'LOG_LEVEL',
     'SIGN_UP',
+    'SELF_APPROVAL',
     'SMTP_URL',
     'MAIL_FROM',
   ];
@@ -106,6 +110,7 @@ const good: [Environment, Partial<Config>][] = [
     { trustProxy: ['10.0.0.0/8', '192.168.1.7', 'fd00::/8'] },
   ],
   [{ SIGNET_RATE_LIMITS: 'off' }, { rateLimits: false }],
+  [{ SIGNET_SELF_APPROVAL: 'on' }, { selfApproval: true }],
   [{ SIGNET_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [{ SIGNET_SIGN_UP: 'off' }, { signUp: false }],
   [{ SIGNET_SMTP_URL: 'smtp://localhost' }, { smtpUrl: 'smtp://localhost' }],
@@ -320,4 +325,15 @@ test('a master key is 32 bytes of base64, base64url or hex, with a line end or w
     assert.deepEqual(parseMasterKey('x', text), random);
     assert.deepEqual(parseMasterKey('x', `${text}\n`), random);
   }
+});
+
+test('docs/configuration.md has every setting, each once', () => {
+  const page = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8');
+  const rows = page.split('\n').filter((line) => line.startsWith('| `SIGNET_'));
+  const documented = rows.flatMap((row) => row.split('|')[1]!.match(/SIGNET_\w+/g) ?? []);
+  const source = readFileSync(new URL('config.ts', import.meta.url), 'utf8');
+  const [, list = ''] = /const settings = \[([^\]]*)\]/.exec(source) ?? [];
+  const settings = [...list.matchAll(/'(SIGNET_\w+)'/g)].map(([, name]) => name!);
+  assert.ok(settings.length > 15);
+  for (const name of settings) assert.equal(documented.filter((one) => one === name).length, 1, name);
 });

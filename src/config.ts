@@ -25,10 +25,14 @@ export type Config = {
   readonly logLevel: (typeof logLevels)[number];
   /** Whether people may make accounts themselves. */
   readonly signUp: boolean;
+  /** Whether an administrator may approve their own clients. */
+  readonly selfApproval: boolean;
   /** Absent: mail is printed to the log on loopback, and not sent elsewhere. */
   readonly smtpUrl: string | undefined;
   /** The sender of mail: an address, or `Name <address>`. */
   readonly mailFrom: string;
+  /** Internal addresses and subnets that webhooks may reach; none by default. */
+  readonly webhookInternal: readonly string[];
   /** Upstream identity providers that are switched on. */
   readonly providers: readonly Provider[];
   readonly brand: Brand;
@@ -67,8 +71,10 @@ const settings = [
   'SIGNET_RATE_LIMITS',
   'SIGNET_LOG_LEVEL',
   'SIGNET_SIGN_UP',
+  'SIGNET_SELF_APPROVAL',
   'SIGNET_SMTP_URL',
   'SIGNET_MAIL_FROM',
+  'SIGNET_WEBHOOK_INTERNAL',
   'SIGNET_NAME',
   'SIGNET_LOGO',
   'SIGNET_ACCENT',
@@ -112,8 +118,10 @@ export function readConfig(environment: Environment = process.env): Config {
     rateLimits: readChoice('SIGNET_RATE_LIMITS', read('SIGNET_RATE_LIMITS') ?? 'on', ['on', 'off']) === 'on',
     logLevel: readChoice('SIGNET_LOG_LEVEL', read('SIGNET_LOG_LEVEL') ?? 'info', logLevels),
     signUp: readChoice('SIGNET_SIGN_UP', read('SIGNET_SIGN_UP') ?? 'on', ['on', 'off']) === 'on',
+    selfApproval: readChoice('SIGNET_SELF_APPROVAL', read('SIGNET_SELF_APPROVAL') ?? 'off', ['on', 'off']) === 'on',
     smtpUrl: readSmtpUrl(read('SIGNET_SMTP_URL')),
     mailFrom: readMailFrom(read('SIGNET_MAIL_FROM') ?? `${JSON.stringify(brand.name)} <no-reply@${base.hostname}>`),
+    webhookInternal: readSubnets('SIGNET_WEBHOOK_INTERNAL', read('SIGNET_WEBHOOK_INTERNAL')),
     providers: readProviders(environment, (sentence) => {
       throw new ConfigError(sentence);
     }),
@@ -249,18 +257,26 @@ function readTrustProxy(value: string | undefined): false | number | string[] {
   if (value === undefined || value === 'off') return false;
   if (/^\d{1,2}$/.test(value)) return Number(value);
   const peers = value.split(',').map((peer) => peer.trim());
-  const isSubnet = (peer: string) => {
-    const [address = '', bits, more] = peer.split('/');
-    const longest = isIP(address) === 6 ? 128 : 32;
-    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest);
-    return isIP(address) !== 0 && fits && more === undefined;
-  };
   if (!peers.every(isSubnet)) {
     throw new ConfigError(
       'SIGNET_TRUST_PROXY must be "off", a number of proxies, or addresses and subnets such as 10.0.0.0/8,192.168.1.7.',
     );
   }
   return peers;
+}
+
+function isSubnet(peer: string): boolean {
+  const [address = '', bits, more] = peer.split('/');
+  const longest = isIP(address) === 6 ? 128 : 32;
+  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest);
+  return isIP(address) !== 0 && fits && more === undefined;
+}
+
+function readSubnets(name: Setting, value: string | undefined): readonly string[] {
+  const list = value === undefined ? [] : value.split(',').map((entry) => entry.trim());
+  if (!list.every(isSubnet))
+    throw new ConfigError(`${name} must be addresses and subnets such as 10.0.0.0/8,192.168.1.7.`);
+  return list;
 }
 
 function readInteger(name: Setting, value: string, least: number, most: number): number {

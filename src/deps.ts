@@ -5,7 +5,9 @@ import type { Config } from './config.ts';
 import type { Db } from './db/db.ts';
 import type { Look } from './http/look.ts';
 import type { KeyRing } from './keys/key-ring.ts';
+import type { FreshCache } from './lib/fresh-cache.ts';
 import type { Outbox } from './mail/outbox.ts';
+import type { ServiceCredential } from './service-credentials/service-credential.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** The outside world, handed to every use-case. */
@@ -20,6 +22,8 @@ export type Deps = {
   readonly keys: KeyRing;
   /** Registered clients, at most a second old. */
   readonly clients: ClientDirectory;
+  /** Service credentials, at most a second old. */
+  readonly services: FreshCache<ServiceCredential | undefined>;
   /** Mail to people. */
   readonly mail: Outbox;
   /** Name, logo, stylesheet and scripts of every page. */

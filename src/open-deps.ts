@@ -8,7 +8,9 @@ import type { Deps } from './deps.ts';
 import { openLook } from './http/look.ts';
 import { openKeyRing } from './keys/key-ring.ts';
 import { ensureSigningKeys } from './keys/rotate-keys.ts';
+import { freshCache } from './lib/fresh-cache.ts';
 import { openOutbox } from './mail/outbox.ts';
+import { readCredential } from './service-credentials/store.ts';
 import { loadMasterKey, openVaultFor } from './vault/master-key.ts';
 
 export type Outside = { clock: Clock; log: Logger };
@@ -26,6 +28,7 @@ export async function openDeps(config: Config, { clock, log }: Outside): Promise
     const vault = await openVaultFor(db, masterKey);
     await ensureSigningKeys({ db, clock, vault });
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
+    const services = freshCache(clock, (credential_id) => readCredential(db, credential_id));
     const mail = openOutbox({ config, db, clock, log, vault });
     return {
       config,
@@ -35,6 +38,7 @@ export async function openDeps(config: Config, { clock, log }: Outside): Promise
       vault,
       keys,
       mail,
+      services,
       look: openLook(config),
       clients: clientDirectory({ db, clock }),
     };

@@ -46,6 +46,11 @@ ${locales.map((locale) => languageOption(locale, typed?.locale ?? session.locale
 <dt>${view.t('account.role')}</dt><dd>${view.t(`account.role.${session.role}`)}</dd>
 <dt>${view.t('account.since')}</dt><dd>${view.day(session.user_created_at)}</dd>
 </dl>
+<h2>${view.t('account.elsewhere')}</h2>
+<ul>
+${session.role === 'admin' && html`<li><a href="/admin">${view.t('account.elsewhere.admin')}</a></li>`}
+<li><a href="/developer">${view.t('account.elsewhere.developer')}</a></li>
+</ul>
 <h2>${view.t('account.leave')}</h2>
 <p class="soft">${view.t('account.leave.what')}</p>
 <p><a href="/account/delete">${view.t('account.leave.link')}</a></p>`,

@@ -1,13 +1,13 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { auditEvent } from '../audit/audit.ts';
-import { shapeProblems } from '../clients/field-problems.ts';
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { fieldProblem, invalidFields } from '../errors.ts';
 import { locales } from '../i18n/translate.ts';
 import { displayNameProblem, tidyName } from '../lib/display-name.ts';
+import { shapeProblems } from '../lib/field-problems.ts';
 import type { Session } from '../sessions/session.ts';
 import { setLocale, setName } from '../users/store.ts';
 

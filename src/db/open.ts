@@ -1,7 +1,8 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { StoreUnavailable } from './db.ts';
+import { makeFolder } from './make-folder.ts';
 import type { MigratableDb } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
@@ -29,7 +30,7 @@ export const databaseFile = 'signet.db';
 function privateFile(dataDir: string): string {
   const path = join(dataDir, databaseFile);
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     closeSync(openSync(path, 'a', 0o600));
     chmodSync(path, 0o600); // it may have come out of a backup with another mode
     return path;

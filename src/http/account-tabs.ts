@@ -8,5 +8,3 @@ export const accountTabs = {
   apps: { path: '/account/apps', label: 'account.tab.apps' },
   entitlements: { path: '/account/entitlements', label: 'account.tab.entitlements' },
 } as const satisfies Record<string, { path: string; label: MessageKey }>;
-
-export type AccountTab = keyof typeof accountTabs;

@@ -35,8 +35,7 @@ export function sendRefusal(
     const detour = detourOf(request, refusal);
     if (detour !== undefined) return reply.header('cache-control', 'no-store').redirect(detour, 303);
     const view = viewOf(deps, request);
-    // What answers once, as a callback does, has nothing to say a second time in another language.
-    return sendErrorPage(refusal.back === undefined ? view : { ...view, query: undefined }, reply, refusal);
+    return sendErrorPage(view, reply, refusal, waysOn(request, refusal));
   }
   return reply
     .code(refusal.status)
@@ -49,13 +48,17 @@ export function sendRefusal(
 function detourOf(request: FastifyRequest, { code }: RequestError): string | undefined {
   const pages = { login_required: '/signin', reauthentication_required: '/signin/confirm' };
   if (code !== 'login_required' && code !== 'reauthentication_required') return undefined;
-  const { form } = request.routeOptions.config;
-  const next = request.method === 'GET' ? request.url : (form ?? '/account');
+  const { form = '/account' } = request.routeOptions.config;
+  const ids = request.params as Record<string, string>;
+  const next =
+    request.method === 'GET'
+      ? request.url
+      : form.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''));
   return `${pages[code]}?${new URLSearchParams({ next })}`;
 }
 
 /** In the reader's language if the refusal has a sentence for people; the English one is for who builds on us. */
-const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError) =>
+const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError, ways: readonly Way[]) =>
   sendPage(
     reply,
     { ...view, query: undefined }, // what was asked for was refused, and is not repeated, not even in a link
@@ -64,10 +67,24 @@ const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError) =
       content: html`<h1>${view.t(headingOf(refusal))}</h1>
 <p${!refusal.say && html` lang="en"`}>${refusal.say ? view.t(refusal.say.key, refusal.say.values) : refusal.message}</p>
 <p class="soft">${view.t(adviceFor(refusal), { code: html`<code>${refusal.code}</code>` })}</p>
-${refusal.back !== undefined && html`<p><a class="button" id="way-back" href="${refusal.back}">${view.t('error.way_back')}</a></p>`}`,
+${refusal.back !== undefined && html`<p><a class="button" id="way-back" href="${refusal.back}">${view.t('error.way_back')}</a></p>`}
+${ways.length > 0 && html`<p class="actions">${ways.map(({ path, label }) => html`<a href="${path}">${view.t(label)}</a>\n`)}</p>`}`,
     },
     refusal.status,
   );
+
+type Way = { path: string; label: MessageKey };
+const areas = [
+  { path: '/admin', label: 'error.to_admin' },
+  { path: '/developer', label: 'error.to_developer' },
+] as const satisfies Way[];
+
+/** Where to go from an address that has nothing for this reader. The area itself may be what was refused. */
+function waysOn({ url }: FastifyRequest, { status, back }: RequestError): Way[] {
+  if (back !== undefined || (status !== 404 && status !== 403)) return [];
+  const above = areas.filter(({ path }) => status === 404 && url.startsWith(`${path}/`));
+  return [...above, { path: '/account', label: 'error.to_account' }];
+}
 
 function adviceFor({ status, say }: RequestError): MessageKey {
   if (status >= 500) return 'error.advice.later';

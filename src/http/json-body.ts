@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { shapeProblems } from '../clients/field-problems.ts';
 import { invalidFields } from '../errors.ts';
+import { shapeProblems } from '../lib/field-problems.ts';
 
 /**
  * A reader of JSON bodies of that shape; the schema also describes the body in OpenAPI. Say `additionalProperties: false`

@@ -1,16 +1,18 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { locales, nameOfLanguage } from '../i18n/translate.ts';
-import { type AccountTab, accountTabs } from './account-tabs.ts';
 import { type Html, html } from './html.ts';
+import { navigationOf, type Tab } from './navigation.ts';
 import type { View } from './view.ts';
 
 export type Page = {
   title: string;
   /** What stands in the `main` element. */
   content: Html;
-  /** A page of the account, with its navigation; left out, a page stands alone in a card. */
-  tab?: AccountTab;
+  /** A page of the account or of administration, with its navigation; left out, it stands alone in a card. */
+  tab?: Tab;
+  /** A navigation of its own, for a wide page that belongs to neither. */
+  aside?: Html;
   /** Files of `assets/` by name. They add comfort; the page works without them. */
   scripts?: readonly string[];
   /**
@@ -21,7 +23,7 @@ export type Page = {
 };
 
 /** The whole document. */
-export const layout = (view: View, { title, content, tab, scripts = [] }: Page): Html => {
+const layout = (view: View, { title, content, tab, aside, scripts = [] }: Page): Html => {
   const { locale, look, t } = view;
   return html`<!doctype html>
 <html lang="${locale}">
@@ -33,13 +35,13 @@ export const layout = (view: View, { title, content, tab, scripts = [] }: Page):
 <link rel="stylesheet" href="${look.stylesheet.path}">
 <link rel="icon" href="${look.logo.path}" type="${look.logo.type}">
 ${scripts.map((name) => html`<script src="${look.scripts[name]?.path}" defer></script>\n`)}</head>
-<body${tab && html` class="account"`}>
+<body${(tab || aside) && html` class="account"`}>
 <a class="skip" href="#main">${t('layout.skip')}</a>
 <header class="brand"><a href="/account"><img src="${look.logo.path}" alt="" width="28" height="28"> ${look.name}</a>${tab && signOutForm(t)}</header>
-${tab && accountNavigation(t, tab)}<main id="main">
+${tab ? navigation(t, tab) : aside}<main id="main">
 ${content}
 </main>
-${!tab && languageChoice(view)}</body>
+${!tab && !aside && languageChoice(view)}</body>
 </html>
 `;
 };
@@ -48,16 +50,16 @@ const signOutForm = (t: View['t']): Html => html`
 <form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${t('account.sign_out')}</button></form>
 `;
 
-const accountNavigation = (
-  t: View['t'],
-  current: AccountTab,
-): Html => html`<nav class="tabs" aria-label="${t('account.navigation')}">
-<ul>${(Object.keys(accountTabs) as AccountTab[]).map(
-  (tab) =>
-    html`<li><a href="${accountTabs[tab].path}"${tab === current && html` aria-current="page"`}>${t(accountTabs[tab].label)}</a></li>`,
-)}</ul>
+const navigation = (t: View['t'], current: Tab): Html => {
+  const { label, tabs } = navigationOf(current);
+  return html`<nav class="tabs" aria-label="${t(label)}">
+<ul>${Object.entries(tabs).map(
+    ([tab, { path, label }]) =>
+      html`<li><a href="${path}"${tab === current && html` aria-current="page"`}>${t(label)}</a></li>`,
+  )}</ul>
 </nav>
 `;
+};
 
 /** The same page in another language. Where it answers a form there is no such link; the page before it had one. */
 function languageChoice({ locale, query, t }: View): Html | false {

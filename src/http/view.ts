@@ -46,7 +46,7 @@ export function viewOf(
   return request.method === 'GET' ? { ...view, query: queryOf(request.url) } : view;
 }
 
-export function viewIn(deps: Pick<Deps, 'look' | 'clock'>, locale: Locale): View {
+function viewIn(deps: Pick<Deps, 'look' | 'clock'>, locale: Locale): View {
   const today = now(deps);
   return {
     locale,

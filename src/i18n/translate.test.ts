@@ -7,7 +7,8 @@ import { chooseLocale, locales, nameOfLanguage, translatePlain, translator } fro
 const read = (locale: string): Record<string, string> =>
   JSON.parse(readFileSync(new URL(`${locale}.json`, import.meta.url), 'utf8'));
 const english = read('en');
-const placeholders = (text: string) => [...new Set([...text.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name))].sort();
+const placeholders = (text: string) =>
+  [...new Set([...text.matchAll(/\{([^{}]*)\}/g)].map(([, inner]) => inner!.split(':')[0]))].sort();
 
 test('a language is a file, and every file is a language', () => {
   const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.json'));
@@ -30,7 +31,11 @@ for (const locale of locales) {
     for (const [key, text] of Object.entries(messages)) {
       assert.deepEqual(placeholders(text), placeholders(english[key]!), `${locale}: ${key}`);
       for (const name of placeholders(text)) assert.match(name!, /^\w+$/, `${locale}: ${key}`);
-      assert.doesNotMatch(text.replace(/\{\w+\}/g, ''), /[{}]/, `${locale}: ${key} has a brace too many`);
+      assert.doesNotMatch(
+        text.replace(/\{\w+(:one=[^{}|=]*\|other=[^{}|=]*)?\}/g, ''),
+        /[{}]/,
+        `${locale}: ${key} has a brace too many`,
+      );
     }
   });
 
@@ -103,4 +108,12 @@ test('what is filled in is escaped, and what was not given is empty', () => {
   assert.doesNotMatch(translator('en')('signin.to_client', { client: hostile }).toString(), /<img/);
   assert.doesNotMatch(translator('en')('signin.to_client').toString(), /undefined|\{/);
   assert.match(translatePlain('de', { key: 'signin.to_client', values: { client: '{client}' } }), /\{client\}$/);
+});
+
+test('what is counted follows the number, in the plural of the language', () => {
+  const values = { pending: 1, changes: 2 };
+  const key = 'admin.overview.clients';
+  assert.match(translatePlain('en', { key, values }), /1 new client, 2 changes/);
+  assert.match(translator('de')(key, values).toString(), /1 neue Anwendung, 2 \S+en/);
+  assert.match(translatePlain('en', { key, values: { pending: 0, changes: 1 } }), /0 new clients, 1 change\./);
 });

@@ -29,7 +29,10 @@ export function nameOfLanguage(locale: Locale): string {
 /** A sentence that is told in the language of whoever reads it. */
 export type Sentence = { readonly key: MessageKey; readonly values?: Readonly<Record<string, string | number>> };
 
-/** A message with its `{placeholders}` filled in. What is filled in is escaped unless it is Html. */
+/**
+ * A message with its `{placeholders}` filled in. What is filled in is escaped unless it is Html. A word that follows a
+ * number is `{count:one=client|other=clients}`, with the plural categories of the language (Unicode CLDR).
+ */
 export type Translate = (key: MessageKey, values?: Readonly<Record<string, Renderable>>) => Html;
 
 const messagesOf = (locale: Locale): Messages => languages.get(locale) ?? languages.get(lastResort)!;
@@ -40,13 +43,22 @@ export const translator =
     const [first = '', ...rest] = messagesOf(locale)[key].split('{');
     return html`${first}${rest.map((part) => {
       const end = part.indexOf('}');
-      return html`${values[part.slice(0, end)]}${part.slice(end + 1)}`;
+      const [name = '', forms] = part.slice(0, end).split(':', 2);
+      const value = values[name];
+      return html`${forms === undefined ? value : plural(locale, Number(value), forms)}${part.slice(end + 1)}`;
     })}`;
   };
 
+function plural(locale: Locale, count: number, forms: string): string {
+  const byCategory = new Map(forms.split('|').map((form) => form.split('=', 2) as [string, string]));
+  return byCategory.get(new Intl.PluralRules(locale).select(count)) ?? byCategory.get('other') ?? '';
+}
+
 /** The same as plain text: for mail, for page titles, and in English for programs. */
 export const translatePlain = (locale: Locale, { key, values = {} }: Sentence): string =>
-  messagesOf(locale)[key].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''));
+  messagesOf(locale)[key].replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name: string, forms: string | undefined) =>
+    forms === undefined ? String(values[name] ?? '') : plural(locale, Number(values[name]), forms),
+  );
 
 /** For `error_description` and the messages of `fields`. */
 export const inEnglish = (sentence: Sentence): string => translatePlain('en', sentence);

@@ -12,6 +12,7 @@ import {
   countInWindow,
   forgetCounter,
   forgetUnlessBlocked,
+  never,
   readCounters,
   takeFromWindow,
   type Window,
@@ -59,7 +60,12 @@ export type PasswordLimits = {
   succeeded(email: string, address: string): Promise<void>;
   /** For a password reset: opens the account again, even when 100 failures had disabled its password. */
   reset(email: string): Statement;
+  /** For whoever is asked why somebody cannot sign in. One read. */
+  lockOf(email: string): Promise<LockState>;
 };
+
+/** What wrong passwords have done to an account. Unix seconds; null while it is open. */
+export type LockState = { failures: number; blocked_until: number | null /** Until a reset. */; disabled: boolean };
 
 /**
  * Limits on guessing passwords. An account is a hash of its normalised e-mail, known to us or not: a guesser learns
@@ -95,9 +101,19 @@ export function passwordLimits(deps: LimitDeps): PasswordLimits {
   }
 
   const reset = (email: string) => forgetCounter(accountCounter(email));
-  if (!deps.config.rateLimits) return { check: nothing, failed: async () => 0, succeeded: nothing, reset };
+  async function lockOf(email: string): Promise<LockState> {
+    const [counter = { failures: 0, blocked_until: 0 }] = await readCounters(deps.db, [accountCounter(email)]);
+    const { failures, blocked_until } = counter;
+    const isBlocked = blocked_until > now(deps);
+    return {
+      failures,
+      blocked_until: isBlocked ? blocked_until : null,
+      disabled: isBlocked && blocked_until === never,
+    };
+  }
+  if (!deps.config.rateLimits) return { check: nothing, failed: async () => 0, succeeded: nothing, reset, lockOf };
   const check = async (email: string, address: string) => void (await readUnlessBlocked(email, address));
-  return { check, failed, succeeded, reset };
+  return { check, failed, succeeded, reset, lockOf };
 }
 
 export type ClientSecretLimits = {

@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import type { Config } from '../config.ts';
 import { type ErrorCode, statusOf } from '../errors.ts';
 import { cookieNames } from '../http/cookies.ts';
-import { type Authentication, type Operation, tags } from './operation.ts';
+import { type Authentication, type Operation, type OperationAnswer, tags } from './operation.ts';
 
 export type DescribedRoute = { method: string; url: string; operation: Operation };
 
@@ -22,14 +22,19 @@ const ErrorBody = Type.Object(
 
 /** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), of which a JSON Schema is a part as it stands. */
 export function describeApi(config: Config, version: string, routes: readonly DescribedRoute[]) {
-  const paths: Record<string, Record<string, unknown>> = {};
+  const paths: Record<string, Record<string, DescribedOperation>> = {};
   for (const { method, url, operation } of routes) {
     const path = url.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [method]: describeOperation(url, operation) };
   }
   return {
     openapi: '3.1.1',
-    info: { title: config.brand.name, version, description: 'OpenID Connect 1.0 and OAuth 2.1, accounts and clients.' },
+    info: {
+      title: config.brand.name,
+      version,
+      description: `OpenID Connect 1.0 and OAuth 2.1, accounts and clients. For people: ${config.baseUrl}/reference`,
+    },
+    externalDocs: { description: 'The same, to be read.', url: `${config.baseUrl}/reference` },
     servers: [{ url: config.baseUrl }],
     tags: tags.map((name) => ({ name })),
     paths: Object.fromEntries(Object.entries(paths).sort()),
@@ -37,9 +42,14 @@ export function describeApi(config: Config, version: string, routes: readonly De
   };
 }
 
+/** The whole description, and one operation in it. */
+export type ApiDocument = ReturnType<typeof describeApi>;
+export type DescribedOperation = ReturnType<typeof describeOperation>;
+
 const schemeOf: Readonly<Record<Authentication, string>> = {
   session: 'SessionCookie',
   recent_session: 'SessionCookie',
+  administrator: 'SessionCookie',
   bearer: 'BearerAuth',
   client: 'BasicAuth',
   service: 'BasicAuth',
@@ -53,7 +63,11 @@ const securitySchemes = (config: Config) => ({
 
 function describeOperation(url: string, operation: Operation) {
   const { authentication = [], body } = operation;
-  const recent = authentication.includes('recent_session') ? 'The sign-in must be at most 15 minutes old.' : '';
+  const recent = authentication.includes('recent_session')
+    ? 'The sign-in must be at most 15 minutes old.'
+    : authentication.includes('administrator')
+      ? 'Takes an administrator, whose sign-in is at most an hour old, or 15 minutes for a change.'
+      : '';
   return {
     tags: [operation.tag],
     summary: operation.summary,
@@ -83,22 +97,28 @@ function describeParameters(url: string, { parameters = {} }: Operation) {
   }));
 }
 
-const describeAnswers = ({ answers }: Operation) =>
-  Object.fromEntries(
-    Object.entries(answers).map(([status, { description, schema, example, html }]) => [
-      status,
-      {
-        description,
-        ...(schema ? { content: { 'application/json': mediaType(schema, example) } } : {}),
-        ...(html ? { content: { 'text/html': {} } } : {}),
-      },
-    ]),
-  );
+type MediaType = { schema?: TSchema | { $ref: string }; example?: unknown };
+type Answer = { description: string; content?: Record<string, MediaType> };
 
-function describeRefusals({ authentication = [], body, refusals = [] }: Operation) {
+const describeAnswers = ({ answers }: Operation): Record<string, Answer> =>
+  Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)]));
+
+function describeAnswer({ description, schema, example, html, media = [] }: OperationAnswer): Answer {
+  const content = {
+    ...(schema ? { 'application/json': mediaType(schema, example) } : {}),
+    ...(html ? { 'text/html': {} } : {}),
+    ...Object.fromEntries(media.map((type) => [type, {}])),
+  };
+  return Object.keys(content).length > 0 ? { description, content } : { description };
+}
+
+function describeRefusals({ authentication = [], body, refusals = [] }: Operation): Record<string, Answer> {
   const codes = new Set<ErrorCode>(refusals);
-  if (authentication.includes('session') || authentication.includes('recent_session')) codes.add('login_required');
-  if (authentication.includes('recent_session')) codes.add('reauthentication_required');
+  if (authentication.some((one) => schemeOf[one] === 'SessionCookie')) codes.add('login_required');
+  if (authentication.includes('recent_session') || authentication.includes('administrator')) {
+    codes.add('reauthentication_required');
+  }
+  if (authentication.includes('administrator')) codes.add('access_denied');
   if (body) codes.add('invalid_request');
   const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
   return Object.fromEntries(
@@ -112,4 +132,5 @@ function describeRefusals({ authentication = [], body, refusals = [] }: Operatio
   );
 }
 
-const mediaType = (schema: TSchema, example: unknown) => (example === undefined ? { schema } : { schema, example });
+const mediaType = (schema: TSchema, example: unknown): MediaType =>
+  example === undefined ? { schema } : { schema, example };

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../errors.ts';
 export const tags = ['OIDC', 'Federated', 'Account', '2FA', 'Clients', 'Entitlements', 'Administration'] as const;
 
 /** How a caller proves who it is (specification §5). `client` is HTTP Basic, or id and secret in the form body. */
-export type Authentication = 'session' | 'recent_session' | 'bearer' | 'client' | 'service';
+export type Authentication = 'session' | 'recent_session' | 'administrator' | 'bearer' | 'client' | 'service';
 
 /** What a program may rely on at one route: the part of the API description that the route's own code cannot tell. */
 export type Operation = {
@@ -20,9 +20,18 @@ export type Operation = {
   /** The schema is the one that the route checks the body with. */
   body?: { schema: TSchema; form?: true; example?: unknown };
   /** What is answered when it goes well, by status. No schema: an empty body. */
-  answers: Readonly<Record<number, { description: string; schema?: TSchema; example?: unknown; html?: true }>>;
+  answers: Readonly<Record<number, OperationAnswer>>;
   /** Refusals besides those that any route may give (malformed HTTP, 405, 5xx). */
   refusals?: readonly ErrorCode[];
+};
+
+export type OperationAnswer = {
+  description: string;
+  schema?: TSchema;
+  example?: unknown;
+  html?: true;
+  /** Media types of an answer that is neither JSON nor a page. */
+  media?: readonly string[];
 };
 
 declare module 'fastify' {

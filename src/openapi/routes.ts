@@ -1,16 +1,43 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { version } from '../config.ts';
 import type { Deps } from '../deps.ts';
+import { type Page, sendPage } from '../http/page.ts';
 import { publicDocument, sendPublicDocument } from '../http/public-document.ts';
-import { type DescribedRoute, describeApi } from './document.ts';
+import { type View, viewOf } from '../http/view.ts';
+import { type ApiDocument, type DescribedRoute, describeApi } from './document.ts';
+import { tags } from './operation.ts';
+import { referenceIndex, referencePage, referencePath } from './reference-page.ts';
 
 /** The description of everything that a program may call, from the schemas that the routes check with. */
-export async function openApiRoutes(app: FastifyInstance, deps: Pick<Deps, 'config'>, described: DescribedRoute[]) {
+export async function openApiRoutes(app: FastifyInstance, deps: Deps, described: DescribedRoute[]) {
+  let api: ApiDocument | undefined;
+  const describe = () => {
+    api ??= describeApi(deps.config, version, described);
+    return api;
+  };
   let document: ReturnType<typeof publicDocument> | undefined;
   app.get('/openapi.json', async (request, reply) => {
-    document ??= publicDocument(describeApi(deps.config, version, described));
+    document ??= publicDocument(describe());
     return sendPublicDocument(request, reply, document);
   });
+
+  const pages = new Map<string, Page>(); // anybody may ask, and it is the same for all
+  const send = (request: FastifyRequest, reply: FastifyReply, draw: (view: View) => Page, name: string) => {
+    const view = viewOf(deps, request);
+    const key = `${view.locale} ${name}`;
+    const page = pages.get(key) ?? draw(view);
+    pages.set(key, page);
+    return sendPage(reply, view, page);
+  };
+  const config = { page: true };
+  app.get('/reference', { config }, async (request, reply) =>
+    send(request, reply, (view) => referenceIndex(view, deps.config, describe()), ''),
+  );
+  for (const tag of tags) {
+    app.get(referencePath(tag), { config }, async (request, reply) =>
+      send(request, reply, (view) => referencePage(view, deps.config, describe(), tag), tag),
+    );
+  }
 }
 
 /** Collects the routes that are added after it and describe themselves. */

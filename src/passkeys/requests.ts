@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
-import { shapeProblems } from '../clients/field-problems.ts';
 import { invalidFields } from '../errors.ts';
+import { shapeProblems } from '../lib/field-problems.ts';
 
 const name = Type.String({ description: '1 to 100 characters.' });
 

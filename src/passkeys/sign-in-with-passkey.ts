@@ -54,7 +54,7 @@ export async function confirmWithPasskey(deps: Deps, credential: unknown, browse
  * The sign-in that waits for a second factor, if a passkey may be that: it is none beside itself.
  * @throws {RequestError} `login_required` when none waits; `access_denied` when its first factor was a passkey.
  */
-export async function requireAttempt(deps: Deps, attempt_hash: string): Promise<SignInAttempt> {
+async function requireAttempt(deps: Deps, attempt_hash: string): Promise<SignInAttempt> {
   const attempt = await findAttempt(deps.db, attempt_hash, now(deps));
   if (!attempt) throw loginRequired();
   if (attempt.methods.includes('hwk')) throw refusal('access_denied', { key: 'passkey.problem.same_factor' });

@@ -96,3 +96,9 @@ export const deletePasskey = ({ credential_id }: Passkey, onlyIf: Condition): St
   sql: `delete from passkeys where credential_id = $${onlyIf.params.length + 1} and ${onlyIf.sql}`,
   params: [...onlyIf.params, credential_id],
 });
+
+/** All of them, whether or not another way in is left: for an administrator who resets somebody's factors. */
+export const deletePasskeysOfUser = (user_id: string): Statement => ({
+  sql: 'delete from passkeys where user_id = $1',
+  params: [user_id],
+});

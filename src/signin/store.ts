@@ -5,7 +5,7 @@ import type { Method } from '../sessions/authentication.ts';
 /** A sign-in between its first factor and its second (decisions §3). */
 export const attemptSeconds = 600;
 /** Wrong codes that one sign-in may give (decisions §13). */
-export const triesPerAttempt = 5;
+const triesPerAttempt = 5;
 
 export type SignInAttempt = {
   user_id: string;

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
-import { shapeProblems } from '../clients/field-problems.ts';
 import { invalidFields } from '../errors.ts';
+import { shapeProblems } from '../lib/field-problems.ts';
 import type { TotpConfirmation } from './confirm-totp.ts';
 
 /** Body of `POST /v1/me/2fa/totp/confirm`. Spaces in the code do not matter. */

@@ -18,7 +18,7 @@ export type TotpRow = {
 };
 
 /** A secret that was shown and not yet confirmed (decisions §3). */
-export const pendingTotpSeconds = 600;
+const pendingTotpSeconds = 600;
 /** Codes that are looked at for one pending secret. */
 export const triesPerPending = 5;
 

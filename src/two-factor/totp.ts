@@ -29,7 +29,7 @@ export async function matchingStep(secret_base32: string, code: string, at: numb
 }
 
 /** Apps show codes in groups, and some keyboards type wide digits. @returns undefined if it is no such code. */
-export function tidyTotpCode(code: string): string | undefined {
+function tidyTotpCode(code: string): string | undefined {
   const tidy = code.slice(0, 100).normalize('NFKC').replace(/[\s-]/g, '');
   return /^[0-9]{6}$/.test(tidy) ? tidy : undefined;
 }

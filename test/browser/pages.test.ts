@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { obtainTokens } from '../support/relying-party.ts';
 import { registerClient, type Signet, startSignet } from '../support/signet.ts';
 import { agents, lendSession, named, openWorld, password, signInWith } from './lived-in-signet.ts';
+import { picture } from './picture.ts';
 import { type Sight, sights, type Visitors } from './sights.ts';
 
 /** Every page, seen by a real browser: light and dark, on a phone and on a desk, in each language, with and without JavaScript. */
@@ -100,17 +100,6 @@ async function takePictures(page: Page, { name, isMain }: Sight) {
       for (const scheme of ['light', 'dark'] as const) await picture(page, name, width, scheme);
     }
   } else await picture(page, name, 'phone', 'light');
-}
-
-const widths = { phone: 375, desktop: 1280 };
-
-/** Only when asked: SCREENSHOTS=1. */
-async function picture(page: Page, name: string, width: keyof typeof widths, colorScheme: 'light' | 'dark') {
-  if (process.env.SCREENSHOTS !== '1') return;
-  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-  await page.setViewportSize({ width: widths[width], height: width === 'phone' ? 667 : 720 });
-  const path = fileURLToPath(new URL(`../../docs/screenshots/${name}-${width}-${colorScheme}.png`, import.meta.url));
-  await page.screenshot({ path, fullPage: true });
 }
 
 test('an account is looked after without JavaScript', async (t) => {

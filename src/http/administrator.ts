@@ -1,0 +1,64 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../audit/audit.ts';
+import type { Deps } from '../deps.ts';
+import { RequestError } from '../errors.ts';
+import { requireAdministrator } from '../sessions/session.ts';
+import { alert, fieldAlert } from './form.ts';
+import type { Html } from './html.ts';
+import { type Page, sendPage } from './page.ts';
+import { type Parameters, parseParameters, queryOf } from './parameters.ts';
+import { type View, viewOf } from './view.ts';
+
+/** An administrator at a page: in whose language it is drawn, and on whose behalf things are done. */
+export type AdministratorVisit = { user_id: string; view: View; caller: Caller; query: Parameters };
+
+/** @throws {RequestError} as requireAdministrator does. */
+export async function administratorAt(deps: Deps, request: FastifyRequest): Promise<AdministratorVisit> {
+  const { user_id, locale } = await requireAdministrator(deps, request);
+  return {
+    user_id,
+    view: viewOf(deps, request, locale),
+    caller: { actor: `user:${user_id}`, address: request.ip },
+    query: parseParameters(queryOf(request.url)).values,
+  };
+}
+
+/**
+ * What a form asked for is done and shown on a page of its own (post/redirect/get); what stands against it is told on
+ * the page that had the form, as things are by then.
+ * @param steps.act returns where to go on.
+ */
+export async function answerForm(
+  reply: FastifyReply,
+  view: View,
+  steps: { act: () => Promise<string>; again: (problem: Html | false) => Page | Promise<Page> },
+): Promise<FastifyReply> {
+  try {
+    const next = await steps.act();
+    return reply.header('cache-control', 'no-store').redirect(next, 303);
+  } catch (error) {
+    if (!isForPeople(error)) throw error;
+    if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
+    return sendPage(reply, view, await steps.again(problemOf(view, error)), error.status);
+  }
+}
+
+const tellable: readonly RequestError['code'][] = [
+  'invalid_request',
+  'access_denied',
+  'invalid_state',
+  'stale_revision',
+  'rate_limited',
+];
+
+const isForPeople = (error: unknown): error is RequestError =>
+  error instanceof RequestError && tellable.includes(error.code);
+
+/** In the reader's language; a sentence that exists in English only is better than none. */
+export function problemOf(view: View, error: RequestError): Html | false {
+  if (error.problems.length > 0) return fieldAlert(view, error.problems);
+  if (error.say) return alert(view.t(error.say.key, error.say.values));
+  if (error.code === 'stale_revision') return alert(view.t('admin.problem.stale'));
+  if (error.code === 'invalid_state') return alert(view.t('admin.problem.state'));
+  return alert(error.message);
+}

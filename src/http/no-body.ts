@@ -1,0 +1,8 @@
+import { invalidRequest } from '../errors.ts';
+
+/** For what says everything by its address. @throws {RequestError} `invalid_request` unless nothing, or `{}`, was sent. */
+export function readNoBody(body: unknown): void {
+  if (body === undefined) return;
+  const isEmpty = typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0;
+  if (!isEmpty) throw invalidRequest('This takes no body. Nothing was changed.');
+}

@@ -1,0 +1,31 @@
+import type { TLocalizedValidationError } from 'typebox/error';
+
+/** What is wrong with one field; `path` is a JSON pointer without its first slash, empty for the whole body. */
+export type Problem = { path: string; message: string };
+export type ShapeError = TLocalizedValidationError;
+
+/**
+ * What TypeBox found, in our words where its own would repeat what was sent, or help nobody. It stops at eight, which
+ * keeps the answer to a hostile body short; there is always at least one.
+ */
+export function shapeProblems(errors: readonly ShapeError[]): Problem[] {
+  const problems = errors.flatMap(problemsOf);
+  const isFirst = ({ path, message }: Problem, place: number) =>
+    problems.findIndex((other) => other.path === path && other.message === message) === place;
+  return problems.filter(isFirst);
+}
+
+function problemsOf(error: ShapeError): Problem[] {
+  const path = error.instancePath.slice(1);
+  switch (error.keyword) {
+    case 'boolean': // said for each unknown member, with the name that was sent in its path
+    case 'additionalProperties': // said once, after them
+      return [{ path: '', message: 'Holds a member that is not known here. Nothing else can be set.' }];
+    case 'required':
+      return error.params.requiredProperties.map((name) => ({ path: name, message: 'Is required.' }));
+    case 'enum':
+      return [{ path, message: `Must be one of: ${error.params.allowedValues.join(', ')}.` }];
+    default:
+      return [{ path, message: `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.` }];
+  }
+}

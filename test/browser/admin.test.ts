@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { newService, postEntitlement, writeOf } from '../support/services.ts';
+import { type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { openReceiver } from '../support/webhook-receiver.ts';
+import { picture } from './picture.ts';
+
+/** What an administrator sees and does, in a browser that has no JavaScript. */
+
+const textOf = async (page: Page) => (await page.locator('main').textContent()) ?? '';
+
+async function begin(t: TestContext) {
+  const signet = await startSignet(t, {
+    env: { SIGNET_RATE_LIMITS: 'off', SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' },
+  });
+  const admin = await signedInPerson(signet, { role: 'admin' });
+  const visitor = await openBrowser(t, { origins: [signet.url], javaScript: false });
+  await signInHere(visitor.page, signet, admin);
+  return { signet, admin, ...visitor };
+}
+
+async function signInHere(page: Page, signet: Signet, { email, password }: Person) {
+  await page.goto(`${signet.url}/signin?next=/admin`);
+  await page.locator('#username').fill(email);
+  await page.locator('#password').fill(password);
+  await page.locator('#signin-submit').click();
+  await page.waitForURL(`${signet.url}/admin`);
+}
+
+/** Desk in daylight, phone at night. */
+async function pictures(page: Page, name: string, isWhole = true) {
+  await picture(page, name, 'desktop', 'light', isWhole);
+  await picture(page, name, 'phone', 'dark', isWhole);
+}
+
+/** axe-core runs by the debugger, and needs a page in which scripts may run. */
+async function withScripts(t: TestContext, signet: Signet, admin: Person) {
+  const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url] });
+  await signInHere(page, signet, admin);
+  return { page, expectQuiet };
+}
+
+test('every page of administration is accessible, light and dark, on a phone and on a desk, in both languages', async (t) => {
+  const { signet, admin } = await begin(t);
+  const owner = await signedInPerson(signet);
+  const pending = await registerClient(signet, { owner, approved: false, redirect_uris: ['https://shop.example/cb'] });
+  const changed = await registerClient(signet, { owner, name: 'Field Notes' });
+  await edit(signet, owner, changed.client_id, {
+    name: 'Field Notes 2',
+    redirect_uris: ['https://rp.test/cb', `https://new.example/${'long/'.repeat(60)}`],
+  });
+  const service = await newService(signet);
+  for (const version of [1, 2]) {
+    await postEntitlement(signet, service.authorization, writeOf(owner.user_id, { version }));
+  }
+  const receiver = await openReceiver(t);
+  receiver.status = 500;
+  const made = await admin.browser.postJson('/v1/admin/webhooks', { url: receiver.url, event_types: ['user.created'] });
+  await signedInPerson(signet);
+  await signet.runJobs();
+  await signet.deps.db.run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
+
+  const { page, expectQuiet } = await withScripts(t, signet, admin);
+  const paths = [
+    '/admin',
+    '/admin/clients',
+    '/admin/clients?state=suspended',
+    `/admin/clients/${pending.client_id}`,
+    `/admin/clients/${changed.client_id}`,
+    '/admin/users',
+    `/admin/users/${owner.user_id}`,
+    '/admin/service-credentials',
+    `/admin/service-credentials/${service.client_id}`,
+    '/admin/webhooks',
+    `/admin/webhooks/${made.json?.webhook_id}`,
+    '/admin/keys',
+    '/admin/audit',
+  ];
+  for (const path of paths) {
+    await page.goto(signet.url + path);
+    await page.locator('main details').evaluateAll((all) => {
+      for (const one of all) one.setAttribute('open', '');
+    });
+    await expectAccessible(page);
+  }
+  const looks = {
+    admin: '/admin',
+    'admin-clients': '/admin/clients',
+    'admin-review': `/admin/clients/${changed.client_id}`,
+  };
+  for (const [name, path] of Object.entries(looks)) {
+    await page.goto(signet.url + path);
+    await pictures(page, name);
+  }
+  for (const path of ['/admin', `/admin/clients/${changed.client_id}`, `/admin/users/${owner.user_id}`]) {
+    await page.goto(`${signet.url}${path}?ui_locales=de`);
+    assert.equal(await page.locator('html').getAttribute('lang'), 'de');
+    await expectAccessible(page);
+  }
+  await page.goto(`${signet.url}/admin/audit`);
+  await page.locator('#audit-verify').click();
+  await page.getByRole('status').waitFor();
+  await expectAccessible(page);
+  await page.goto(`${signet.url}/reference?ui_locales=en`);
+  await expectAccessible(page);
+  await pictures(page, 'reference', false);
+  await page.goto(`${signet.url}/reference/administration`);
+  await page.locator('details > summary').first().click();
+  await expectAccessible(page);
+  expectQuiet();
+});
+
+test('a review without JavaScript: the queue, the difference, a refusal that explains itself, the approval', async (t) => {
+  const { signet, page, expectQuiet } = await begin(t);
+  const owner = await signedInPerson(signet);
+  const { client_id } = await registerClient(signet, { owner, name: 'Field Notes' });
+  await edit(signet, owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://new.example/cb'] });
+
+  await page.reload();
+  assert.match(await textOf(page), /0 new clients, 1 change\./);
+  await page.getByRole('link', { name: 'Clients' }).first().click();
+  await page.getByText('change waits').waitFor();
+  await page.getByRole('link', { name: 'Field Notes' }).click();
+  const row = page.getByRole('row', { name: /Redirect URIs/ });
+  assert.match((await row.textContent()) ?? '', /\(changed\).*new\.example.*added/s);
+  assert.match(await textOf(page), /No approved client has sent people to this host before: new\.example/);
+
+  // The owner changes their mind while the page is open.
+  await edit(signet, owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://newer.example/cb'] });
+  await page.getByLabel('Each person is asked once').check();
+  await page.getByRole('button', { name: 'Approve revision 2' }).click();
+  await page.getByRole('alert').filter({ hasText: 'has changed this meanwhile' }).waitFor();
+  assert.match(await textOf(page), /newer\.example/);
+  await page.getByLabel('Each person is asked once').check();
+  await page.getByRole('button', { name: 'Approve revision 3' }).click();
+  await page.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
+  const client = await signet.deps.clients.find(client_id);
+  assert.deepEqual(
+    [client?.redirect_uris, client?.consent],
+    [['https://rp.test/cb', 'https://newer.example/cb'], 'required'],
+  );
+
+  await page.locator('summary', { hasText: 'Suspend' }).click();
+  await page.getByLabel('Reason').fill('Phishing');
+  await page.locator('#client-suspend').click();
+  await page.getByRole('status').filter({ hasText: 'Suspended' }).waitFor();
+  await page.getByRole('link', { name: 'What the audit log knows about this' }).click();
+  assert.match(await textOf(page), /client\.suspended.*Phishing/s);
+  expectQuiet();
+});
+
+test('a service credential and a webhook: each secret is shown once, and gone with the next page', async (t) => {
+  const { page, expectQuiet } = await begin(t);
+  await page.getByRole('link', { name: 'Service credentials' }).first().click();
+  await page.getByLabel('Name').fill('Billing');
+  await page.getByLabel('entitlements:write').check();
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('alert').filter({ hasText: 'at least one product' }).waitFor();
+  assert.equal(await page.getByLabel('Name').inputValue(), 'Billing');
+  await page.getByRole('textbox', { name: 'Products' }).fill('editor');
+  await page.getByRole('button', { name: 'Create' }).click();
+  assert.match(await textOf(page), /ss_[\w-]{43}/);
+  await page.getByRole('link', { name: 'I have copied it' }).click();
+  assert.doesNotMatch(await textOf(page), /ss_/);
+
+  await page.getByRole('link', { name: 'Webhooks' }).click();
+  await page.getByLabel('Address').fill('https://hooks.example.com/signet');
+  await page.getByLabel('user.created').check();
+  await page.getByRole('button', { name: 'Create' }).click();
+  assert.match(await textOf(page), /whsec_/);
+  await page.getByRole('link', { name: 'I have copied it' }).click();
+  assert.doesNotMatch(await textOf(page), /whsec_/);
+  expectQuiet();
+});
+
+test('somebody is found and barred; after 15 minutes the administrator confirms first, and lands on the same page', async (t) => {
+  const { signet, admin, page, expectQuiet } = await begin(t);
+  const person = await signedInPerson(signet);
+  await page.getByRole('link', { name: 'People' }).first().click();
+  await page.getByLabel('Find somebody').fill(person.email);
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: /Person/ })
+    .click();
+  signet.clock.advance(901);
+  await page.locator('summary', { hasText: 'Disable the account' }).click();
+  await page.locator('#disable-reason').fill('Asked for it');
+  await page.locator('#user-disable').click();
+  await page.locator('#password').fill(admin.password);
+  await page.locator('main button[type=submit]').first().click();
+  await page.waitForURL(`${signet.url}/admin/users/${person.user_id}`);
+  assert.equal((await person.browser.get('/v1/me')).status, 200);
+  await page.locator('summary', { hasText: 'Disable the account' }).click();
+  await page.locator('#disable-reason').fill('Asked for it');
+  await page.locator('#user-disable').click();
+  await page.getByRole('status').filter({ hasText: 'disabled' }).waitFor();
+  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  expectQuiet();
+});
+
+test('what strangers chose breaks no page: markup, what turns letters around, words without end', async (t) => {
+  const { signet, admin } = await begin(t);
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const word = 'W'.repeat(300);
+  const change = JSON.stringify({ name: word, redirect_uris: [`https://${word}.example/${word}`], logo_url: word });
+  await signet.deps.db.run('update clients set name = $1, status_reason = $1, logo_url = $1, pending_change = $2', [
+    word,
+    change,
+  ]);
+  await signet.deps.db.run('update users set name = $1', [word]);
+  await signet.deps.db.run('update sessions set user_agent = $1', [word]);
+  await signet.deps.db.run('update audit_log set reason = $1, after_state = $2', [word, JSON.stringify({ word })]);
+  const { page, expectQuiet } = await withScripts(t, signet, admin);
+  for (const path of [
+    '/admin/clients',
+    `/admin/clients/${client.client_id}`,
+    '/admin/users',
+    `/admin/users/${owner.user_id}`,
+    '/admin/audit',
+  ]) {
+    await page.goto(signet.url + path);
+    await expectAccessible(page);
+  }
+  expectQuiet();
+});
+
+const edit = (signet: Signet, owner: Person, client_id: string, fields: Record<string, unknown>) =>
+  owner.browser.send(`/v1/oauth/clients/${client_id}`, {
+    method: 'PATCH',
+    headers: { origin: signet.url, 'content-type': 'application/json' },
+    body: JSON.stringify(fields),
+  });

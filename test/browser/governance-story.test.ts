@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { readAnswer } from '../support/browser.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { authorizePath, introspect, redeem, refresh, tokensOf, userinfo } from '../support/relying-party.ts';
+import { newService, postEntitlement, writeOf } from '../support/services.ts';
+import { newPerson, type Person, type RegisteredClient, type Signet, signIn, startSignet } from '../support/signet.ts';
+import { enableTotp } from '../support/two-factor.ts';
+
+/** Issue 4 in one go, as the people in it see it. */
+test('a client from its registration to its suspension: developer, administrator, person, back end, product', async (t) => {
+  const signet = await startSignet(t);
+  const product = await openProduct(t);
+  const origins = [signet.url, product.origin];
+  const [developer, administrator, person] = [
+    await newPerson(signet),
+    await newPerson(signet, { role: 'admin' }),
+    await newPerson(signet),
+  ];
+  const desks = await Promise.all([
+    openBrowser(t, { origins }),
+    openBrowser(t, { origins }),
+    openBrowser(t, { origins }),
+  ]);
+  const [developers, administrators, persons] = desks.map(({ page }) => page) as [Page, Page, Page];
+
+  // A developer registers a client, and sees its secret once.
+  await goTo(developers, signet, '/developer/register', developer);
+  await developers.getByLabel('Name', { exact: true }).fill('Field Notes');
+  await developers.getByLabel('It runs on a server (confidential)').check();
+  await developers.getByLabel('Redirect URIs').fill(product.redirect_uri);
+  await developers.locator('[name="scope offline_access"]').check();
+  await developers.locator('[name="scope entitlements:read"]').check();
+  await developers.locator('#register-submit').click();
+  await developers.waitForLoadState();
+  const client = await readCredentials(developers, product.redirect_uri);
+  const early = await person.browser.get(authorizePath(client));
+  assert.equal(early.status, 400, 'nobody may sign in to a client that nobody has reviewed');
+
+  signet.clock.advance(1); // events of one second have no order of their own
+  // An administrator with TOTP signs in with a code, and approves the client with consent for everybody.
+  await signIn(administrator);
+  const totp = await enableTotp(signet, administrator);
+  await goTo(administrators, signet, '/admin', administrator, totp.code);
+  await administrators.getByRole('link', { name: 'Clients' }).first().click();
+  await administrators.getByRole('link', { name: 'Field Notes' }).click();
+  await administrators.getByText('It asks for more than who somebody is').waitFor();
+  await administrators.getByLabel('Each person is asked once').check();
+  await administrators.getByRole('button', { name: 'Approve revision 1' }).click();
+  await administrators.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
+
+  signet.clock.advance(1);
+  // The developer wants another name; the administrator reads the difference and approves exactly that.
+  await developers.goto(`${signet.url}/developer/clients/${client.client_id}/edit`);
+  await developers.getByLabel('Name', { exact: true }).fill('Field Notes Pro');
+  await developers.locator('#edit-submit').click();
+  await developers.waitForLoadState();
+  signet.clock.advance(1);
+  await administrators.goto(`${signet.url}/admin/clients/${client.client_id}`);
+  const row = administrators.getByRole('row').filter({ hasText: 'Field Notes Pro' });
+  assert.match((await row.textContent()) ?? '', /Name \(changed\)\s*Field Notes\s*Field Notes Pro/);
+  await administrators.getByRole('button', { name: 'Approve revision 2' }).click();
+  await administrators.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
+
+  signet.clock.advance(1);
+  // A person signs in and is asked; what they allow comes to the product as a code.
+  const scope = 'openid profile email offline_access entitlements:read';
+  await persons.goto(signet.url + authorizePath(client, { scope }));
+  await signInHere(persons, person);
+  await persons.getByRole('heading', { name: 'Allow Field Notes Pro?' }).waitFor();
+  await persons.getByText('See your subscriptions across products').waitFor();
+  await persons.getByRole('button', { name: 'Allow' }).click();
+  await persons.waitForURL(`${product.redirect_uri}?**`);
+  const code = new URL(persons.url()).searchParams.get('code') ?? '';
+  const tokens = tokensOf(await redeem(signet, client, code));
+
+  // The back end writes what the person has bought, and the product sees it at once.
+  const billing = await newService(signet, { permissions: ['entitlements:write', 'tokens:introspect'] });
+  const written = await postEntitlement(signet, billing.authorization, writeOf(person.user_id, { plan: 'pro' }));
+  assert.equal(written.status, 200);
+  const told = await userinfo(signet, tokens.access_token);
+  assert.equal(told.json?.sub, person.user_id);
+  assert.deepEqual(
+    ((told.json?.entitlements ?? []) as { product: string; plan: string }[]).map(({ product, plan }) => [
+      product,
+      plan,
+    ]),
+    [['editor', 'pro']],
+  );
+  assert.equal((await introspect(signet, client, tokens.access_token)).json?.active, true);
+
+  // The administrator suspends the client: within a second nothing of it works, on whatever node.
+  const neighbour = await startSignet(t, { beside: signet });
+  assert.equal((await userinfo(neighbour, tokens.access_token)).status, 200);
+  await administrators.locator('summary', { hasText: 'Suspend' }).click();
+  await administrators.getByLabel('Reason').fill('Reported by its users');
+  await administrators.locator('#client-suspend').click();
+  await administrators.getByRole('status').filter({ hasText: 'Suspended' }).waitFor();
+  signet.clock.advance(1);
+  for (const node of [signet, neighbour]) {
+    const refreshed = await refresh(node, client, tokens.refresh_token ?? '');
+    assert.ok(refreshed.status === 400 || refreshed.status === 401, `refresh answered ${refreshed.status}`);
+    assert.equal((await userinfo(node, tokens.access_token)).status, 401);
+    assert.deepEqual(await introspectAs(node, billing.authorization, tokens.access_token), { active: false });
+    assert.equal((await introspect(node, client, tokens.access_token)).status, 403);
+    assert.equal((await person.browser.get(authorizePath(client))).status, 400);
+  }
+
+  // The developer reads why, and the log tells the whole story in one unbroken chain.
+  await developers.goto(`${signet.url}/developer/clients/${client.client_id}`);
+  await developers.getByText('Reported by its users').first().waitFor();
+  await administrators.goto(`${signet.url}/admin/audit?target=${client.client_id}`);
+  const log = (await administrators.locator('main').textContent()) ?? '';
+  const story = ['suspended', 'change_approved', 'change_requested', 'approved', 'registered'];
+  assert.match(log, new RegExp(story.map((step) => `client\\.${step}`).join('.*'), 's'));
+  await administrators.locator('#audit-verify').click();
+  await administrators.getByRole('status').filter({ hasText: 'all intact' }).waitFor();
+  for (const { expectQuiet } of desks) expectQuiet();
+});
+
+/** Where the product waits for people to come back. */
+async function openProduct(t: TestContext) {
+  const server = createServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Field Notes</title>Welcome'),
+  );
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
+  return { origin, redirect_uri: `${origin}/callback` };
+}
+
+/** @param code for whoever has a second factor. */
+async function goTo(page: Page, signet: Signet, path: string, person: Person, code?: () => string) {
+  await page.goto(signet.url + path);
+  await signInHere(page, person);
+  if (code) {
+    await page.waitForURL(`${signet.url}/signin/second-factor**`);
+    await page.locator('#code').fill(code());
+    await page.locator('#second-factor-submit').click();
+  }
+  await page.waitForURL(signet.url + path);
+}
+
+async function signInHere(page: Page, { email, password }: Person) {
+  await page.locator('#username').fill(email);
+  await page.locator('#password').fill(password);
+  await page.locator('#signin-submit').click();
+}
+
+/** The secret is on this page and on no other. */
+async function readCredentials(page: Page, redirect_uri: string): Promise<RegisteredClient> {
+  const shown = await page.content();
+  const client_id = /cl_[\w-]{22}/.exec(shown)?.[0];
+  const client_secret = /cs_[\w-]{43}/.exec(shown)?.[0];
+  assert.ok(client_id && client_secret, 'the page after the registration shows id and secret');
+  return { client_id, client_secret, redirect_uri };
+}
+
+async function introspectAs(node: Signet, authorization: string, token: string) {
+  const body = new URLSearchParams({ token });
+  const answer = await fetch(`${node.url}/oauth/introspect`, { method: 'POST', body, headers: { authorization } });
+  return (await readAnswer(answer)).json;
+}

@@ -1,0 +1,467 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findClients } from '../../src/clients/find-clients.ts';
+import { endGrantOf } from '../../src/oauth/end-grant.ts';
+import type { Answer } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { newService, postEntitlement, writeOf } from '../support/services.ts';
+import {
+  newPerson,
+  type Person,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+import { openReceiver } from '../support/webhook-receiver.ts';
+
+const administrator = (signet: Signet) => signedInPerson(signet, { role: 'admin' });
+
+const pages = ['', '/clients', '/users', '/service-credentials', '/webhooks', '/keys', '/audit'].map(
+  (page) => `/admin${page}`,
+);
+
+const pending = (signet: Signet, owner?: Person) =>
+  registerClient(signet, { approved: false, owner, redirect_uris: ['https://shop.example/cb'] });
+
+/** What a page tells about what was done, or what stands against it. */
+const told = ({ text }: Answer) => /<div class="(?:notice|alert)"[^>]*>(.*?)<\/div>/s.exec(text)?.[1] ?? '';
+
+/** A post that goes well leads to a page that says so. */
+async function follow(person: Person, answer: Answer): Promise<Answer> {
+  assert.equal(answer.status, 303, answer.text);
+  const page = await person.browser.get(answer.headers.get('location') ?? '');
+  assert.equal(page.status, 200, page.text);
+  return page;
+}
+
+test('a stranger is taken to sign in and back, a person without the role is refused', async (t) => {
+  const signet = await startSignet(t);
+  const stranger = await newPerson(signet);
+  const ordinary = await signedInPerson(signet);
+  for (const page of pages) {
+    const answer = await stranger.browser.get(page);
+    assert.equal(answer.status, 303, page);
+    assert.equal(answer.headers.get('location'), `/signin?${new URLSearchParams({ next: page })}`);
+    assert.equal((await ordinary.browser.get(page)).status, 403, page);
+  }
+});
+
+test('every page of administration is there for an administrator, and stays out of caches and frames', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  for (const page of pages) {
+    const answer = await admin.browser.get(page);
+    assert.equal(answer.status, 200, page);
+    assert.equal(answer.headers.get('cache-control'), 'no-store');
+    assert.match(answer.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
+    assert.match(answer.text, /aria-current="page"/);
+    assert.doesNotMatch(answer.text, /<script|style=/);
+  }
+});
+
+test('looking takes a sign-in of the last hour, changing one of the last 15 minutes, and leads back to its page', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const { client_id } = await pending(signet);
+  const confirm = (next: string) => `/signin/confirm?${new URLSearchParams({ next })}`;
+  signet.clock.advance(901);
+  const review = `/admin/clients/${client_id}`;
+  assert.equal((await admin.browser.get(review)).status, 200);
+  const users = `/admin/users/${admin.user_id}`;
+  const webhook = '/admin/webhooks/wh_1';
+  const service = '/admin/service-credentials/svc_1';
+  const changes: [path: string, page: string][] = [
+    ...['approve', 'reject', 'suspend', 'reinstate', 'delete'].map((step): [string, string] => [
+      `${review}/${step}`,
+      review,
+    ]),
+    ...[
+      'sign-out',
+      'unlock',
+      'enable',
+      'disable',
+      'reset-factors',
+      'role',
+      'sessions/ses_1/end',
+      'grants/gr_1/end',
+    ].map((step): [string, string] => [`${users}/${step}`, users]),
+    ['/admin/keys/rotate', '/admin/keys'],
+    ['/admin/service-credentials', '/admin/service-credentials'],
+    ...['restrict', 'rotate', 'retire'].map((step): [string, string] => [`${service}/${step}`, service]),
+    ['/admin/webhooks', '/admin/webhooks'],
+    [`${webhook}/replay`, webhook],
+    [`${webhook}/enable`, webhook],
+    [`${webhook}/disable`, webhook],
+    [`${webhook}/test`, webhook],
+    [`${webhook}/rotate-secret`, webhook],
+    [`${webhook}/delete`, '/admin/webhooks'],
+    ['/admin/audit/verify', '/admin/audit'],
+  ];
+  const ordinary = await signedInPerson(signet);
+  const stranger = await newPerson(signet);
+  for (const [path, page] of changes) {
+    const answer = await admin.browser.post(path);
+    assert.equal(answer.status, 303, path);
+    assert.equal(answer.headers.get('location'), confirm(page), path);
+    assert.equal((await ordinary.browser.post(path)).status, 403, path);
+    assert.match((await stranger.browser.post(path)).headers.get('location') ?? '', /^\/signin\?/, path);
+    const crossSite = await admin.browser.post(path, {}, { origin: 'https://evil.example' });
+    assert.equal(crossSite.status, 403, path);
+  }
+  signet.clock.advance(2700);
+  assert.equal((await admin.browser.get(review)).headers.get('location'), confirm(review));
+});
+
+onBothEngines(
+  'a client is approved as it was read, with the scopes and the consent that were chosen',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine });
+    const admin = await administrator(signet);
+    const { client_id } = await pending(signet);
+    const list = await admin.browser.get('/admin/clients');
+    assert.match(list.text, new RegExp(client_id));
+    assert.match(list.text, /new host/);
+    assert.match(list.text, /first of this owner/);
+
+    const page = await admin.browser.get(`/admin/clients/${client_id}`);
+    assert.match(page.text, /https:\/\/<\/bdi><strong><bdi>shop\.example<\/bdi><\/strong>/);
+    const chosen = {
+      revision: '1',
+      'scope:openid': 'on',
+      'scope:email': 'on',
+      consent: 'required',
+      refresh_retry_window: '5',
+    };
+    const approved = await follow(admin, await admin.browser.post(`/admin/clients/${client_id}/approve`, chosen));
+    assert.match(told(approved), /Approved/);
+    const client = await signet.deps.clients.find(client_id);
+    assert.deepEqual(
+      [client?.status, client?.allowed_scopes, client?.consent, client?.refresh_retry_window],
+      ['approved', ['openid', 'email'], 'required', 5],
+    );
+    const again = await admin.browser.post(`/admin/clients/${client_id}/approve`, chosen);
+    assert.equal(again.status, 409);
+    assert.match(told(again), /somebody else was quicker/);
+  },
+);
+
+test('an approval without a scope, or with a window that is none, is sent back and changes nothing', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const { client_id } = await pending(signet);
+  const wrongs: Record<string, string>[] = [
+    { revision: '1', consent: 'skip', refresh_retry_window: '0' },
+    { revision: '1', 'scope:openid': 'on', refresh_retry_window: '61' },
+    { revision: '1', 'scope:openid': 'on', refresh_retry_window: 'x' },
+    { revision: '1', 'scope:openid': 'on', 'scope:entitlements:read': 'on' },
+  ];
+  for (const wrong of wrongs) {
+    const answer = await admin.browser.post(`/admin/clients/${client_id}/approve`, wrong);
+    assert.equal(answer.status, 400);
+    assert.match(answer.text, /role="alert"/);
+  }
+  assert.equal((await signet.deps.clients.find(client_id))?.status, 'pending_review');
+});
+
+test('an edit that comes in between is shown, and not approved unread', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const owner = await signedInPerson(signet);
+  const { client_id } = await registerClient(signet, { owner });
+  const edit = (revision: number, uri: string) =>
+    owner.browser.send(`/v1/oauth/clients/${client_id}`, {
+      method: 'PATCH',
+      headers: { origin: signet.url, 'content-type': 'application/json' },
+      body: JSON.stringify({ revision, redirect_uris: ['https://rp.test/cb', uri] }),
+    });
+  await edit(1, 'https://harmless.example/cb');
+  const page = await admin.browser.get(`/admin/clients/${client_id}`);
+  assert.match(page.text, /\(changed\)/);
+  assert.match(page.text, /harmless\.example.*<strong>added<\/strong>/s);
+  await edit(2, 'https://thief.example/cb');
+  const stale = await admin.browser.post(`/admin/clients/${client_id}/approve`, {
+    revision: '2',
+    'scope:openid': 'on',
+  });
+  assert.equal(stale.status, 409);
+  assert.match(told(stale), /has changed this meanwhile/);
+  assert.match(stale.text, /thief\.example/);
+  assert.match(stale.text, /name="revision" value="3"/);
+  assert.deepEqual((await signet.deps.clients.find(client_id))?.redirect_uris, ['https://rp.test/cb']);
+});
+
+test('rejecting, suspending and reinstating say why, and nothing happens without a reason', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const { client_id } = await pending(signet);
+  const step = (name: string, fields: Record<string, string> = {}) =>
+    admin.browser.post(`/admin/clients/${client_id}/${name}`, fields);
+  const status = async () => (await signet.deps.clients.find(client_id))?.status;
+  assert.equal((await step('reject')).status, 400);
+  assert.equal(await status(), 'pending_review');
+  assert.match((await follow(admin, await step('reject', { reason: 'Name is taken' }))).text, /Name is taken/);
+  assert.equal(await status(), 'rejected');
+  assert.equal((await step('approve', { revision: '1', 'scope:openid': 'on' })).status, 409);
+
+  const serving = await registerClient(signet);
+  const path = `/admin/clients/${serving.client_id}`;
+  assert.equal((await admin.browser.post(`${path}/suspend`)).status, 400);
+  await follow(admin, await admin.browser.post(`${path}/suspend`, { reason: 'Phishing' }));
+  assert.equal((await signet.deps.clients.find(serving.client_id))?.status, 'suspended');
+  const back = await follow(admin, await admin.browser.post(`${path}/reinstate`));
+  assert.match(told(back), /Reinstated/);
+});
+
+test('nobody approves their own client', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const { client_id } = await pending(signet, admin);
+  const answer = await admin.browser.post(`/admin/clients/${client_id}/approve`, {
+    revision: '1',
+    'scope:openid': 'on',
+  });
+  assert.equal(answer.status, 403);
+  assert.match(told(answer), /Ask another administrator/);
+});
+
+test('a client is deleted when its id was typed, and not before', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const { client_id } = await registerClient(signet);
+  const path = `/admin/clients/${client_id}`;
+  for (const confirmation of ['', 'yes', `${client_id}x`]) {
+    assert.equal((await admin.browser.post(`${path}/delete`, { confirmation })).status, 400);
+  }
+  assert.equal((await admin.browser.get(path)).status, 200);
+  await follow(admin, await admin.browser.post(`${path}/delete`, { confirmation: client_id }));
+  assert.equal((await admin.browser.get(path)).status, 404);
+});
+
+onBothEngines('a person is found, seen, barred with a reason, and let in again', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const admin = await administrator(signet);
+  const person = await signedInPerson(signet);
+  const found = await admin.browser.get(`/admin/users?${new URLSearchParams({ q: person.email })}`);
+  assert.match(found.text, new RegExp(person.user_id));
+  assert.doesNotMatch(found.text, new RegExp(admin.user_id));
+  const path = `/admin/users/${person.user_id}`;
+  const page = await admin.browser.get(path);
+  assert.match(page.text, new RegExp(person.email));
+  assert.equal((await admin.browser.post(`${path}/disable`)).status, 400);
+  assert.equal((await person.browser.get('/v1/me')).status, 200);
+  await follow(admin, await admin.browser.post(`${path}/disable`, { reason: 'Asked for it' }));
+  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await admin.browser.post(`${path}/disable`, { reason: 'Twice' })).status, 409);
+  await follow(admin, await admin.browser.post(`${path}/enable`));
+  assert.equal((await signIn(person)).status, 303);
+});
+
+test('a session and a grant are ended one by one, or all at once', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const person = await signedInPerson(signet);
+  const path = `/admin/users/${person.user_id}`;
+  const [, end = ''] =
+    /action="(\/admin\/users\/[^"]+\/sessions\/[^"]+\/end)"/.exec((await admin.browser.get(path)).text) ?? [];
+  assert.match(told(await follow(admin, await admin.browser.post(end))), /session has been ended/);
+  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await admin.browser.post(end)).status, 404);
+  await signIn(person);
+  await follow(admin, await admin.browser.post(`${path}/sign-out`));
+  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  await assert.rejects(endGrantOf(signet.deps, { actor: 'cli' }, 'gr_unknown'));
+  assert.equal((await admin.browser.post(`${path}/grants/gr_unknown/end`)).status, 404);
+});
+
+test('an administrator is made and unmade by another one, never by themselves', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const person = await signedInPerson(signet);
+  const path = `/admin/users/${person.user_id}`;
+  await follow(admin, await admin.browser.post(`${path}/role`, { role: 'admin' }));
+  assert.equal((await person.browser.get('/admin')).status, 200);
+  await follow(admin, await admin.browser.post(`${path}/role`, { role: 'user' }));
+  assert.equal((await person.browser.get('/admin')).status, 403);
+  assert.equal((await admin.browser.post(`${path}/role`, { role: 'god' })).status, 400);
+  const own = `/admin/users/${admin.user_id}`;
+  assert.equal((await admin.browser.post(`${own}/role`, { role: 'user' })).status, 403);
+  assert.equal((await admin.browser.post(`${own}/reset-factors`, { reason: 'Mine' })).status, 403);
+  const last = await admin.browser.post(`${own}/disable`, { reason: 'Mine' });
+  assert.equal(last.status, 409);
+  assert.match(told(last), /last administrator/);
+});
+
+test('the history of an entitlement is on its person', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const person = await newPerson(signet);
+  const service = await newService(signet);
+  await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 1, plan: 'free' }));
+  await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 2, plan: 'team' }));
+  const { text } = await admin.browser.get(`/admin/users/${person.user_id}`);
+  assert.match(text, /<strong><bdi>team<\/bdi><\/strong>.*counts now.*<strong><bdi>free<\/bdi><\/strong>/s);
+});
+
+test('a service credential shows its secret once, is narrowed, rotated and retired', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const list = '/admin/service-credentials';
+  const wrong = await admin.browser.post(list, { name: 'Billing', 'permission:entitlements:write': 'on' });
+  assert.equal(wrong.status, 400);
+  assert.match(wrong.text, /value="Billing"/);
+  const made = await admin.browser.post(list, {
+    name: 'Billing',
+    'permission:entitlements:write': 'on',
+    products: 'editor viewer',
+  });
+  assert.equal(made.status, 200);
+  assert.equal(made.headers.get('cache-control'), 'no-store');
+  const secretOf = ({ text }: Answer) => /ss_[\w-]{43}/.exec(text)?.[0] ?? '';
+  const credential_id = /svc_[\w-]{22}/.exec(made.text)?.[0] ?? '';
+  assert.ok(secretOf(made));
+  const path = `${list}/${credential_id}`;
+  assert.equal(secretOf(await admin.browser.get(path)), '');
+
+  await follow(admin, await admin.browser.post(`${path}/restrict`, { 'permission:tokens:introspect': 'on' }));
+  assert.match((await admin.browser.get(path)).text, /tokens:introspect<\/dd>/);
+  const rotated = await admin.browser.post(`${path}/rotate`);
+  assert.ok(secretOf(rotated));
+  assert.notEqual(secretOf(rotated), secretOf(made));
+  await follow(admin, await admin.browser.post(`${path}/retire`));
+  assert.equal((await admin.browser.post(`${path}/rotate`)).status, 409);
+});
+
+test('a webhook shows its secret once, its deliveries, and a dead one is sent again', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' } });
+  const admin = await administrator(signet);
+  const receiver = await openReceiver(t);
+  receiver.status = 500;
+  const refused = await admin.browser.post('/admin/webhooks', { url: 'ftp://x', 'event:user.created': 'on' });
+  assert.equal(refused.status, 400);
+  const made = await admin.browser.post('/admin/webhooks', { url: receiver.url, 'event:user.created': 'on' });
+  assert.match(made.text, /whsec_[\w+/=]{44}/);
+  const webhook_id = /wh_[\w-]{22}/.exec(made.text)?.[0];
+  const path = `/admin/webhooks/${webhook_id}`;
+  assert.doesNotMatch((await admin.browser.get(path)).text, /whsec_/);
+  await newPerson(signet);
+  for (let days = 0; days < 12; days++) {
+    await signet.runJobs();
+    signet.clock.advance(86_400);
+  }
+  await signIn(admin);
+  assert.match((await admin.browser.get('/admin')).text, /1 deliveries were given up|deliveries were given up/);
+  const page = await admin.browser.get(path);
+  assert.match(page.text, /given up/);
+  const [, delivery_id = ''] = /name="delivery_id" value="([^"]+)"/.exec(page.text) ?? [];
+  receiver.status = 204;
+  assert.match(page.text, /Switched off/);
+  await follow(admin, await admin.browser.post(`${path}/enable`));
+  await follow(admin, await admin.browser.post(`${path}/replay`, { delivery_id }));
+  await signet.runJobs();
+  assert.match((await admin.browser.get(path)).text, /delivered/);
+  assert.equal((await admin.browser.post(`${path}/replay`, { delivery_id })).status, 409);
+  await follow(admin, await admin.browser.post(`${path}/delete`));
+  assert.equal((await admin.browser.get(path)).status, 404);
+});
+
+test('keys are rotated by hand, and not before their successors are known', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  assert.match(told(await follow(admin, await admin.browser.post('/admin/keys/rotate'))), /Nothing was changed/);
+  signet.clock.advance(900);
+  await signIn(admin);
+  assert.match(told(await follow(admin, await admin.browser.post('/admin/keys/rotate'))), /have been rotated/);
+  assert.match((await admin.browser.get('/admin/keys')).text, /retires/);
+});
+
+onBothEngines('the audit log is filtered, paged, exported and verified', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const admin = await administrator(signet);
+  for (let more = 0; more < 60; more++) await signIn(admin);
+  const first = await admin.browser.get('/admin/audit?action=session');
+  assert.match(first.text, /session\.started/);
+  assert.doesNotMatch(first.text, /user\.created/);
+  const [, older = ''] = /id="audit-older" href="([^"]+)"/.exec(first.text) ?? [];
+  const second = await admin.browser.get(older.replaceAll('&amp;', '&'));
+  assert.equal(second.status, 200);
+  assert.doesNotMatch(second.text, /id="audit-older"/);
+  assert.equal((await admin.browser.get('/admin/audit?since=2027-99-99')).status, 400);
+  assert.equal((await admin.browser.get('/admin/audit?before=x')).status, 400);
+  assert.match(
+    (await admin.browser.get('/admin/audit?action=user&since=2027-01-15&until=2027-01-15')).text,
+    /user\.created/,
+  );
+
+  const jsonl = await admin.browser.get('/admin/audit/export?format=jsonl&action=user');
+  assert.match(jsonl.headers.get('content-disposition') ?? '', /attachment; filename="audit-log\.jsonl"/);
+  assert.equal(JSON.parse(jsonl.text.split('\n')[0] ?? '').action, 'user.created');
+  assert.match((await admin.browser.get('/admin/audit/export?format=csv')).text, /^seq,at,action/);
+  assert.equal((await admin.browser.get('/admin/audit/export?format=xml')).status, 400);
+
+  const verified = await admin.browser.post('/admin/audit/verify');
+  assert.match(told(verified), /all intact/);
+  await signet.deps.db.run("update audit_log set reason = 'altered' where seq = 1");
+  const broken = await admin.browser.post('/admin/audit/verify');
+  assert.match(told(broken), /event 1 was altered/);
+});
+
+test('the pages speak German', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const { client_id } = await pending(signet);
+  for (const page of [...pages, `/admin/clients/${client_id}`, `/admin/users/${admin.user_id}`]) {
+    const { text, status } = await admin.browser.get(page, { 'accept-language': 'de' });
+    assert.equal(status, 200);
+    assert.match(text, /<html lang="de">/);
+    assert.match(text, /aria-label="Verwaltung"/);
+  }
+});
+
+onBothEngines('the list of clients is searched, paged, and has changes apart', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const admin = await administrator(signet);
+  const owner = await signedInPerson(signet);
+  for (const name of ['Field Notes', '100% Melon', 'Melon_Farm']) await registerClient(signet, { owner, name });
+  const changed = await registerClient(signet, { owner, name: 'Changed' });
+  await owner.browser.send(`/v1/oauth/clients/${changed.client_id}`, {
+    method: 'PATCH',
+    headers: { origin: signet.url, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Changed again' }),
+  });
+  await pending(signet, owner);
+  const namesIn = async (query: string) => {
+    const { text } = await admin.browser.get(`/admin/clients?${query}`);
+    return [...text.matchAll(/href="\/admin\/clients\/cl_[^"]*"><bdi>([^<]*)/g)].map(([, name]) => name);
+  };
+  assert.deepEqual((await namesIn('state=waiting')).sort(), ['Changed', 'Test product']);
+  assert.deepEqual(await namesIn('state=changes'), ['Changed']);
+  assert.deepEqual((await namesIn('state=approved&q=melon')).sort(), ['100% Melon', 'Melon_Farm']);
+  assert.deepEqual(await namesIn('state=approved&q=n_F'), ['Melon_Farm']);
+  assert.deepEqual(await namesIn(`state=approved&q=${changed.client_id}`), ['Changed']);
+  assert.equal((await namesIn(`state=approved&q=${owner.user_id}`)).length, 4);
+  assert.equal((await namesIn('state=approved&after=nonsense')).length, 4);
+
+  const search = { listing: 'approved', limit: 3 } as const;
+  const first = await findClients(signet.deps, search);
+  const second = await findClients(signet.deps, { ...search, after: first.next });
+  assert.deepEqual([first.clients.length, second.clients.length, second.next], [3, 1, undefined]);
+  const ids = [...first.clients, ...second.clients].map(({ client_id }) => client_id);
+  assert.equal(new Set(ids).size, 4);
+});
+
+test('a page that has nothing for somebody leads somewhere', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const ordinary = await signedInPerson(signet);
+  const missing = await admin.browser.get('/admin/clients/cl_unknown');
+  assert.deepEqual(
+    [missing.status, /href="\/admin"/.test(missing.text), /<p class="actions">.*href="\/account"/s.test(missing.text)],
+    [404, true, true],
+  );
+  const refused = await ordinary.browser.get('/admin/clients');
+  assert.equal(refused.status, 403);
+  assert.match(refused.text, /<p class="actions"><a href="\/account">/);
+  assert.doesNotMatch(refused.text, /href="\/admin"/);
+});

@@ -1,0 +1,438 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Answer } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { openMailbox } from '../support/mailbox.ts';
+import { obtainTokens } from '../support/relying-party.ts';
+import { newService, postEntitlement, writeOf } from '../support/services.ts';
+import {
+  newPerson,
+  type Person,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+
+type Json = Record<string, unknown>;
+const env = { SIGNET_RATE_LIMITS: 'off' };
+const reason = 'Reported by its users.';
+
+/** An administrator, with a shorthand for what they do. */
+async function administratorOf(signet: Signet) {
+  const person = await signedInPerson(signet, { role: 'admin' });
+  const send = (method: string, path: string, body?: object) =>
+    person.browser.send(`/v1/admin${path}`, {
+      method,
+      headers: { origin: signet.url, ...(body ? { 'content-type': 'application/json' } : {}) },
+      body: body && JSON.stringify(body),
+    });
+  const ok = async (method: string, path: string, body?: object): Promise<Json> => {
+    const answer = await send(method, path, body);
+    assert.ok(answer.status === 200 || answer.status === 204, `${method} ${path}: ${answer.status} ${answer.text}`);
+    assert.equal(answer.status, method === 'DELETE' ? 204 : 200);
+    return answer.json ?? {};
+  };
+  return { ...person, send, get: (path: string) => ok('GET', path), post: ok.bind(null, 'POST'), ok };
+}
+
+function refused({ status, json, text }: Answer, expected: [number, string], details: Json = {}) {
+  assert.deepEqual([status, json?.error], expected, text);
+  assert.deepEqual({ ...details, ...json }, { ...json, ...details });
+}
+
+const ids = (answer: Json, list: string, id: string) => (answer[list] as Json[]).map((one) => one[id]);
+
+onBothEngines(
+  'clients wait in a queue, are read with their risks, and are approved as they were read',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine, env });
+    const root = await administratorOf(signet);
+    const owner = await signedInPerson(signet);
+    const { client_id } = await registerClient(signet, { owner, approved: false, name: 'Signet Login' });
+    signet.clock.advance(1);
+    const second = await registerClient(signet, { owner, approved: false });
+
+    assert.deepEqual(ids(await root.get('/clients'), 'clients', 'client_id'), [client_id, second.client_id]);
+    assert.deepEqual(ids(await root.get('/clients?limit=1'), 'clients', 'client_id'), [client_id]);
+    assert.deepEqual((await root.get('/clients?status=approved')).clients, []);
+    const record = await root.get(`/clients/${client_id}`);
+    assert.deepEqual(record.owner, {
+      user_id: owner.user_id,
+      email: owner.email,
+      name: record.owner && (record.owner as Json).name,
+    });
+    assert.deepEqual([record.consent, record.refresh_retry_window, record.changes], ['skip', 0, []]);
+    assert.deepEqual(
+      (record.risks as Json[]).map(({ code }) => code),
+      ['name_resembles_service', 'new_redirect_host', 'sensitive_scope', 'first_client'],
+    );
+
+    const approval = {
+      revision: 1,
+      consent: 'required',
+      refresh_retry_window: 30,
+      allowed_scopes: ['openid', 'email'],
+    };
+    refused(
+      await root.send('POST', `/clients/${client_id}/approve`, { ...approval, revision: 2 }),
+      [409, 'stale_revision'],
+      {
+        stored_revision: 1,
+      },
+    );
+    const grown = { ...approval, allowed_scopes: ['openid', 'entitlements:read'] };
+    refused(await root.send('POST', `/clients/${client_id}/approve`, grown), [400, 'invalid_request']);
+    const approved = await root.post(`/clients/${client_id}/approve`, approval);
+    assert.deepEqual(
+      [approved.status, approved.consent, approved.refresh_retry_window, approved.allowed_scopes],
+      ['approved', 'required', 30, ['openid', 'email']],
+    );
+    refused(await root.send('POST', `/clients/${client_id}/approve`, approval), [409, 'invalid_state'], {
+      current_status: 'approved',
+    });
+
+    const edit = { name: 'Example shop', redirect_uris: ['https://rp.test/cb', 'https://evil.example/cb'] };
+    await owner.browser.send(`/v1/oauth/clients/${client_id}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(edit),
+    });
+    assert.deepEqual(ids(await root.get('/clients?status=pending_change'), 'clients', 'client_id'), [client_id]);
+    assert.deepEqual((await root.get(`/clients/${client_id}`)).changes, [
+      { field: 'name', before: 'Signet Login', after: edit.name },
+      { field: 'redirect_uris', before: ['https://rp.test/cb'], after: edit.redirect_uris },
+    ]);
+    const rejected = await root.post(`/clients/${client_id}/reject`, { reason });
+    assert.deepEqual([rejected.status, rejected.pending_change, rejected.status_reason], ['approved', null, reason]);
+
+    assert.equal((await root.post(`/clients/${client_id}/suspend`, { reason })).status, 'suspended');
+    assert.equal((await root.post(`/clients/${client_id}/reinstate`)).status, 'approved');
+    await root.ok('DELETE', `/clients/${client_id}`);
+    refused(await root.send('GET', `/clients/${client_id}`), [404, 'not_found']);
+    for (const query of ['status=odd', 'limit=0', 'limit=501', 'limit=x', 'limit=1&limit=2']) {
+      refused(await root.send('GET', `/clients?${query}`), [400, 'invalid_request']);
+    }
+  },
+);
+
+test('nobody approves their own client or its change, unless the service is configured so', async (t) => {
+  const signet = await startSignet(t, { env });
+  const [root, other] = [await administratorOf(signet), await administratorOf(signet)];
+  const { client_id } = await registerClient(signet, { owner: root, approved: false });
+  const approve = (by: typeof root, revision: number) => by.send('POST', `/clients/${client_id}/approve`, { revision });
+  refused(await approve(root, 1), [403, 'access_denied']);
+  assert.equal((await approve(other, 1)).status, 200);
+  await root.browser.send(`/v1/oauth/clients/${client_id}`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Another name' }),
+  });
+  refused(await approve(root, 2), [403, 'access_denied']);
+  await other.post(`/clients/${client_id}/suspend`, { reason });
+  refused(await root.send('POST', `/clients/${client_id}/reinstate`), [403, 'access_denied']);
+  await other.post(`/clients/${client_id}/reinstate`);
+  assert.equal((await approve(other, 2)).json?.name, 'Another name');
+
+  const relaxed = await startSignet(t, { env: { ...env, SIGNET_SELF_APPROVAL: 'on' } });
+  const alone = await administratorOf(relaxed);
+  const own = await registerClient(relaxed, { owner: alone, approved: false });
+  assert.equal((await alone.post(`/clients/${own.client_id}/approve`, { revision: 1 })).status, 'approved');
+});
+
+onBothEngines('people are found by address, name and id, a page at a time', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const root = await administratorOf(signet);
+  const people: Person[] = [];
+  for (let count = 0; count < 5; count += 1) people.push(await newPerson(signet));
+  await signet.deps.db.run(`update users set name = '100% Åsa_Öberg' where user_id = $1`, [people[0]!.user_id]);
+  const found = async (query: string) =>
+    ids(await root.get(`/users?query=${encodeURIComponent(query)}`), 'users', 'user_id');
+
+  assert.deepEqual(await found(people[1]!.email), [people[1]!.user_id]);
+  assert.deepEqual(await found(people[1]!.email.slice(0, -4).toUpperCase()), [people[1]!.user_id], 'its beginning');
+  assert.deepEqual(await found(people[2]!.user_id), [people[2]!.user_id]);
+  assert.deepEqual(await found('0% Å'), [people[0]!.user_id]);
+  assert.deepEqual(await found('a_Ö'), [people[0]!.user_id]);
+  assert.deepEqual(await found('%@example'), [], 'a sign stands for itself');
+  assert.deepEqual(await found('nobody'), []);
+
+  const seen: unknown[] = [];
+  for (let next: unknown = ''; next !== null; ) {
+    const page = await root.get(`/users?limit=2${next && `&after=${next}`}`);
+    seen.push(...ids(page, 'users', 'user_id'));
+    next = page.next;
+  }
+  assert.equal(seen.length, 6);
+  assert.deepEqual(new Set(seen), new Set([root.user_id, ...people.map(({ user_id }) => user_id)]));
+  assert.deepEqual((await root.get('/users?after=usr_unknown')).users, []);
+});
+
+test('a person is shown with how they sign in and what they have, and never with a secret', async (t) => {
+  const signet = await startSignet(t, { env });
+  const root = await administratorOf(signet);
+  const person = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner: person });
+  await obtainTokens(signet, person, client);
+  const service = await newService(signet);
+  await postEntitlement(signet, service.authorization, writeOf(person.user_id));
+  await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 2, plan: 'team' }));
+
+  const shown = await root.get(`/users/${person.user_id}`);
+  assert.deepEqual([shown.email, shown.role, shown.status], [person.email, 'user', 'enabled']);
+  assert.deepEqual(shown.counts, { sessions: 1, grants: 1, clients: 1, entitlements: 1 });
+  assert.deepEqual(shown.lock, { failures: 0, blocked_until: null, disabled: false });
+  assert.deepEqual(shown.factors, {
+    password: true,
+    totp: 'none',
+    backup_codes: { total: 0, remaining: 0 },
+    passkeys: 0,
+    identities: [],
+  });
+
+  const { grants } = (await root.get(`/users/${person.user_id}/grants`)) as { grants: Json[] };
+  assert.deepEqual([grants[0]?.client_id, grants[0]?.client_name], [client.client_id, 'Test product']);
+  const { sessions } = (await root.get(`/users/${person.user_id}/sessions`)) as { sessions: Json[] };
+  assert.deepEqual([sessions.length, sessions[0]?.amr], [1, ['pwd']]);
+  const { entitlements, versions } = await root.get(`/users/${person.user_id}/entitlements`);
+  assert.deepEqual([(entitlements as Json[])[0]?.plan, (entitlements as Json[])[0]?.version], ['team', 2]);
+  assert.deepEqual(ids({ versions }, 'versions', 'version'), [2, 1]);
+  assert.equal((versions as Json[])[0]?.credential_id, service.client_id);
+
+  await root.ok('DELETE', `/users/${person.user_id}/sessions/${sessions[0]?.session_id}`);
+  refused(await root.send('DELETE', `/users/${person.user_id}/sessions/${sessions[0]?.session_id}`), [
+    404,
+    'not_found',
+  ]);
+  refused(await root.send('DELETE', `/grants/${grants[0]?.grant_id}`), [404, 'not_found']);
+  for (const path of ['', '/sessions', '/grants', '/entitlements']) {
+    refused(await root.send('GET', `/users/usr_unknown${path}`), [404, 'not_found']);
+  }
+});
+
+test('a session is ended only under the name of its person', async (t) => {
+  const signet = await startSignet(t, { env });
+  const root = await administratorOf(signet);
+  const [person, other] = [await signedInPerson(signet), await signedInPerson(signet)];
+  const { sessions } = (await root.get(`/users/${person.user_id}/sessions`)) as { sessions: Json[] };
+  refused(await root.send('DELETE', `/users/${other.user_id}/sessions/${sessions[0]?.session_id}`), [404, 'not_found']);
+  assert.equal((await person.browser.get('/v1/oauth/clients')).status, 200);
+});
+
+test('wrong passwords that closed the door are seen and forgotten', async (t) => {
+  const signet = await startSignet(t);
+  const root = await administratorOf(signet);
+  const person = await newPerson(signet);
+  for (let count = 0; count < 5; count += 1) await signIn(person, { password: 'wrong' });
+  const { lock } = (await root.get(`/users/${person.user_id}`)) as { lock: Json };
+  assert.deepEqual([lock.failures, lock.disabled], [5, false]);
+  assert.ok(Number(lock.blocked_until) > signet.clock() / 1000);
+  assert.equal((await signIn(person)).status, 429);
+  await root.post(`/users/${person.user_id}/unlock`);
+  assert.equal((await signIn(person)).status, 303);
+});
+
+onBothEngines(
+  'reset factors are gone with all that they opened, and the person is told (RT-06, NO-01)',
+  async (t, engine) => {
+    const mailbox = await openMailbox(t);
+    const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
+    const { db } = signet.deps;
+    const root = await administratorOf(signet);
+    const person = await newPerson(signet);
+    await db.batch([
+      {
+        sql: `insert into totp (user_id, secret_sealed, confirmed_at, last_step) values ($1, 'x', 1, 1)`,
+        params: [person.user_id],
+      },
+      {
+        sql: `insert into backup_codes (code_hash, user_id, generated_at) values ('h', $1, 1)`,
+        params: [person.user_id],
+      },
+      {
+        sql: `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
+            values ('c', $1, 'x', 0, '', 'Key', 1)`,
+        params: [person.user_id],
+      },
+    ]);
+    const before = (await root.get(`/users/${person.user_id}`)).factors as Json;
+    assert.deepEqual([before.totp, before.backup_codes, before.passkeys], ['active', { total: 1, remaining: 1 }, 1]);
+
+    refused(await root.send('POST', `/users/${person.user_id}/reset-factors`, { reason: '' }), [
+      400,
+      'invalid_request',
+    ]);
+    refused(await root.send('POST', `/users/${root.user_id}/reset-factors`, { reason }), [403, 'access_denied']);
+    await root.post(`/users/${person.user_id}/reset-factors`, { reason });
+    const after = (await root.get(`/users/${person.user_id}`)).factors as Json;
+    assert.deepEqual([after.totp, after.backup_codes, after.passkeys], ['none', { total: 0, remaining: 0 }, 0]);
+    assert.equal((await signIn(person)).status, 303, 'the password alone opens again');
+
+    await signet.runJobs();
+    const mail = await mailbox.next(person.email, /reset/);
+    assert.match(mail.text, /removed the authenticator app, the backup codes and the passkeys/);
+    const { events } = (await root.get(`/audit?action=user.factors_reset`)) as { events: Json[] };
+    assert.equal(events.length, 1);
+    const [event] = events;
+    assert.deepEqual(
+      [event?.actor, event?.target, event?.reason, event?.before],
+      [`user:${root.user_id}`, person.user_id, reason, { totp: true, backup_codes: 1, passkeys: 1 }],
+    );
+  },
+);
+
+onBothEngines('there is always an administrator who may sign in, however many act at once', async (t, engine) => {
+  const mailbox = await openMailbox(t);
+  const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
+  const root = await administratorOf(signet);
+  const person = await signedInPerson(signet);
+  const lastOne = { current_status: 'last_administrator' };
+  refused(await root.send('PUT', `/users/${root.user_id}/role`, { role: 'user' }), [403, 'access_denied']);
+  refused(await root.send('POST', `/users/${root.user_id}/disable`, { reason }), [409, 'invalid_state'], lastOne);
+  refused(await person.browser.get('/v1/admin/users'), [403, 'access_denied']);
+
+  assert.equal((await root.ok('PUT', `/users/${person.user_id}/role`, { role: 'admin' })).role, 'admin');
+  assert.equal((await person.browser.get('/v1/admin/users')).status, 200, 'from the next request on');
+  await root.ok('PUT', `/users/${person.user_id}/role`, { role: 'admin' });
+  const events = (await root.get('/audit?action=user.role_changed')).events as Json[];
+  assert.deepEqual(
+    events.map(({ target, before, after }) => [target, before, after]),
+    [[person.user_id, { role: 'user' }, { role: 'admin' }]],
+    'what is so already is no event',
+  );
+  await signet.runJobs();
+  await mailbox.next(person.email, /now an administrator/);
+
+  const put = (by: Person, whom: Person) =>
+    by.browser.send(`/v1/admin/users/${whom.user_id}/role`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: '{"role":"user"}',
+    });
+  const disable = (by: Person, whom: Person) =>
+    by.browser.postJson(`/v1/admin/users/${whom.user_id}/disable`, { reason });
+  const answers = await Promise.all([
+    ...[1, 2, 3].flatMap(() => [put(root, person), put(person, root)]),
+    ...[1, 2, 3].flatMap(() => [disable(root, person), disable(person, root)]),
+  ]);
+  for (const { status, text } of answers) assert.ok([200, 401, 403, 409].includes(status), text);
+  const left = await signet.deps.db.all(`select user_id from users where role = 'admin' and disabled_at is null`);
+  assert.equal(left.length, 1);
+});
+
+onBothEngines('of many who disable or enable one person at once, one does', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const root = await administratorOf(signet);
+  const person = await newPerson(signet);
+  for (const step of ['disable', 'enable']) {
+    const body = step === 'disable' ? { reason } : undefined;
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => root.send('POST', `/users/${person.user_id}/${step}`, body)),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(409)]);
+    assert.equal(((await root.get(`/audit?action=user.${step}d`)).events as Json[]).length, 1);
+  }
+});
+
+test('signing keys are seen without their private halves, and rotated once the next ones are known', async (t) => {
+  const signet = await startSignet(t, { env });
+  const root = await administratorOf(signet);
+  const { keys } = (await root.get('/keys')) as { keys: Json[] };
+  assert.deepEqual(keys.map(({ status }) => status).sort(), ['active', 'active', 'next', 'next']);
+  assert.deepEqual(Object.keys(keys[0] ?? {}), [
+    'kid',
+    'algorithm',
+    'status',
+    'created_at',
+    'activated_at',
+    'retired_at',
+  ]);
+  assert.deepEqual((await root.post('/keys/rotate')).rotated, []);
+  signet.clock.advance(900);
+  const rotation = (await root.post('/keys/rotate')) as { rotated: string[]; keys: Json[] };
+  assert.equal(rotation.rotated.length, 2);
+  const published = (await (await fetch(`${signet.url}/.well-known/jwks.json`)).json()) as { keys: Json[] };
+  assert.deepEqual(published.keys.map(({ kid }) => kid).sort(), rotation.keys.map(({ kid }) => kid).sort());
+});
+
+test('service credentials are made, narrowed, rotated and retired; each secret is told once', async (t) => {
+  const signet = await startSignet(t, { env });
+  const root = await administratorOf(signet);
+  const wanted = { name: 'Billing', permissions: ['entitlements:write'], products: ['editor', 'viewer'] };
+  const { client_secret, ...made } = await root.post('/service-credentials', wanted);
+  const path = `/service-credentials/${made.client_id}`;
+  assert.match(String(client_secret), /^ss_/);
+  assert.deepEqual(await root.get('/service-credentials'), { service_credentials: [made] });
+  const narrowed = await root.ok('PATCH', path, { permissions: ['entitlements:write'], products: ['editor'] });
+  assert.deepEqual(narrowed.products, ['editor']);
+  const rotated = await root.post(`${path}/rotate`);
+  assert.notEqual(rotated.client_secret, client_secret);
+  assert.equal(rotated.previous_expires_at, signet.clock() / 1000 + 86_400);
+  assert.equal((await root.post(`${path}/retire`)).retired_at, signet.clock() / 1000);
+  refused(await root.send('POST', `${path}/rotate`), [409, 'invalid_state'], { current_status: 'retired' });
+  refused(await root.send('POST', '/service-credentials/svc_unknown/retire'), [404, 'not_found']);
+  refused(await root.send('POST', '/service-credentials', { ...wanted, products: [] }), [400, 'invalid_request']);
+});
+
+test('webhooks are made and removed, and what was given up is sent again', async (t) => {
+  const signet = await startSignet(t, { env });
+  const root = await administratorOf(signet);
+  const wanted = { url: 'https://hooks.example.com/signet', event_types: ['user.disabled'] };
+  const { secret, ...made } = await root.post('/webhooks', wanted);
+  const path = `/webhooks/${made.webhook_id}`;
+  assert.match(String(secret), /^whsec_/);
+  assert.deepEqual(await root.get('/webhooks'), { webhooks: [made] });
+  const person = await newPerson(signet);
+  await root.post(`/users/${person.user_id}/disable`, { reason });
+  await root.get('/audit'); // gives the event its place, and with it the delivery
+  const { deliveries } = (await root.get(`${path}/deliveries`)) as { deliveries: Json[] };
+  assert.deepEqual(
+    [deliveries.length, deliveries[0]?.state, deliveries[0]?.event_type],
+    [1, 'waiting', 'user.disabled'],
+  );
+  const replay = `${path}/deliveries/${deliveries[0]?.delivery_id}/replay`;
+  refused(await root.send('POST', replay), [409, 'invalid_state'], { current_status: 'waiting' });
+  await signet.deps.db.run('update webhook_deliveries set dead_at = 1, next_attempt_at = null');
+  await root.post(replay);
+  const again = (await root.get(`${path}/deliveries`)) as { deliveries: Json[] };
+  assert.equal(again.deliveries[0]?.state, 'waiting');
+  await root.ok('DELETE', path);
+  refused(await root.send('GET', `${path}/deliveries`), [404, 'not_found']);
+  refused(await root.send('POST', '/webhooks', { ...wanted, url: 'https://10.0.0.1/' }), [400, 'invalid_request']);
+});
+
+test('an administrator with a second factor must have used it in this session', async (t) => {
+  const signet = await startSignet(t, { env });
+  const root = await administratorOf(signet);
+  await signet.deps.db.run(
+    `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
+     values ('c', $1, 'x', 0, '', 'Key', 1)`,
+    [root.user_id],
+  );
+  refused(await root.send('GET', '/users'), [403, 'reauthentication_required'], { max_age: 3600 });
+  refused(await root.send('POST', '/keys/rotate'), [403, 'reauthentication_required'], { max_age: 900 });
+  await signet.deps.db.run(`update sessions set amr = 'hwk mfa', acr = 'urn:signet:acr:2fa' where user_id = $1`, [
+    root.user_id,
+  ]);
+  assert.equal((await root.send('GET', '/users')).status, 200);
+});
+
+onBothEngines('of many who replay one delivery or remove one webhook at once, one does', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const root = await administratorOf(signet);
+  const made = await root.post('/webhooks', { url: 'https://hooks.example.com/', event_types: ['user.disabled'] });
+  const path = `/webhooks/${made.webhook_id}`;
+  await signet.deps.db.run(
+    `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts, dead_at)
+     values ('msg_1', $1, 'evt_1', 'user.disabled', '{}', 1, 10, 1)`,
+    [String(made.webhook_id)],
+  );
+  const many = async (method: string, address: string) =>
+    (await Promise.all([1, 2, 3, 4].map(() => root.send(method, address)))).map(({ status }) => status).sort();
+  assert.deepEqual(await many('POST', `${path}/deliveries/msg_1/replay`), [200, 409, 409, 409]);
+  assert.deepEqual(await many('DELETE', path), [204, 404, 404, 404]);
+  for (const action of ['webhook.replayed', 'webhook.deleted']) {
+    assert.equal(((await root.get(`/audit?action=${action}`)).events as Json[]).length, 1, action);
+  }
+});

@@ -1,0 +1,474 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Secret, TOTP } from 'otpauth';
+import { Compile } from 'typebox/compile';
+import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
+import { readRegistration } from '../../src/clients/registration.ts';
+import { newBrowser, readAnswer } from '../support/browser.ts';
+import { authorize, authorizePath, basic, redeem, verifier } from '../support/relying-party.ts';
+import { newService, postEntitlement, writeOf } from '../support/services.ts';
+import {
+  newPerson,
+  type Person,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+import { openReceiver } from '../support/webhook-receiver.ts';
+
+/** Replays the document against the server: where the two differ, one of them is wrong. */
+
+type Media = { schema?: unknown; example?: unknown };
+type Operation = {
+  tags: string[];
+  summary: string;
+  security: Record<string, unknown>[];
+  parameters: { name: string; in: 'path' | 'query'; required: boolean }[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, { description: string; content?: Record<string, Media> }>;
+};
+type Document = { paths: Record<string, Record<string, Operation>>; externalDocs: { url: string } };
+
+/** What the parameters of an address stand for, and what is sent where the example cannot know it. */
+type Call = {
+  path?: Record<string, string>;
+  query?: Record<string, string>;
+  /** Laid over the example: ids that only this server knows. */
+  body?: Record<string, unknown>;
+  /** For addresses that take a form. */
+  form?: Record<string, string>;
+  authorization?: string;
+  browser?: Person['browser'];
+};
+type Prepare = (world: World) => Call | Promise<Call>;
+
+/** Each operation gets people, clients and credentials of its own, so that none of them finds what another one left. */
+type World = { signet: Signet; t: TestContext; admin: Person; person: Person };
+
+const pending = async ({ signet, person }: World) =>
+  (await registerClient(signet, { owner: person, approved: false })).client_id;
+const approved = async ({ signet, person }: World) => (await registerClient(signet, { owner: person })).client_id;
+/** A client that no account owns, with two secrets. */
+async function ofHouse({ signet }: World) {
+  const { client } = await registerOwnClient(
+    signet.deps,
+    { owner_user_id: null, caller: { actor: 'cli' } },
+    readRegistration({ name: 'Of the house', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] }),
+  );
+  return client.client_id;
+}
+const ofUser = ({ person }: World): Call => ({ path: { user_id: person.user_id } });
+const asPerson = ({ person }: World): Call => ({ browser: person.browser });
+
+async function tokens({ signet, person }: World) {
+  const client = await registerClient(signet);
+  const { json } = await redeem(signet, client, await authorize(person, client));
+  const { access_token, refresh_token } = json as { access_token: string; refresh_token: string };
+  return { client, access_token, refresh_token, authorization: basic(client.client_id, client.client_secret ?? '') };
+}
+
+async function webhook({ signet, t, admin }: World) {
+  const receiver = await openReceiver(t);
+  receiver.status = 500;
+  const { json } = await admin.browser.postJson('/v1/admin/webhooks', {
+    url: receiver.url,
+    event_types: ['user.created'],
+  });
+  await newPerson(signet);
+  return String(json?.webhook_id);
+}
+
+const calls: Record<string, Prepare> = {
+  'get /.well-known/jwks.json': () => ({}),
+  'get /.well-known/oauth-authorization-server': () => ({}),
+  'get /.well-known/openid-configuration': () => ({}),
+  'get /oauth/authorize': async ({ signet, person }) => {
+    const client = await registerClient(signet);
+    const { searchParams } = new URL(authorizePath(client), signet.url);
+    return { query: Object.fromEntries(searchParams), browser: person.browser };
+  },
+  'post /oauth/token': async ({ signet, person }) => {
+    const client = await registerClient(signet);
+    const code = await authorize(person, client);
+    const form = { grant_type: 'authorization_code', code, redirect_uri: client.redirect_uri, code_verifier: verifier };
+    return { form, authorization: basic(client.client_id, client.client_secret ?? '') };
+  },
+  'post /oauth/introspect': async (world) => {
+    const { access_token, authorization } = await tokens(world);
+    return { form: { token: access_token }, authorization };
+  },
+  'post /oauth/revoke': async (world) => {
+    const { refresh_token, authorization } = await tokens(world);
+    return { form: { token: refresh_token }, authorization };
+  },
+  'get /oauth/userinfo': async (world) => ({ authorization: `Bearer ${(await tokens(world)).access_token}` }),
+  'post /oauth/userinfo': async (world) => ({ authorization: `Bearer ${(await tokens(world)).access_token}` }),
+  'get /v1/me/entitlements': asPerson,
+  'post /v1/entitlements': async ({ signet, person }) => ({
+    authorization: (await newService(signet)).authorization,
+    body: { user_id: person.user_id },
+  }),
+  'get /v1/oauth/clients': asPerson,
+  'post /v1/oauth/clients': asPerson,
+  'post /v1/oauth/clients/check': asPerson,
+  'get /v1/oauth/clients/{client_id}': async (world) => ({
+    ...asPerson(world),
+    path: { client_id: await pending(world) },
+  }),
+  'patch /v1/oauth/clients/{client_id}': async (world) => ({
+    ...asPerson(world),
+    path: { client_id: await pending(world) },
+  }),
+  'delete /v1/oauth/clients/{client_id}': async (world) => ({
+    ...asPerson(world),
+    path: { client_id: await pending(world) },
+  }),
+  'get /v1/oauth/clients/{client_id}/activity': async (world) => ({
+    ...asPerson(world),
+    path: { client_id: await approved(world) },
+  }),
+  'get /v1/oauth/clients/{client_id}/secrets': async (world) => ({
+    ...asPerson(world),
+    path: { client_id: await approved(world) },
+  }),
+  'post /v1/oauth/clients/{client_id}/secrets': async (world) => ({
+    ...asPerson(world),
+    path: { client_id: await approved(world) },
+  }),
+  'delete /v1/oauth/clients/{client_id}/secrets/{secret_id}': async (world) => {
+    const client_id = await approved(world);
+    await world.person.browser.postJson(`/v1/oauth/clients/${client_id}/secrets`, {});
+    const { json } = await world.person.browser.get(`/v1/oauth/clients/${client_id}/secrets`);
+    const [secret] = (json?.secrets ?? []) as { secret_id: string }[];
+    return { ...asPerson(world), path: { client_id, secret_id: secret?.secret_id ?? '' } };
+  },
+  'get /v1/admin/audit': () => ({}),
+  'get /v1/admin/audit/export': () => ({ query: { format: 'jsonl' } }),
+  'post /v1/admin/audit/verify': () => ({}),
+  'get /v1/admin/clients': () => ({}),
+  'get /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await pending(world) } }),
+  'patch /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await ofHouse(world) } }),
+  'get /v1/admin/clients/{client_id}/secrets': async (world) => ({ path: { client_id: await ofHouse(world) } }),
+  'post /v1/admin/clients/{client_id}/secrets': async (world) => ({ path: { client_id: await ofHouse(world) } }),
+  'delete /v1/admin/clients/{client_id}/secrets/{secret_id}': async (world) => {
+    const client_id = await ofHouse(world);
+    const secrets = `/v1/admin/clients/${client_id}/secrets`;
+    await world.admin.browser.postJson(secrets, {});
+    const [secret] = ((await world.admin.browser.get(secrets)).json?.secrets ?? []) as { secret_id: string }[];
+    return { path: { client_id, secret_id: secret?.secret_id ?? '' } };
+  },
+  'delete /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await pending(world) } }),
+  'post /v1/admin/clients/{client_id}/approve': async (world) => ({ path: { client_id: await pending(world) } }),
+  'post /v1/admin/clients/{client_id}/reject': async (world) => ({ path: { client_id: await pending(world) } }),
+  'post /v1/admin/clients/{client_id}/suspend': async (world) => ({ path: { client_id: await approved(world) } }),
+  'post /v1/admin/clients/{client_id}/reinstate': async (world) => {
+    const client_id = await approved(world);
+    await world.admin.browser.postJson(`/v1/admin/clients/${client_id}/suspend`, { reason: 'For a moment' });
+    return { path: { client_id } };
+  },
+  'delete /v1/admin/grants/{grant_id}': async (world) => {
+    await tokens(world);
+    const { json } = await world.admin.browser.get(`/v1/admin/users/${world.person.user_id}/grants`);
+    const [grant] = (json?.grants ?? []) as { grant_id: string }[];
+    return { path: { grant_id: grant?.grant_id ?? '' } };
+  },
+  'get /v1/admin/keys': () => ({}),
+  'post /v1/admin/keys/rotate': () => ({}),
+  'get /v1/admin/service-credentials': () => ({}),
+  'post /v1/admin/service-credentials': () => ({}),
+  'patch /v1/admin/service-credentials/{client_id}': async ({ signet }) => ({
+    path: { client_id: (await newService(signet)).client_id },
+  }),
+  'post /v1/admin/service-credentials/{client_id}/retire': async ({ signet }) => ({
+    path: { client_id: (await newService(signet)).client_id },
+  }),
+  'post /v1/admin/service-credentials/{client_id}/rotate': async ({ signet }) => ({
+    path: { client_id: (await newService(signet)).client_id },
+  }),
+  'get /v1/admin/users': () => ({}),
+  'get /v1/admin/users/{user_id}': ofUser,
+  'post /v1/admin/users/{user_id}/disable': ofUser,
+  'post /v1/admin/users/{user_id}/enable': async (world) => {
+    await world.admin.browser.postJson(`/v1/admin/users/${world.person.user_id}/disable`, { reason: 'For a moment' });
+    return ofUser(world);
+  },
+  'get /v1/admin/users/{user_id}/entitlements': async (world) => {
+    const { authorization } = await newService(world.signet);
+    await postEntitlement(world.signet, authorization, writeOf(world.person.user_id));
+    return ofUser(world);
+  },
+  'get /v1/admin/users/{user_id}/grants': async (world) => {
+    await tokens(world);
+    return ofUser(world);
+  },
+  'post /v1/admin/users/{user_id}/reset-factors': ofUser,
+  'put /v1/admin/users/{user_id}/role': ofUser,
+  'get /v1/admin/users/{user_id}/sessions': ofUser,
+  'delete /v1/admin/users/{user_id}/sessions/{session_id}': async (world) => {
+    const { json } = await world.admin.browser.get(`/v1/admin/users/${world.person.user_id}/sessions`);
+    const [session] = (json?.sessions ?? []) as { session_id: string }[];
+    return { path: { user_id: world.person.user_id, session_id: session?.session_id ?? '' } };
+  },
+  'post /v1/admin/users/{user_id}/sign-out': ofUser,
+  'post /v1/admin/users/{user_id}/unlock': ofUser,
+  'get /v1/admin/webhooks': () => ({}),
+  'post /v1/admin/webhooks': () => ({}),
+  'delete /v1/admin/webhooks/{webhook_id}': async (world) => ({ path: { webhook_id: await webhook(world) } }),
+  'post /v1/admin/webhooks/{webhook_id}/disable': async (world) => ({ path: { webhook_id: await webhook(world) } }),
+  'post /v1/admin/webhooks/{webhook_id}/enable': async (world) => {
+    const webhook_id = await webhook(world);
+    await world.admin.browser.postJson(`/v1/admin/webhooks/${webhook_id}/disable`, {});
+    return { path: { webhook_id } };
+  },
+  'post /v1/admin/webhooks/{webhook_id}/test': async (world) => ({ path: { webhook_id: await webhook(world) } }),
+  'post /v1/admin/webhooks/{webhook_id}/rotate-secret': async (world) => ({
+    path: { webhook_id: await webhook(world) },
+  }),
+  'get /v1/admin/webhooks/{webhook_id}/deliveries': async (world) => {
+    const webhook_id = await webhook(world);
+    await world.signet.runJobs();
+    return { path: { webhook_id } };
+  },
+  'post /v1/admin/webhooks/{webhook_id}/deliveries/{delivery_id}/replay': async (world) => {
+    const webhook_id = await webhook(world);
+    await world.signet.runJobs();
+    await world.signet.deps.db.run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
+    const { json } = await world.admin.browser.get(`/v1/admin/webhooks/${webhook_id}/deliveries`);
+    const [delivery] = (json?.deliveries ?? []) as { delivery_id: string }[];
+    return { path: { webhook_id, delivery_id: delivery?.delivery_id ?? '' } };
+  },
+};
+
+/** A person who has an authenticator app. */
+async function withTotp({ signet, person }: World): Promise<Call> {
+  const { code } = await enrolled(signet, person);
+  const confirmed = await person.browser.postJson('/v1/me/2fa/totp/confirm', { code });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  return { browser: person.browser };
+}
+
+async function enrolled(signet: Signet, { browser }: Person) {
+  const { json } = await browser.send('/v1/me/2fa/totp/enroll', { method: 'POST', headers: { origin: signet.url } });
+  const secret = Secret.fromBase32(String(json?.secret_base32));
+  return { code: new TOTP({ secret }).generate({ timestamp: signet.clock() }) };
+}
+
+/** A passkey as its ceremony would have left it. */
+async function withPasskey({ signet, person }: World): Promise<Call> {
+  await signet.deps.db.run(
+    `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
+     values ($1, $2, 'x', 0, '', 'Key ring', 1800000000)`,
+    [`credential-of-${person.user_id}`, person.user_id],
+  );
+  const { json } = await person.browser.get('/v1/me/passkeys');
+  const [passkey] = (json?.passkeys ?? []) as { id: string }[];
+  return { browser: person.browser, path: { id: passkey?.id ?? '' } };
+}
+
+/** What belongs to accounts and ways to sign in. */
+const accountCalls: Record<string, Prepare> = {
+  'get /v1/auth/providers': () => ({}),
+  'get /v1/me': asPerson,
+  'patch /v1/me': asPerson,
+  'delete /v1/me': ({ person }) => ({ browser: person.browser, body: { email: person.email } }),
+  'get /v1/me/2fa': asPerson,
+  'post /v1/me/2fa/totp/enroll': asPerson,
+  'post /v1/me/2fa/totp/confirm': async ({ signet, person }) => ({
+    browser: person.browser,
+    body: await enrolled(signet, person),
+  }),
+  'delete /v1/me/2fa/totp': withTotp,
+  'post /v1/me/2fa/backup-codes': withTotp,
+  'post /v1/me/email': ({ person }) => ({ browser: person.browser, body: { email: `new.${person.email}` } }),
+  'post /v1/me/email/verify': async ({ signet, person }) => {
+    await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [person.user_id]);
+    return { browser: person.browser };
+  },
+  'get /v1/me/grants': async (world) => {
+    await tokens(world);
+    return asPerson(world);
+  },
+  'delete /v1/me/grants/{client_id}': async (world) => {
+    const { client } = await tokens(world);
+    return { ...asPerson(world), path: { client_id: client.client_id } };
+  },
+  'get /v1/me/passkeys': withPasskey,
+  'post /v1/me/passkeys/options': asPerson,
+  'patch /v1/me/passkeys/{id}': withPasskey,
+  'delete /v1/me/passkeys/{id}': withPasskey,
+  'post /v1/me/password': asPerson,
+  'delete /v1/me/password': withPasskey,
+  'get /v1/me/sessions': asPerson,
+  'delete /v1/me/sessions': asPerson,
+  'delete /v1/me/sessions/{session_id}': async ({ signet, person }) => {
+    const elsewhere = { ...person, browser: newBrowser(signet.url) };
+    await signIn(elsewhere);
+    const { json } = await elsewhere.browser.get('/v1/me');
+    return { browser: person.browser, path: { session_id: String((json?.session as { id?: string })?.id) } };
+  },
+};
+
+/** What takes an authenticator or an upstream provider; their own tests play those ceremonies through. */
+const playedElsewhere = /^(get \/auth\/\{provider\}\/login|post \/v1\/me\/passkeys|delete \/v1\/me\/identities\/.*)$/;
+
+/** Their members are those of a standard, which has more than are worth repeating. */
+const openEnded = new Set([
+  'get /.well-known/openid-configuration',
+  'get /.well-known/oauth-authorization-server',
+  'post /oauth/introspect',
+  'post /v1/me/passkeys/options',
+]);
+
+/** Whoever has no secret may revoke what they hold, and learns nothing about what they do not (decisions §8). */
+const opensToStrangers = 'post /oauth/revoke';
+
+test('every answer of the server is what the document says, with the very examples of the document', async (t) => {
+  const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' };
+  const signet = await startSignet(t, { env });
+  const document = await read(signet);
+  const operations = operationsOf(document);
+  const admin = await signedInPerson(signet, { role: 'admin' });
+  const faults: string[] = [];
+  for (const [name, operation] of operations) {
+    const prepare = calls[name] ?? accountCalls[name];
+    if (!prepare) {
+      if (!playedElsewhere.test(name)) faults.push(`${name}: nobody has prepared a caller for it in this test`);
+      continue;
+    }
+    const world = { signet, t, admin, person: await signedInPerson(signet) };
+    const fault = await replay(world, name, operation, await prepare(world));
+    if (fault) faults.push(`${name}: ${fault}`);
+  }
+  assert.deepEqual(faults, []);
+  const known = new Set(operations.map(([name]) => name));
+  assert.deepEqual(
+    Object.keys(calls).filter((name) => !known.has(name)),
+    [],
+    'these are not in the document any more',
+  );
+});
+
+test('who has no credentials is refused as the document says, wherever some are needed', async (t) => {
+  const signet = await startSignet(t);
+  for (const [name, operation] of operationsOf(await read(signet))) {
+    if (operation.security.length === 0 || name === opensToStrangers) continue;
+    const [method = '', path = ''] = name.split(' ');
+    const response = await fetch(signet.url + path.replace(/\{\w+\}/g, 'x'), {
+      method: method.toUpperCase(),
+      redirect: 'manual',
+      headers: { origin: signet.url, ...contentType(operation) },
+      body: method === 'get' || method === 'delete' ? undefined : exampleText(operation),
+    });
+    const answer = await readAnswer(response);
+    assert.ok([400, 401].includes(answer.status), `${name} answered ${answer.status} to a stranger`);
+    assert.ok(operation.responses[String(answer.status)], `${name}: ${answer.status} is not in the document`);
+    assert.ok(answer.json?.error && answer.json.error_description, name);
+  }
+});
+
+test('the reference shows every operation, in words and as a command', async (t) => {
+  const signet = await startSignet(t);
+  const document = await read(signet);
+  assert.equal(document.externalDocs.url, `${signet.url}/reference`);
+  const response = await fetch(document.externalDocs.url);
+  const index = await response.text();
+  assert.equal(response.status, 200);
+  const groups = new Set([...index.matchAll(/href="(\/reference\/[a-z0-9]+)"/g)].map(([, path]) => path!));
+  const pages = await Promise.all([...groups].map(async (path) => (await fetch(signet.url + path)).text()));
+  const text = pages.join('\n');
+  assert.match(response.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+  assert.doesNotMatch(text, /<script|https?:\/\/(?!localhost|[\w.]+\.(example|test)|example\.com)/);
+  for (const [name, operation] of operationsOf(document)) {
+    const [method = '', path = ''] = name.split(' ');
+    for (const one of [index, text]) assert.ok(one.includes(`<code>${method.toUpperCase()} ${path}</code>`), name);
+    assert.ok(text.includes(operation.summary.replaceAll("'", '&#39;').replaceAll('"', '&quot;')), operation.summary);
+  }
+  assert.equal(text.match(/>curl /g)?.length, operationsOf(document).length);
+});
+
+const read = async (signet: Signet) => (await (await fetch(`${signet.url}/openapi.json`)).json()) as Document;
+
+const operationsOf = ({ paths }: Document): [string, Operation][] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [`${method} ${path}`, operation]),
+  );
+
+const contentType = ({ requestBody }: Operation): Record<string, string> => {
+  const [type] = Object.keys(requestBody?.content ?? {});
+  return type === undefined ? {} : { 'content-type': type };
+};
+
+function exampleText({ requestBody }: Operation): string | undefined {
+  const [[type, media] = ['', undefined]] = Object.entries(requestBody?.content ?? {});
+  if (!media) return undefined;
+  return type.includes('json') ? JSON.stringify(media.example ?? {}) : 'token=x&grant_type=refresh_token';
+}
+
+/** @returns where the answer is not what the document says. */
+async function replay(world: World, name: string, operation: Operation, call: Call): Promise<string | undefined> {
+  const [method = '', path = ''] = name.split(' ');
+  const unknown = operation.parameters.filter(
+    (parameter) => parameter.in === 'path' && call.path?.[parameter.name] === undefined,
+  );
+  if (unknown.length > 0) return `the test knows no ${unknown.map((parameter) => parameter.name).join(', ')}`;
+  const address = path.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(call.path?.[key] ?? ''));
+  const query = call.query ? `?${new URLSearchParams(call.query)}` : '';
+  const isAdministration = operation.tags.includes('Administration');
+  const browser = call.browser ?? (isAdministration ? world.admin.browser : newBrowser(world.signet.url));
+  const answer = await browser.send(address + query, {
+    method: method.toUpperCase(),
+    headers: {
+      origin: world.signet.url,
+      ...(call.authorization ? { authorization: call.authorization } : {}),
+      ...contentType(operation),
+    },
+    body: bodyFor(operation, call),
+  });
+  const good = Object.entries(operation.responses).filter(([status]) => Number(status) < 400);
+  const described = good.find(([status]) => Number(status) === answer.status)?.[1];
+  if (!described) {
+    return `answered ${answer.status} and not ${good.map(([status]) => status).join(' or ')}: ${answer.text.slice(0, 300)}`;
+  }
+  const schema = described.content?.['application/json']?.schema;
+  if (!schema) {
+    const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
+    const isDescribed = answer.text === '' || answer.status === 302 || described.content?.[type];
+    return isDescribed ? undefined : `answered ${type}`;
+  }
+  return openEnded.has(name) ? differences({}, answer.json) : differences(schema as Schema, answer.json);
+}
+
+function bodyFor(operation: Operation, call: Call): string | undefined {
+  if (call.form) return new URLSearchParams(call.form).toString();
+  const media = operation.requestBody?.content['application/json'];
+  if (!media) return undefined;
+  assert.notEqual(media.example, undefined, `${operation.summary}: its body has no example`);
+  return JSON.stringify({ ...(media.example as Record<string, unknown>), ...call.body });
+}
+
+/** Besides what the schema refuses: members that it does not name, so that nothing is told that is not described. */
+function differences(schema: Schema, body: unknown): string | undefined {
+  const shape = Compile(schema as Record<string, unknown>);
+  const wrong = shape.Check(body)
+    ? []
+    : shape.Errors(body).map(({ instancePath, message }) => `${instancePath || 'the body'} ${message}`);
+  return [...wrong, ...unnamed(schema, body)].join('; ') || undefined;
+}
+
+type Schema = {
+  properties?: Readonly<Record<string, Schema>>;
+  items?: Schema;
+  anyOf?: readonly Schema[];
+};
+
+/** An object of which nothing is said is open on purpose. */
+function unnamed(schema: Schema, value: unknown, path = ''): string[] {
+  if (Array.isArray(value)) return schema.items ? value.flatMap((one) => unnamed(schema.items!, one, `${path}/0`)) : [];
+  const { properties } = (schema.anyOf ?? [schema]).find((one) => one.properties) ?? {};
+  if (!properties || Object.keys(properties).length === 0 || typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) =>
+    properties[key] ? unnamed(properties[key], member, `${path}/${key}`) : [`tells of ${path}/${key}`],
+  );
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { suspendClient } from '../../src/clients/review-client.ts';
+import { deleteUser } from '../../src/users/store.ts';
+import type { Answer } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import {
+  authorizePath,
+  introspect,
+  obtainTokens,
+  redeem,
+  redirectedTo,
+  refresh,
+  tokensOf,
+} from '../support/relying-party.ts';
+import {
+  newPerson,
+  type Person,
+  type RegisteredClient,
+  registerClient,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+
+/** CO-01, decisions §9: whoever is asked knows by whom and for what, and an answer counts for that alone. */
+
+const ask = (person: Person, client: RegisteredClient, changes: Record<string, string> = {}) =>
+  person.browser.get(authorizePath(client, changes));
+
+/** The id of the waiting request whose consent page comes next. */
+function askedAbout(answer: Answer): string {
+  const to = redirectedTo(answer);
+  assert.match(to.base, /\/consent$/, answer.headers.get('location') ?? '');
+  return to.get('request') ?? assert.fail('no request');
+}
+
+const decide = (person: Person, request: string, decision: string) =>
+  person.browser.post('/consent', { request, user: person.user_id, decision });
+
+async function goOn(person: Person, answer: Answer): Promise<URLSearchParams> {
+  assert.equal(answer.status, 303, answer.text);
+  return redirectedTo(await person.browser.get(answer.headers.get('location') ?? ''));
+}
+
+test('the page names client, owner, host, review, scopes in plain words, and how long it lasts', async (t) => {
+  const signet = await startSignet(t);
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner, name: 'Field Notes', consent: 'required' });
+  const person = await signedInPerson(signet);
+  const request = askedAbout(await ask(person, client, { scope: 'openid email offline_access' }));
+  const { status, text } = await person.browser.get(`/consent?request=${request}`);
+  assert.equal(status, 200);
+  assert.match(text, /<h1>Allow <bdi>Field Notes<\/bdi>\?<\/h1>/);
+  assert.match(text, /Somebody with an address at <bdi>example\.com<\/bdi> registered it/);
+  assert.doesNotMatch(text, /Person \d+<\/bdi>/, 'a name that nobody has reviewed vouches for nothing');
+  assert.match(text, /<code>rp\.test<\/code> and has been reviewed/);
+  assert.match(text, /Confirm who you are.*See your e-mail address.*Stay connected/s);
+  assert.match(text, /up to 90 days/);
+  assert.doesNotMatch(text, /<img[^>]+src="http/);
+  const short = askedAbout(await ask(person, client, { scope: 'openid' }));
+  assert.match((await person.browser.get(`/consent?request=${short}`)).text, /lasts for an hour/);
+});
+
+test('a client of the house is answered for by its administrators', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet, { consent: 'required' });
+  await signet.deps.db.run('update clients set owner_user_id = null, of_house = 1 where client_id = $1', [
+    client.client_id,
+  ]);
+  const person = await signedInPerson(signet);
+  const request = askedAbout(await ask(person, client));
+  assert.match(
+    (await person.browser.get(`/consent?request=${request}`)).text,
+    /administrators of Signet answer for it/,
+  );
+});
+
+test('nobody answers for a client whose owner has left', async (t) => {
+  const signet = await startSignet(t);
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner, consent: 'required' });
+  const person = await signedInPerson(signet);
+  const request = askedAbout(await ask(person, client));
+  await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [owner.user_id]);
+  const shown = async () => (await person.browser.get(`/consent?request=${request}`)).text;
+  assert.match(await shown(), /Somebody with an account here registered it, whose address is not proved/);
+  await signet.deps.db.batch([deleteUser(owner.user_id)]);
+  assert.match(await shown(), /Whoever registered it has no account here any more/);
+  assert.doesNotMatch(await shown(), /answer for it/);
+});
+
+onBothEngines('Allow leads to a code, and is remembered for those scopes and no others', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet, { consent: 'required' });
+  const person = await signedInPerson(signet);
+  const request = askedAbout(await ask(person, client, { scope: 'openid email' }));
+  const code = (await goOn(person, await decide(person, request, 'allow'))).get('code');
+  assert.ok(code);
+  assert.equal((await redeem(signet, client, code)).status, 200);
+  assert.ok(redirectedTo(await ask(person, client, { scope: 'openid email' })).get('code'));
+  assert.ok(redirectedTo(await ask(person, client, { scope: 'email' })).get('code'));
+  const more = askedAbout(await ask(person, client, { scope: 'openid profile' }));
+  assert.ok((await goOn(person, await decide(person, more, 'allow'))).get('code'));
+  // What was allowed before still is.
+  assert.ok(redirectedTo(await ask(person, client, { scope: 'openid email profile' })).get('code'));
+  const other = await signedInPerson(signet);
+  askedAbout(await ask(other, client, { scope: 'openid email' }));
+});
+
+onBothEngines('Cancel tells the client access_denied and nothing is remembered', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet, { consent: 'required' });
+  const person = await signedInPerson(signet);
+  const request = askedAbout(await ask(person, client));
+  const denied = redirectedTo(await decide(person, request, 'deny'));
+  assert.equal(denied.base, client.redirect_uri);
+  assert.deepEqual([denied.get('error'), denied.get('state'), denied.get('iss')], ['access_denied', 's1', signet.url]);
+  assert.equal(denied.get('code'), null);
+  // The request is over with it; a press on Allow in an older tab comes too late.
+  assert.equal((await decide(person, request, 'allow')).status, 400);
+  askedAbout(await ask(person, client));
+});
+
+test('prompt=consent asks somebody who has allowed it, also where nobody is asked otherwise', async (t) => {
+  const signet = await startSignet(t);
+  const person = await signedInPerson(signet);
+  for (const consent of ['required', 'skip'] as const) {
+    const client = await registerClient(signet, { consent });
+    if (consent === 'required')
+      await goOn(person, await decide(person, askedAbout(await ask(person, client)), 'allow'));
+    const request = askedAbout(await ask(person, client, { prompt: 'consent' }));
+    assert.ok((await goOn(person, await decide(person, request, 'allow'))).get('code'));
+  }
+});
+
+test('prompt=none says consent_required instead of asking', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet, { consent: 'required' });
+  const person = await signedInPerson(signet);
+  assert.equal(redirectedTo(await ask(person, client, { prompt: 'none' })).get('error'), 'consent_required');
+});
+
+onBothEngines('a consent that was taken back asks again', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet, { consent: 'required' });
+  const person = await signedInPerson(signet);
+  await goOn(person, await decide(person, askedAbout(await ask(person, client)), 'allow'));
+  const code = redirectedTo(await ask(person, client)).get('code') ?? '';
+  const tokens = tokensOf(await redeem(signet, client, code));
+  // What "disconnect" in connected apps does to the store.
+  await signet.deps.db.run('delete from consents where user_id = $1 and client_id = $2', [
+    person.user_id,
+    client.client_id,
+  ]);
+  await signet.deps.db.run('update grants set revoked_at = $1 where user_id = $2', [1, person.user_id]);
+  askedAbout(await ask(person, client));
+  assert.equal((await refresh(signet, client, tokens.refresh_token ?? '')).status, 400);
+  assert.deepEqual((await introspect(signet, client, tokens.access_token)).json, { active: false });
+});
+
+test("another browser, another person and a stranger cannot answer somebody's question", async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet, { consent: 'required' });
+  const person = await signedInPerson(signet);
+  const request = askedAbout(await ask(person, client));
+  const attacker = await signedInPerson(signet);
+  await ask(attacker, client); // has a browser token of its own
+  assert.equal((await decide(attacker, request, 'allow')).status, 400);
+  assert.equal((await attacker.browser.get(`/consent?request=${request}`)).status, 400);
+  assert.equal((await decide(await newPerson(signet), request, 'allow')).status, 400);
+  const crossSite = { origin: 'https://evil.example' };
+  const forged = await person.browser.post('/consent', { request, decision: 'allow' }, crossSite);
+  assert.equal(forged.status, 403);
+  askedAbout(await ask(person, client));
+});
+
+test('an answer counts for the person who was asked: whoever signed in meanwhile is asked themselves', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet, { consent: 'required' });
+  const first = await signedInPerson(signet);
+  const request = askedAbout(await ask(first, client));
+  const page = await first.browser.get(`/consent?request=${request}`);
+  const [, user = ''] = /name="user" value="([^"]+)"/.exec(page.text) ?? [];
+  assert.equal(user, first.user_id);
+  const second = { ...(await newPerson(signet)), browser: first.browser };
+  assert.equal((await signIn(second)).status, 303);
+  const late = await second.browser.post('/consent', { request, user, decision: 'allow' });
+  assert.equal(late.headers.get('location'), `/consent?request=${request}`);
+  askedAbout(await ask(second, client));
+});
+
+test('a session that has ended is not asked and does not answer', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet, { consent: 'required' });
+  const person = await signedInPerson(signet);
+  const request = askedAbout(await ask(person, client));
+  await person.browser.post('/signout');
+  const location = `/signin?request=${request}`;
+  assert.equal((await person.browser.get(`/consent?request=${request}`)).headers.get('location'), location);
+  assert.equal((await decide(person, request, 'allow')).headers.get('location'), location);
+});
+
+test('nobody is asked for a client that was suspended meanwhile, and no answer counts', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet, { consent: 'required' });
+  const person = await signedInPerson(signet);
+  const request = askedAbout(await ask(person, client));
+  await suspendClient(signet.deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing');
+  assert.equal((await person.browser.get(`/consent?request=${request}`)).status, 400);
+  assert.equal((await decide(person, request, 'allow')).status, 400);
+  assert.deepEqual(await signet.deps.db.all('select client_id from consents'), []);
+});
+
+test('a decision that is none is refused, and the request goes on waiting', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet, { consent: 'required' });
+  const person = await signedInPerson(signet);
+  const request = askedAbout(await ask(person, client));
+  assert.equal((await decide(person, request, 'perhaps')).status, 400);
+  assert.ok((await goOn(person, await decide(person, request, 'allow'))).get('code'));
+});
+
+test('where the approval asks nobody, nobody is asked', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet, { consent: 'skip' });
+  const person = await signedInPerson(signet);
+  assert.ok((await obtainTokens(signet, person, client)).access_token);
+});

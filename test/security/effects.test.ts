@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import {
+  assertRefused,
+  authorize,
+  authorizePath,
+  obtainTokens,
+  postAs,
+  redeem,
+  refresh,
+  type Tokens,
+  userinfo,
+} from '../support/relying-party.ts';
+import { newService } from '../support/services.ts';
+import {
+  type Person,
+  type RegisteredClient,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+
+/** What an administrator stops on one node is stopped on every other one within a second (issue 4). */
+
+type Stopped = { person: Person; client: RegisteredClient; session_id: string; grant_id: string };
+type Stop = {
+  /** Method, address and body, under `/v1/admin`. */
+  call(stopped: Stopped): [string, string, object?];
+  /** What the person's browser gets at authorize: nothing, a sign-in page, or still a code. */
+  authorize: 'refused' | 'sign_in' | 'code';
+  /** Whether a code that was given before can still be redeemed. */
+  redeems?: true;
+};
+
+const reason = { reason: 'Reported by its users.' };
+const stops: Record<string, Stop> = {
+  'a client suspended': {
+    call: ({ client }) => ['POST', `/clients/${client.client_id}/suspend`, reason],
+    authorize: 'refused',
+  },
+  'a client deleted': {
+    call: ({ client }) => ['DELETE', `/clients/${client.client_id}`],
+    authorize: 'refused',
+  },
+  'a person disabled': {
+    call: ({ person }) => ['POST', `/users/${person.user_id}/disable`, reason],
+    authorize: 'sign_in',
+  },
+  'a person signed out': {
+    call: ({ person }) => ['POST', `/users/${person.user_id}/sign-out`],
+    authorize: 'sign_in',
+  },
+  'factors reset': {
+    call: ({ person }) => ['POST', `/users/${person.user_id}/reset-factors`, reason],
+    authorize: 'sign_in',
+  },
+  'a session ended': {
+    call: ({ person, session_id }) => ['DELETE', `/users/${person.user_id}/sessions/${session_id}`],
+    authorize: 'sign_in',
+  },
+  'a grant ended': {
+    call: ({ grant_id }) => ['DELETE', `/grants/${grant_id}`],
+    authorize: 'code', // this access ended; nobody said that the person may not come back
+    redeems: true,
+  },
+};
+
+onBothEngines('what an administrator stops is stopped on the other node within a second', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
+  const beside = await startSignet(t, { engine, beside: signet });
+  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const service = await newService(signet, { permissions: ['tokens:introspect'], products: [] });
+  for (const [what, stop] of Object.entries(stops)) {
+    await t.test(what, async () => {
+      const client = await registerClient(signet);
+      const person = await signedInPerson(signet);
+      const tokens = await obtainTokens(signet, person, client);
+      const stopped = { person, client, ...(await idsOf(signet, person)) };
+      const code = await authorize(person, client);
+      const elsewhere = newBrowser(beside.url);
+      for (const [name, value] of person.browser.cookies) elsewhere.cookies.set(name, value);
+      const world = { beside, client, tokens, authorization: service.authorization };
+      assert.equal(await isActive(world), true, 'before');
+      assert.equal((await userinfo(beside, tokens.access_token)).status, 200);
+      const second = await elsewhere.get(authorizePath(client));
+      assert.match(second.headers.get('location') ?? '', /[?&]code=/, 'the other node serves them both');
+
+      const [method, path, body] = stop.call(stopped);
+      const answer = await administrator.browser.send(`/v1/admin${path}`, {
+        method,
+        headers: body ? { 'content-type': 'application/json' } : {},
+        body: body && JSON.stringify(body),
+      });
+      assert.ok(answer.status === 200 || answer.status === 204, answer.text);
+      signet.clock.advance(1);
+
+      assertRefused(await userinfo(beside, tokens.access_token), 401, 'invalid_token');
+      assert.equal(await isActive(world), false);
+      assert.notEqual((await refresh(beside, client, tokens.refresh_token)).status, 200, 'refreshed');
+      assert.equal((await redeem(beside, client, code)).status === 200, stop.redeems === true, 'redeemed');
+      const again = await elsewhere.get(authorizePath(client));
+      assert.equal(outcomeOf(again.headers.get('location')), stop.authorize, `${again.status} ${again.text}`);
+    });
+  }
+});
+
+onBothEngines('a reinstated client and an enabled person begin anew: what was ended stays ended', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
+  const beside = await startSignet(t, { engine, beside: signet });
+  const { browser } = await signedInPerson(signet, { role: 'admin' });
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  const first = await obtainTokens(signet, person, client);
+  const post = async (path: string, body: object) =>
+    assert.equal((await browser.postJson(`/v1/admin${path}`, body)).status, 200, path);
+
+  await post(`/clients/${client.client_id}/suspend`, reason);
+  await post(`/clients/${client.client_id}/reinstate`, {});
+  signet.clock.advance(1);
+  assertRefused(await userinfo(beside, first.access_token), 401, 'invalid_token');
+  const second = await obtainTokens(signet, person, client);
+  assert.equal((await userinfo(beside, second.access_token)).status, 200);
+
+  await post(`/users/${person.user_id}/disable`, reason);
+  assert.equal((await signIn(person)).status, 401);
+  await post(`/users/${person.user_id}/enable`, {});
+  assertRefused(await userinfo(beside, second.access_token), 401, 'invalid_token');
+  assert.equal((await person.browser.get('/v1/oauth/clients')).status, 401, 'the session stays ended');
+  assert.equal((await signIn(person)).status, 303);
+});
+
+async function idsOf({ deps }: Signet, { user_id }: Person) {
+  const [session] = await deps.db.all<{ session_id: string }>('select session_id from sessions where user_id = $1', [
+    user_id,
+  ]);
+  const [grant] = await deps.db.all<{ grant_id: string }>('select grant_id from grants where user_id = $1', [user_id]);
+  assert.ok(session && grant);
+  return { ...session, ...grant };
+}
+
+/** Asked by a back end, which no suspension of the client stops from asking. */
+async function isActive(world: { beside: Signet; tokens: Tokens; authorization: string }): Promise<unknown> {
+  const fields = { token: world.tokens.access_token };
+  const headers = { authorization: world.authorization };
+  const answer = await postAs(world.beside, undefined, '/oauth/introspect', fields, headers);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json?.active;
+}
+
+function outcomeOf(location: string | null): Stop['authorize'] {
+  if (location === null || /[?&]error=/.test(location)) return 'refused';
+  return /[?&]code=/.test(location) ? 'code' : 'sign_in';
+}
