@@ -201,7 +201,16 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   const status = async () => (await signet.deps.clients.find(client_id))?.status;
   assert.equal((await step('reject')).status, 400);
   assert.equal(await status(), 'pending_review');
-  assert.match((await follow(admin, await step('reject', { reason: 'Name is taken' }))).text, /Name is taken/);
+  for (const unread of [{}, { revision: '2' }] as Record<string, string>[]) {
+    assert.equal((await step('reject', { reason: 'Name is taken', ...unread })).status, 409, 'not what was read');
+    assert.equal(await status(), 'pending_review');
+  }
+  assert.match(
+    (await admin.browser.get(`/admin/clients/${client_id}`)).text,
+    /\/reject">\s*<input type="hidden" name="revision" value="1">/,
+  );
+  const rejected = await step('reject', { reason: 'Name is taken', revision: '1' });
+  assert.match((await follow(admin, rejected)).text, /Name is taken/);
   assert.equal(await status(), 'rejected');
   assert.equal((await step('approve', { revision: '1', 'scope:openid': 'on' })).status, 409);
 

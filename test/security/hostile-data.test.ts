@@ -170,7 +170,10 @@ test('what an administrator types comes back as text', async (t) => {
     assert.equal(answer.status, 400, path);
     assertHarmless(path, answer.text);
   }
-  const rejected = await admin.browser.post(`/admin/clients/${client.client_id}/reject`, { reason: markup });
+  const rejected = await admin.browser.post(`/admin/clients/${client.client_id}/reject`, {
+    reason: markup,
+    revision: '1',
+  });
   assert.equal(rejected.status, 303);
   const page = await admin.browser.get(`/admin/clients/${client.client_id}`);
   assert.match(page.text, /&lt;script&gt;/);

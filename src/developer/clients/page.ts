@@ -1,5 +1,5 @@
 import type { ClientAction, HistoryEvent } from '../../clients/activity.ts';
-import type { Client, ReviewedFields } from '../../clients/client.ts';
+import { type Client, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import { foreign, foreignUrl, plainForeign } from '../../http/foreign-text.ts';
 import { notice } from '../../http/form.ts';
 import { type Html, html } from '../../http/html.ts';
@@ -48,15 +48,6 @@ ${values(view, client)}
 export const copyButton = (view: View, id: string): Html =>
   html`<button type="button" class="quiet" data-copy="${id}" data-copied="${view.plain('developer.copied')}" hidden>${view.t('developer.copy')}</button>`;
 
-const fields = [
-  'name',
-  'redirect_uris',
-  'allowed_scopes',
-  'id_token_signed_response_alg',
-  'homepage_url',
-  'logo_url',
-] as const satisfies readonly (keyof ReviewedFields)[];
-
 /** What is in force, and beside it what waits. */
 export function values(view: View, client: Client): Html {
   const { pending_change } = client;
@@ -64,7 +55,7 @@ export function values(view: View, client: Client): Html {
 <thead><tr><th scope="col">${view.t('developer.field')}</th><th scope="col">${view.t('developer.in_force')}</th>${
     pending_change !== null && html`<th scope="col">${view.t('developer.waiting')}</th>`
   }</tr></thead>
-<tbody>${fields.map(
+<tbody>${reviewedFields.map(
     (field) => html`<tr><th scope="row">${view.t(`developer.field.${field}`)}</th>
 <td data-label="${view.plain('developer.in_force')}">${value(view, client[field])}</td>${
       pending_change !== null &&

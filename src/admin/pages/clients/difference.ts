@@ -1,17 +1,8 @@
-import type { Client, ReviewedFields } from '../../../clients/client.ts';
+import { type Client, type ReviewedFields, reviewedFields } from '../../../clients/client.ts';
 import { changesOf } from '../../../clients/read-review.ts';
 import { foreign, foreignUrl } from '../../../http/foreign-text.ts';
 import { type Html, html } from '../../../http/html.ts';
 import type { View } from '../../../http/view.ts';
-
-const fields = [
-  'name',
-  'redirect_uris',
-  'allowed_scopes',
-  'logo_url',
-  'homepage_url',
-  'id_token_signed_response_alg',
-] as const satisfies readonly (keyof ReviewedFields)[];
 
 /** What is registered beside what is wanted. Nobody's picture is shown: a logo is an address like the others. */
 export const differenceTable = (view: View, client: Client): Html => {
@@ -19,7 +10,7 @@ export const differenceTable = (view: View, client: Client): Html => {
   return html`<table class="compare">
 <caption>${view.t(wanted === null ? 'admin.diff.caption.plain' : 'admin.diff.caption')}</caption>
 <thead><tr><th scope="col">${view.t('admin.diff.field')}</th><th scope="col">${view.t('admin.diff.registered')}</th>${wanted !== null && html`<th scope="col">${view.t('admin.diff.wanted')}</th>`}</tr></thead>
-<tbody>${fields.map((field) => row(view, client, field))}</tbody>
+<tbody>${reviewedFields.map((field) => row(view, client, field))}</tbody>
 </table>`;
 };
 

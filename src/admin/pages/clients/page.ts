@@ -121,6 +121,7 @@ const reasoned = (view: View, client: Client, step: 'reject' | 'suspend'): Html 
     view.t(`admin.clients.${step}`),
     html`<p class="soft">${view.t(`admin.clients.${step}.what`)}</p>
 <form method="post" action="${path(client)}/${step}">
+${step === 'reject' && hidden('revision', String(client.revision))}
 ${reasonField(view, `${step}-reason`)}
 <button type="submit" class="danger" id="client-${step}">${view.t(`admin.clients.${step}.submit`)}</button>
 </form>`,

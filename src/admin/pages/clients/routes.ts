@@ -51,9 +51,13 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post<One>(`${one}/reject`, { config }, async (request, reply) => {
     const visit = await administratorAt(deps, request);
-    const { reason = '' } = readForm(request.body);
+    const form = readForm(request.body);
     const target = { client_id: request.params.client_id, caller: visit.caller };
-    return decide(deps, reply, visit, { ...target, done: 'rejected', step: () => rejectClient(deps, target, reason) });
+    return decide(deps, reply, visit, {
+      ...target,
+      done: 'rejected',
+      step: () => rejectClient(deps, target, form.reason ?? '', revisionOf(form)),
+    });
   });
 
   app.post<One>(`${one}/suspend`, { config }, async (request, reply) => {
@@ -108,9 +112,11 @@ const decide = (
 const reviewPage = async (deps: Deps, { view }: AdministratorVisit, client_id: string, problem: Html | false) =>
   clientPage(view, { ...(await clientReview(deps, client_id)), problem });
 
-/** A revision that is no number is one that nobody has read. */
+/** The one that the page showed. What is no number is one that nobody has read. */
+const revisionOf = ({ revision = '' }: Parameters): number => (/^\d{1,15}$/.test(revision) ? Number(revision) : 0);
+
 const approvalOf = (form: Parameters) => ({
-  revision: /^\d{1,15}$/.test(form.revision ?? '') ? Number(form.revision) : 0,
+  revision: revisionOf(form),
   consent: consentPolicies.find((policy) => policy === form.consent),
   refresh_retry_window: form.refresh_retry_window === undefined ? undefined : Number(form.refresh_retry_window),
   allowed_scopes: chosen(form, 'scope:', scopeNames),
