@@ -7,6 +7,7 @@ import type { Look } from './http/look.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { FreshCache } from './lib/fresh-cache.ts';
 import type { Outbox } from './mail/outbox.ts';
+import type { PasswordHasher } from './passwords/password-hash.ts';
 import type { ServiceCredential } from './service-credentials/service-credential.ts';
 import type { Vault } from './vault/vault.ts';
 
@@ -20,6 +21,8 @@ export type Deps = {
   readonly vault: Vault;
   /** Signs tokens and verifies our own. */
   readonly keys: KeyRing;
+  /** Hashes passwords, so many at once. */
+  readonly passwords: PasswordHasher;
   /** Registered clients, at most a second old. */
   readonly clients: ClientDirectory;
   /** Service credentials, at most a second old. */

@@ -10,17 +10,19 @@ import { openKeyRing } from './keys/key-ring.ts';
 import { ensureSigningKeys } from './keys/rotate-keys.ts';
 import { freshCache } from './lib/fresh-cache.ts';
 import { openOutbox } from './mail/outbox.ts';
+import { type PasswordHasher, processHasher } from './passwords/password-hash.ts';
 import { readCredential } from './service-credentials/store.ts';
 import { loadMasterKey, openVaultFor } from './vault/master-key.ts';
 
-export type Outside = { clock: Clock; log: Logger };
+/** `passwords` are hashed by what the process has for it, unless told otherwise. */
+export type Outside = { clock: Clock; log: Logger; passwords?: PasswordHasher };
 
 /**
  * Opens everything that a use-case needs: store, tables, master key, signing keys. The server and the command line
  * start alike.
  * @throws {ConfigError} {@link StoreUnavailable} {@link MigrationRefused}, each with a sentence for the operator.
  */
-export async function openDeps(config: Config, { clock, log }: Outside): Promise<Deps> {
+export async function openDeps(config: Config, { clock, log, passwords = processHasher }: Outside): Promise<Deps> {
   const masterKey = loadMasterKey(config.masterKey);
   const db = await openDb(config);
   try {
@@ -37,6 +39,7 @@ export async function openDeps(config: Config, { clock, log }: Outside): Promise
       log,
       vault,
       keys,
+      passwords,
       mail,
       services,
       look: openLook(config),

@@ -17,7 +17,6 @@ import { findTotp, forgetPendingTotp } from '../two-factor/store.ts';
 import { newPasswordProblems } from '../users/create-user.ts';
 import { lockUser } from '../users/store.ts';
 import type { User } from '../users/user.ts';
-import { hashPassword } from './password-hash.ts';
 import type { PasswordContext } from './password-policy.ts';
 import { passwordOf, setPassword } from './store.ts';
 
@@ -69,7 +68,7 @@ export async function changePassword(
 export async function hashNewPassword(deps: Deps, owner: Owner, password: string): Promise<string> {
   const problems = newPasswordProblems(password, await passwordContext(deps, owner));
   if (problems.length > 0) throw invalidFields(problems);
-  return hashPassword(password);
+  return deps.passwords.hash(password);
 }
 
 /**

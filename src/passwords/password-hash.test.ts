@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { argon2Sync } from 'node:crypto';
 import { test } from 'node:test';
 import { RequestError } from '../errors.ts';
-import { hashPassword, longestPasswordBytes, needsRehash, passwordHasher, verifyPassword } from './password-hash.ts';
+import { longestPasswordBytes, needsRehash, passwordHasher, processHasher } from './password-hash.ts';
+
+const { hash: hashPassword, verify: verifyPassword } = processHasher;
 
 const isRefusal = (code: string) => (error: unknown) => error instanceof RequestError && error.code === code;
 

@@ -81,7 +81,7 @@ export function passwordHasher({
  * The one hasher of the process, because the threads that it shares out belong to the process too. Two at once leave
  * half of libuv's four threads to token signing; 128 waiting is a few seconds, about as long as a person waits.
  */
-export const { hash: hashPassword, verify: verifyPassword } = passwordHasher({ concurrency: 2, queueLimit: 128 });
+export const processHasher = passwordHasher({ concurrency: 2, queueLimit: 128 });
 
 /**
  * Whether a stored hash was made with other parameters than today's. After a successful sign-in the caller then stores

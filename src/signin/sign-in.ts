@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { newId } from '../lib/ids.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { failUnless } from '../one-time-links/store.ts';
-import { hashPassword, needsRehash, verifyPassword } from '../passwords/password-hash.ts';
+import { needsRehash } from '../passwords/password-hash.ts';
 import { passwordIsFrom, passwordOf, replaceHash } from '../passwords/store.ts';
 import { findUserByEmail } from '../users/store.ts';
 import { completeSignIn, type Outcome, type Visit } from './complete-sign-in.ts';
@@ -24,7 +24,7 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
   const user = await findUserByEmail(deps.db, attempt.username);
   // Asked for nobody, too, or the missing read would tell who has an account.
   const stored = await passwordOf(deps.db, user?.user_id ?? 'nobody');
-  const isRight = await verifyPassword(attempt.password, stored?.password_hash);
+  const isRight = await deps.passwords.verify(attempt.password, stored?.password_hash);
   if (!isRight || !user || user.disabled_at !== null) {
     // A block that began meanwhile refuses the wrong password as it does the right one below; else, of many guesses at
     // once, the right one would be the odd answer out.
@@ -46,7 +46,7 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
 
 /** Hashes anew with today's parameters, now that the password is at hand; not if it was changed meanwhile. */
 async function strengthen(deps: Deps, user_id: string, password: string, from: string): Promise<void> {
-  const { sql, params } = replaceHash(user_id, { from, to: await hashPassword(password) });
+  const { sql, params } = replaceHash(user_id, { from, to: await deps.passwords.hash(password) });
   await deps.db.run(sql, params);
 }
 

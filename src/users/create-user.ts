@@ -6,7 +6,6 @@ import type { Deps } from '../deps.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../errors.ts';
 import { displayNameProblem } from '../lib/display-name.ts';
 import { newId } from '../lib/ids.ts';
-import { hashPassword } from '../passwords/password-hash.ts';
 import { type PasswordContext, passwordProblems } from '../passwords/password-policy.ts';
 import { setPassword } from '../passwords/store.ts';
 import { insertUser } from './store.ts';
@@ -40,7 +39,7 @@ export async function createUser(
 
   const at = now(deps);
   const user_id = newId('usr');
-  const password_hash = await hashPassword(account.password);
+  const password_hash = await deps.passwords.hash(account.password);
   const { statement } = auditEvent(
     { action: 'user.created', actor, target: user_id, after: { role: account.role } },
     at,

@@ -6,6 +6,7 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { RequestError } from '../../src/errors.ts';
 import { digest } from '../../src/lib/ids.ts';
 import { passwordLimits } from '../../src/limits/failure-limits.ts';
+import { processHasher as passwords } from '../../src/passwords/password-hash.ts';
 import { removePassword } from '../../src/passwords/store.ts';
 import { createUser } from '../../src/users/create-user.ts';
 import { disableUser } from '../../src/users/disable-user.ts';
@@ -31,7 +32,7 @@ const letters = (length: number) =>
   Array.from(crypto.randomBytes(length), (byte) => 'abcdefghijklmnopqrstuvwxyz'[byte % 26]).join('');
 
 onBothEngines('PW-01: what makes a password good enough', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
+  const signet = await startSignet(t, { engine, passwords, env: { SIGNET_RATE_LIMITS: 'off' } });
 
   await t.test('PW-01: the form refuses a weak one with its reason, and takes a long one', async () => {
     const { url } = await inviteAdministrator(signet.deps, 'cli');
@@ -119,7 +120,7 @@ onBothEngines('PW-01: what makes a password good enough', async (t, engine) => {
 });
 
 onBothEngines('PW-02: guessing', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+  const signet = await startSignet(t, { engine, passwords });
   const failuresOf = async ({ email }: Person) => {
     const key = `password-account:${digest(email)}`;
     const sql = 'select failures from failure_counters where counter_key = $1';
@@ -216,7 +217,7 @@ async function workOf(t: TestContext, { deps: { db } }: Signet, task: () => Prom
 }
 
 test('PW-03: nobody learns from words, status or work who has an account', async (t) => {
-  const signet = await startSignet(t);
+  const signet = await startSignet(t, { passwords });
   const known = await newPerson(signet);
   const disabled = await newPerson(signet);
   await disableUser(signet.deps, disabled.user_id, 'cli');
@@ -248,7 +249,7 @@ test('PW-03: nobody learns from words, status or work who has an account', async
 });
 
 test('PW-03: the limit tells nothing either: an unknown address is blocked like a known one', async (t) => {
-  const signet = await startSignet(t);
+  const signet = await startSignet(t, { passwords });
   const known = await newPerson(signet);
   const statuses = [];
   for (const email of [known.email, 'nobody@example.com']) {

@@ -5,12 +5,16 @@ import { buildApp } from '../../src/app.ts';
 import type { ConsentPolicy, clientTypes } from '../../src/clients/client.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import { type Config, readConfig } from '../../src/config.ts';
+import type { Db } from '../../src/db/db.ts';
 import type { Deps } from '../../src/deps.ts';
 import { runJobs } from '../../src/jobs.ts';
+import { insertSigningKey, listSigningKeys, type SigningKeyRow } from '../../src/keys/store.ts';
 import { openDeps } from '../../src/open-deps.ts';
+import type { PasswordHasher } from '../../src/passwords/password-hash.ts';
 import { createUser } from '../../src/users/create-user.ts';
 import { type Browser, newBrowser } from './browser.ts';
 import { type Engine, freshDatabase } from './databases.ts';
+import { rememberingHasher } from './remembering-hasher.ts';
 
 /** A clock that stands still until the test moves it. */
 export type MovableClock = { (): number; advance(seconds: number): void };
@@ -32,8 +36,13 @@ export type Options = {
   env?: Record<string, string>;
   /** Another node on the store, key and clock of this one. */
   beside?: Signet;
+  /** Where hashing itself matters, or what happens meanwhile: the real one. */
+  passwords?: PasswordHasher;
 };
 
+const remembered = rememberingHasher();
+/** Of the first service in this process, for all later ones: they would spend most of their start on drawing primes. */
+let signingKeys: SigningKeyRow[] | undefined;
 const masterKey = Buffer.alloc(32, 7).toString('base64');
 /** 2027-01-15T08:00:00Z */
 const start = 1_800_000_000_000;
@@ -52,7 +61,10 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
   const clock = options.beside?.clock ?? movableClock();
   const logLines: string[] = [];
   const log: Logger = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) });
-  const deps = await openDeps(await configFor(t, options), { clock, log });
+  const { passwords = remembered } = options;
+  const config = await configFor(t, options);
+  const deps = await openDeps(config, { clock, log, passwords });
+  signingKeys ??= await listSigningKeys(deps.db);
   const app = await buildApp(deps);
   await app.listen({ host: '127.0.0.1', port: deps.config.port });
   t.after(async () => {
@@ -66,6 +78,7 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
 async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside }: Options): Promise<Config> {
   const port = await freePort();
   const store = beside ? beside.deps.config : await freshDatabase(t, engine);
+  if ('db' in store) await lendKeys(store.db);
   return readConfig({
     SIGNET_PORT: String(port),
     SIGNET_BASE_URL: beside?.url ?? `http://localhost:${port}`,
@@ -74,6 +87,13 @@ async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside }
     SIGNET_DATABASE_URL: 'url' in store ? store.url : 'databaseUrl' in store ? store.databaseUrl : undefined,
     ...env,
   });
+}
+
+async function lendKeys(db: Db): Promise<void> {
+  const lent = signingKeys?.flatMap((key) =>
+    key.status === 'retiring' ? [] : [insertSigningKey(key, key.status, key.created_at)],
+  );
+  if (lent) await db.batch(lent);
 }
 
 /** A port that nobody listens on right now. */
