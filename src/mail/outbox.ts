@@ -6,10 +6,7 @@ import type { Db, Statement } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
 import type { Vault } from '../vault/vault.ts';
 import { claimMail, deleteMail, findDueMails, insertMail, postponeMail, type WaitingMail } from './store.ts';
-import { openTransport } from './transport.ts';
-
-/** A plain text mail to one address, which was validated as one. */
-export type Mail = { to: string; subject: string; text: string };
+import { type Mail, openTransport } from './transport.ts';
 
 /** How mail leaves the house. */
 export type Outbox = {

@@ -1,7 +1,9 @@
 import { isIPv4 } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import type { Mail } from './outbox.ts';
+
+/** A plain text mail to one address, which was validated as one. */
+export type Mail = { to: string; subject: string; text: string };
 
 /** `mail_id` and `created_at` (Unix seconds) stay the same at each attempt. */
 export type OutgoingMail = Mail & { mail_id: string; created_at: number };

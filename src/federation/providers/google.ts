@@ -1,4 +1,4 @@
-import type { KnownProvider } from '../provider.ts';
+import type { KnownProvider } from './known-provider.ts';
 
 /** https://developers.google.com/identity/openid-connect/openid-connect */
 export const google: KnownProvider = {
