@@ -10,7 +10,7 @@ type ActivityDeps = Pick<Deps, 'db' | 'clock'>;
 
 /** Why tokens of a sign-in do not count any more. What is between a person and us is `disconnected` to the client. */
 export const endings = ['expired', 'replay', 'code_replay', 'client', 'client_suspended', 'disconnected'] as const;
-export type Ending = (typeof endings)[number];
+type Ending = (typeof endings)[number];
 
 /** A sign-in as the owner of the client may know of it: the person is the subject that the client knows, no more. */
 export type ListedSignIn = {
@@ -23,7 +23,14 @@ export type ListedSignIn = {
   ended_because: Ending | null;
 };
 
-export type ListedFailure = { at: number; stage: FailureStage; code: FailureCode } & FailureDetail;
+/** Failures that are alike: `at` is when it happened first. */
+export type ListedFailure = {
+  at: number;
+  last_at: number;
+  count: number;
+  stage: FailureStage;
+  code: FailureCode;
+} & FailureDetail;
 
 export type Activity = { sign_ins: ListedSignIn[]; failures: ListedFailure[] };
 
@@ -31,14 +38,15 @@ export type Activity = { sign_ins: ListedSignIn[]; failures: ListedFailure[] };
 const mostListed = 50;
 
 /**
- * Who signed in with a client lately, and what failed and why. Newest first.
+ * Who signed in with a client lately, and what failed and why. Newest first. Of the failures it is all that are kept: a
+ * page of the newest would be filled by whoever makes the most noise.
  * @throws notFound for an unknown client and for one of somebody else.
  */
 export async function clientActivity(deps: ActivityDeps, client_id: string, owner_user_id: string): Promise<Activity> {
   await findOwnClient(deps, client_id, owner_user_id);
   const [signIns, failures] = await Promise.all([
     signInsOfClient(deps.db, client_id, mostListed),
-    failuresOf(deps.db, client_id, mostListed),
+    failuresOf(deps.db, client_id),
   ]);
   return {
     sign_ins: signIns.map((signIn) => listedSignIn(signIn, now(deps))),
@@ -68,7 +76,9 @@ function listedFailure(row: FailureRow): ListedFailure[] {
   const stage = failureStages.find((known) => known === row.stage);
   const code = failureCodes.find((known) => known === row.code);
   if (stage === undefined || code === undefined) return [];
-  return [{ at: row.at, stage, code, ...(row.detail === null ? {} : (JSON.parse(row.detail) as FailureDetail)) }];
+  const { at, last_at, count } = row;
+  const detail = row.detail === null ? {} : (JSON.parse(row.detail) as FailureDetail);
+  return [{ at, last_at, count, stage, code, ...detail }];
 }
 
 /** What happened to a client, as its owner may read it: who did it is nobody's business. */

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
+import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
+import { migrate } from '../db/migrate.ts';
+import { countFailure, failuresOf } from './failures.store.ts';
 import { commonEnd, commonStart, nearestTo } from './failures.ts';
 
 test('the redirect URI that was probably meant is the one that is most alike', () => {
@@ -31,5 +37,36 @@ test('what two texts have in common is cut from both without cutting a character
       }
     }),
     { numRuns: 2000 },
+  );
+});
+
+onBothEngines('what was kept before failures were counted stays, and counts as one', async (t, engine) => {
+  const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
+  const migrations = new URL('../db/migrations/', import.meta.url);
+  const before = join(dataDir, 'before');
+  await mkdir(before);
+  for (const name of await readdir(migrations)) {
+    if (name < '0004') await copyFile(new URL(name, migrations), join(before, name));
+  }
+  await migrate(db, 0, pathToFileURL(`${before}/`));
+  await db.run(
+    `insert into clients (client_id, name, client_type, redirect_uris, allowed_scopes, id_token_signed_response_alg,
+                          refresh_retry_window, consent, status, revision, event_id, created_at, updated_at)
+     values ('cl_x', 'App', 'public', '[]', '[]', 'EdDSA', 0, 'skip', 'approved', 1, 'evt_x', 1, 1)`,
+  );
+  await db.run(
+    `insert into client_failures (failure_id, client_id, at, stage, code, detail)
+     values ('fail_old', 'cl_x', 7, 'token', 'request', '{"description":"x"}')`,
+  );
+  assert.ok((await migrate(db, 0)).includes('0004-failures-counted'));
+  const place = { client_id: 'cl_x', stage: 'token', code: 'request', detail: null };
+  for (const at of [8, 9]) await db.batch([countFailure({ ...place, failure_id: 'fail_new', at })]);
+  const rows = await failuresOf(db, 'cl_x');
+  assert.deepEqual(
+    rows.map(({ failure_id, at, last_at, count }) => [failure_id, at, last_at, count]),
+    [
+      ['fail_new', 8, 9, 2],
+      ['fail_old', 7, 7, 1],
+    ],
   );
 });

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { now } from '../clock.ts';
 import type { Db } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { newId } from '../lib/ids.ts';
-import { insertFailure, trimFailures } from './failures.store.ts';
+import { digest } from '../lib/ids.ts';
+import { countFailure, trimFailures } from './failures.store.ts';
 
 /** Where a sign-in stopped. */
 export const failureStages = ['authorize', 'client_authentication', 'token'] as const;
@@ -42,22 +42,27 @@ export type FailureDetail = {
   description?: string;
 };
 
-export type Failure = { code: FailureCode; detail?: FailureDetail };
+/** `detail` is asked for only if there is room for one more. */
+export type Failure = { code: FailureCode; detail?: () => FailureDetail };
 
 /** As the `cause` of a refusal: what the owner of the client may read about it. */
 export class FailureCause {
   readonly failure: Failure;
   constructor(code: FailureCode, detail?: FailureDetail) {
-    this.failure = { code, detail };
+    this.failure = { code, detail: detail && (() => detail) };
   }
 }
 
-/** Anybody can make a request fail, so little is kept: this many of a client in all, and of a stage in a minute. */
-const mostKept = 100;
+/**
+ * Anybody can make a client's requests fail, so little is kept: this many different ones of each kind, which is a stage
+ * and a code, and of a kind this many are written in a minute. A kind has room of its own, or whoever wants to hide one
+ * failure would cause many of another.
+ */
+const mostKept = 10;
 const mostPerMinute = 5;
-/** Four weeks: whoever looks for what went wrong looks soon. */
+/** Four weeks after it happened last: whoever looks for what went wrong looks soon. */
 export const failureKeptSeconds = 28 * 86_400;
-/** Clients and stages whose minute is remembered; beyond it the oldest is forgotten, which costs a few rows more. */
+/** Kinds of clients whose minute is remembered; beyond it the oldest is forgotten, which costs a few writes more. */
 const mostRemembered = 10_000;
 
 type RecorderDeps = Pick<Deps, 'db' | 'clock' | 'log'>;
@@ -79,43 +84,35 @@ function recorderOf(db: Db): Recorder {
   return recorder;
 }
 
+type Place = { client_id: string; stage: FailureStage };
+
 /**
- * Notes a failure for the owner of a client to read. The request that failed neither waits for it nor learns of it:
- * it is written on the side, and when that does not work, only the owner misses something.
- *
- * @param describe asked for only if there is room for one more.
+ * Notes a failure for the owner of a client to read; one that is there already counts up. The request that failed
+ * neither waits for it nor learns of it: it is written on the side, and when that does not work, only the owner misses
+ * something.
  */
-export function recordFailure(
-  deps: RecorderDeps,
-  at: { client_id: string; stage: FailureStage },
-  describe: () => Failure,
-): void {
+export function recordFailure(deps: RecorderDeps, place: Place, failure: Failure): void {
   const recorder = recorderOf(deps.db);
-  if (recorder.waiting >= mostWaiting || !hasRoom(deps, recorder, `${at.client_id} ${at.stage}`)) return;
+  const kind = `${place.client_id} ${place.stage} ${failure.code}`;
+  if (recorder.waiting >= mostWaiting || !hasRoom(deps, recorder, kind)) return;
   recorder.waiting += 1;
   recorder.lastWrite = recorder.lastWrite
     .then(() => setImmediate())
-    .then(() => writeFailure(deps, at, describe))
+    .then(() => writeFailure(deps, place, failure))
     .catch((error: unknown) => deps.log.debug({ err: error }, 'a failure of a client was not kept'))
     .finally(() => {
       recorder.waiting -= 1;
     });
 }
 
-async function writeFailure(
-  deps: RecorderDeps,
-  at: { client_id: string; stage: FailureStage },
-  describe: () => Failure,
-): Promise<void> {
-  const { code, detail } = describe();
-  const row = {
-    ...at,
-    failure_id: newId('fail'),
-    at: now(deps),
-    code,
-    detail: detail ? JSON.stringify(tidy(detail)) : null,
-  };
-  await deps.db.batch([insertFailure(row), trimFailures(at.client_id, mostKept)]);
+async function writeFailure(deps: RecorderDeps, place: Place, { code, detail: describe }: Failure): Promise<void> {
+  const detail = describe ? JSON.stringify(tidy(describe())) : null;
+  const { client_id, stage } = place;
+  const failure_id = `fail_${digest(JSON.stringify([client_id, stage, code, detail]))}`;
+  await deps.db.batch([
+    countFailure({ failure_id, ...place, code, detail, at: now(deps) }),
+    trimFailures({ ...place, code }, mostKept),
+  ]);
 }
 
 function hasRoom(deps: RecorderDeps, { minutes }: Recorder, key: string): boolean {

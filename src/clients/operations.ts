@@ -159,6 +159,8 @@ export const activity: Operation = {
         failures: Type.Array(
           Type.Object({
             at: Time,
+            last_at: Time,
+            count: Type.Integer({ minimum: 1, description: 'Of one kind at most five a minute are counted.' }),
             stage: Type.Enum([...failureStages]),
             code: Type.Enum([...failureCodes]),
             sent: Type.Optional(Type.String()),

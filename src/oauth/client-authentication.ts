@@ -24,7 +24,7 @@ type Credentials = { client_id: string; client_secret: string | undefined };
 export async function authenticateClient(deps: Deps, presented: Presented): Promise<Client> {
   const client = await identifyClient(deps, presented);
   if (client.status !== 'approved') {
-    noteFailure(deps, client, () => 'client_not_approved');
+    noteFailure(deps, client, 'client_not_approved');
     throw invalidClient(`client is ${client.status}`);
   }
   return client;
@@ -46,7 +46,7 @@ export async function identifyClient(deps: Deps, presented: Presented): Promise<
   const client = await deps.clients.find(credentials.client_id);
   if (!client) throw invalidClient('unknown client');
   if (!proves(client, credentials.client_secret, now(deps))) {
-    noteFailure(deps, client, () => whyNot(client, credentials.client_secret));
+    noteFailure(deps, client, whyNot(client, credentials.client_secret));
     if (credentials.client_secret !== undefined) await limits.failed(credentials.client_id, presented.address);
     throw invalidClient(credentials.client_secret === undefined ? 'no secret' : 'wrong secret');
   }
@@ -62,8 +62,8 @@ function proves(client: Client, client_secret: string | undefined, at: number): 
   return client_secret !== undefined && verifyClientSecret(client, client_secret, at);
 }
 
-const noteFailure = (deps: Deps, { client_id }: Client, why: () => FailureCode) =>
-  recordFailure(deps, { client_id, stage: 'client_authentication' }, () => ({ code: why() }));
+const noteFailure = (deps: Deps, { client_id }: Client, code: FailureCode) =>
+  recordFailure(deps, { client_id, stage: 'client_authentication' }, { code });
 
 /** More than the caller is told: only the client's owner reads it. */
 function whyNot(client: Client, client_secret: string | undefined): FailureCode {

@@ -47,11 +47,16 @@ const signInRow = (view: View, signIn: ListedSignIn): Html => html`<tr>
 `;
 
 const failureRow = (view: View, failure: ListedFailure): Html => html`<tr>
-<td data-label="${view.plain('developer.when')}">${view.ago(failure.at)}</td>
+<td data-label="${view.plain('developer.when')}">${whenOf(view, failure)}</td>
 <td data-label="${view.plain('developer.stage')}">${view.t(`developer.stage.${failure.stage}`)}</td>
 <td data-label="${view.plain('developer.why')}"><p>${view.t(`failure.${failure.code}`)}</p>${detailOf(view, failure)}</td>
 </tr>
 `;
+
+const whenOf = (view: View, { count, at, last_at }: ListedFailure): Html =>
+  count === 1
+    ? view.ago(at)
+    : view.t('developer.failures.repeated', { count, last: view.ago(last_at), first: view.ago(at) });
 
 /** What came from outside is text, cut and escaped. */
 function detailOf(view: View, { sent, registered, description }: ListedFailure): Html | false {

@@ -1,6 +1,6 @@
 import type { Client } from '../../clients/client.ts';
 import { isClientId } from '../../clients/client.ts';
-import { nearestTo, recordFailure } from '../../clients/failures.ts';
+import { type Failure, nearestTo, recordFailure } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidRequest, RequestError } from '../../errors.ts';
@@ -10,7 +10,7 @@ import { defaultScope, parseScope } from '../scopes.ts';
 import { AuthorizationError } from './authorization-error.ts';
 
 export const prompts = ['none', 'login', 'consent', 'select_account'] as const;
-export type Prompt = (typeof prompts)[number];
+type Prompt = (typeof prompts)[number];
 
 /** An authorization request that passed every check, as it is kept while a person signs in. */
 export type AuthorizationRequest = {
@@ -34,7 +34,7 @@ const longestEcho = 4096;
 
 type Parsed = ReturnType<typeof parseParameters>;
 /** Where an answer may go. */
-export type RedirectTarget = { client: Client; redirect_uri: string; state: string | undefined };
+type RedirectTarget = { client: Client; redirect_uri: string; state: string | undefined };
 
 /**
  * First phase: who asks, and where an answer may go. Until both are known, a refusal is a page and never a redirect,
@@ -48,21 +48,20 @@ export async function authorizeClient(deps: Deps, { values, repeated }: Parsed):
   if (client_id === undefined) throw invalidRequest('client_id is missing.');
   const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
   if (!client) throw invalidRequest('client_id names no registered client.');
-  const note = (describe: Parameters<typeof recordFailure>[2]) =>
-    recordFailure(deps, { client_id, stage: 'authorize' }, describe);
+  const note = (failure: Failure) => recordFailure(deps, { client_id, stage: 'authorize' }, failure);
   if (redirect_uri === undefined) {
-    note(() => ({ code: 'redirect_uri_missing' }));
+    note({ code: 'redirect_uri_missing' });
     throw invalidRequest('redirect_uri is missing.');
   }
   if (!matchesRegistered(client.redirect_uris, redirect_uri)) {
-    note(() => ({
+    note({
       code: 'redirect_uri_differs',
-      detail: { sent: redirect_uri, registered: nearestTo(client.redirect_uris, redirect_uri) },
-    }));
+      detail: () => ({ sent: redirect_uri, registered: nearestTo(client.redirect_uris, redirect_uri) }),
+    });
     throw invalidRequest('redirect_uri is not one that this client has registered, character for character.');
   }
   if (client.status !== 'approved') {
-    note(() => ({ code: 'client_not_approved' }));
+    note({ code: 'client_not_approved' });
     const why = client.status === 'pending_review' ? 'is waiting for its review' : `is ${client.status}`;
     throw new RequestError('unauthorized_client', `This client ${why}, so it cannot start a sign-in yet.`);
   }
