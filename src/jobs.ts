@@ -44,46 +44,40 @@ const jobs = {
   'purge failures of clients': (deps) => deps.db.batch([purgeFailures(now(deps) - failureKeptSeconds)]),
   'purge counters': (deps) => deps.db.batch([purgeFailureCounters(now(deps))]),
 } satisfies Record<string, (deps: Deps) => Promise<unknown>>;
-const jobNames = Object.keys(jobs) as (keyof typeof jobs)[];
+type JobName = keyof typeof jobs;
+const everyJob = Object.keys(jobs) as JobName[];
+/** What somebody waits for, in this order. */
+export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks'];
+const slowJobs = everyJob.filter((name) => !quickJobs.includes(name));
 
-export async function runJobs(deps: Deps): Promise<void> {
-  for (const name of jobNames) await runJob(deps, name);
-}
-
-async function runJob(deps: Deps, name: keyof typeof jobs): Promise<void> {
-  await jobs[name](deps).catch((error: unknown) => deps.log.error({ err: error, job: name }, 'job failed'));
+/** One after the other. */
+export async function runJobs(deps: Deps, names: readonly JobName[] = everyJob): Promise<void> {
+  for (const name of names) {
+    await jobs[name](deps).catch((error: unknown) => deps.log.error({ err: error, job: name }, 'job failed'));
+  }
 }
 
 const periodMs = 60_000;
 const quickPeriodMs = 1000;
-/** What somebody waits for, in this order. */
-const quickJobs: readonly (keyof typeof jobs)[] = ['seal the audit log', 'deliver webhooks'];
-const isQuick = (name: keyof typeof jobs) => quickJobs.includes(name);
 
 /** @returns a function that stops them. */
 export function startJobs(deps: Deps): () => void {
   const stops = [
-    every(periodMs, async () => {
-      for (const name of jobNames) if (!isQuick(name)) await runJob(deps, name);
-    }),
-    every(quickPeriodMs, () => runJob(deps, 'seal the audit log')),
+    every(periodMs, () => runJobs(deps, slowJobs)),
+    every(quickPeriodMs, () => runJobs(deps, ['seal the audit log'])),
     // Not waited for: it starts a lane for each target, and skips those that are still at it.
-    every(quickPeriodMs, async () => void runJob(deps, 'deliver webhooks')),
+    every(quickPeriodMs, async () => void runJobs(deps, ['deliver webhooks'])),
   ];
   return () => {
     for (const stop of stops) stop();
   };
 }
 
-export async function runQuickJobs(deps: Deps): Promise<void> {
-  for (const name of quickJobs) await runJob(deps, name);
-}
-
 /**
  * For a process that leaves the jobs to another one. The key set that it serves comes from its own memory, so without
  * this a worker that sees no tokens for a while would publish keys of before the rotation.
  */
-export const keepKeysFresh = (deps: Deps): (() => void) => every(periodMs, () => runJob(deps, 'refresh keys'));
+export const keepKeysFresh = (deps: Deps): (() => void) => every(periodMs, () => runJobs(deps, ['refresh keys']));
 
 function every(ms: number, work: () => Promise<void>): () => void {
   let isRunning = false;

@@ -12,14 +12,17 @@ export type Caller = { readonly actor: Actor; readonly address?: string };
 /** For those who have no address to tell, their name alone. */
 export const callerOf = (by: Actor | Caller): Caller => (typeof by === 'string' ? { actor: by } : by);
 
-export type AuditEvent = {
+type AuditEvent = {
   /** What happened, as `thing.done`: `client.approved`, `grant.revoked`. */
   action: string;
   actor: Actor;
   /** The id of what it happened to. */
   target?: string;
   reason?: string;
-  /** The fields that the change touched, never a secret or its digest: the log outlives both. */
+  /**
+   * The fields that the change touched, and what `target` leaves open about whose they are; never a secret or its digest:
+   * the log outlives both.
+   */
   before?: Readonly<Record<string, unknown>>;
   after?: Readonly<Record<string, unknown>>;
   address?: string;
@@ -38,7 +41,7 @@ export type AuditEvent = {
  * @returns `event_id` for the changed row to carry.
  */
 export function auditEvent(event: AuditEvent, now: number): { event_id: string; statement: Statement } {
-  const event_id = newId('evt');
+  const event_id = newId(`evt_${nextPlace()}`);
   const onlyIf = typeof event.onlyIf === 'function' ? event.onlyIf(event_id) : event.onlyIf;
   const row = {
     event_id,
@@ -52,6 +55,14 @@ export function auditEvent(event: AuditEvent, now: number): { event_id: string; 
     address: event.address ?? null,
   };
   return { event_id, statement: insertAuditRow(row, onlyIf) };
+}
+
+let place = 0;
+
+/** Ids that rise: events have their second alone, and those of one second are to be told as they came from this process. */
+function nextPlace(): string {
+  place = (place + 1) % 2 ** 32;
+  return place.toString(16).padStart(8, '0');
 }
 
 /** Characters of JSON, for each field. */

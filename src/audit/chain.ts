@@ -105,7 +105,7 @@ function sealOf(vault: Vault, before: { seq: number; seal: string }, row: AuditR
 
 /** `head`: the record of the newest place is gone or not ours. `unexpected`: another seal than the one given. */
 export const brokenWays = ['missing', 'altered', 'head', 'unexpected'] as const;
-export type Broken = { seq: number; why: (typeof brokenWays)[number] };
+type Broken = { seq: number; why: (typeof brokenWays)[number] };
 
 /** A place and its seal, as an earlier report gave them. */
 export type Expected = { seq: number; seal: string };

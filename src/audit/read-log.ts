@@ -8,7 +8,7 @@ type LogDeps = Pick<Deps, 'db' | 'clock' | 'vault'>;
 /** An event as it is told: states are objects, times Unix seconds. */
 export type AuditRecord = Omit<SealedRow, 'before_state' | 'after_state'> & { before: unknown; after: unknown };
 
-export const auditRecord = ({ before_state, after_state, ...row }: SealedRow): AuditRecord => ({
+const auditRecord = ({ before_state, after_state, ...row }: SealedRow): AuditRecord => ({
   ...row,
   before: before_state === null ? null : JSON.parse(before_state),
   after: after_state === null ? null : JSON.parse(after_state),
@@ -46,7 +46,7 @@ async function sealNew(deps: LogDeps): Promise<void> {
 }
 
 export const exportFormats = ['jsonl', 'csv'] as const;
-export type ExportFormat = (typeof exportFormats)[number];
+type ExportFormat = (typeof exportFormats)[number];
 
 const rowsPerPage = 500;
 

@@ -1,4 +1,4 @@
-import { invalidFields } from '../errors.ts';
+import { fieldProblem, invalidFields } from '../errors.ts';
 
 /**
  * Why somebody was stopped, as the log keeps it and its subject may read it: a few words that show as they were written.
@@ -7,9 +7,7 @@ import { invalidFields } from '../errors.ts';
 export function readReason(text: string): string {
   const reason = text.trim().replaceAll('\r\n', '\n'); // as a form sends its line breaks
   if (reason === '' || reason.length > 500 || /[^\P{C}\n]/u.test(reason)) {
-    throw invalidFields([
-      { path: 'reason', message: 'Must say why, in 1 to 500 characters without control characters.' },
-    ]);
+    throw invalidFields([fieldProblem('reason', { key: 'problem.reason' })]);
   }
   return reason;
 }

@@ -53,9 +53,33 @@ export const eventWasKept = (event_id: string): Condition => ({
 export const auditRowsOf = (db: Db, target: string, limit: number): Promise<AuditRow[]> =>
   db.all<AuditRow>(
     `select event_id, at, action, actor, target, reason, before_state, after_state, address
-       from audit_log where target = $1 order by at desc, event_id limit $2`,
+       from audit_log where target = $1 order by at desc, event_id desc limit $2`,
     [target, limit],
   );
+
+/** The newest event about one thing that is one of these. */
+export const newestAuditRowOf = (db: Db, target: string, actions: readonly string[]): Promise<AuditRow | undefined> =>
+  db.get<AuditRow>(
+    `select event_id, at, action, actor, target, reason, before_state, after_state, address
+       from audit_log where target = $1 and action in (${actions.map((_, place) => `$${place + 2}`).join(', ')})
+      order by at desc, event_id desc limit 1`,
+    [target, ...actions],
+  );
+
+/** Who did such things to one target since the last thing of another kind, or ever; also in the very second of that. */
+export async function actorsSince(
+  db: Db,
+  target: string,
+  { did, since }: { did: readonly string[]; since: readonly string[] },
+): Promise<string[]> {
+  const places = (from: number, actions: readonly string[]) => actions.map((_, place) => `$${place + from}`).join(', ');
+  const rows = await db.all<{ actor: string }>(
+    `select distinct actor from audit_log where target = $1 and action in (${places(2, did)}) and at >=
+       (select coalesce(max(at), 0) from audit_log where target = $1 and action in (${places(2 + did.length, since)}))`,
+    [target, ...did, ...since],
+  );
+  return rows.map(({ actor }) => actor);
+}
 
 /** An event with its place in the chain; null until it is sealed. */
 export type SealedRow = AuditRow & { seq: number; seal: string };

@@ -11,7 +11,7 @@ import type { Session } from '../sessions/session.ts';
 import { lockUser } from '../users/store.ts';
 
 /** Whose connection ends, and where they ask from. */
-export type Disconnection = { session: Session; client_id: string; address: string };
+type Disconnection = { session: Session; client_id: string; address: string };
 
 /**
  * Takes from a client all that a person has let it have: every grant ends at once, and the next time it asks anew. The
@@ -24,7 +24,14 @@ export async function disconnectApp(deps: Deps, { session, client_id, address }:
   if (!client) throw notFound();
   const at = now(deps);
   const { event_id, statement } = auditEvent(
-    { action: 'app.disconnected', actor: `user:${user_id}`, target: client_id, reason: 'user', address },
+    {
+      action: 'app.disconnected',
+      actor: `user:${user_id}`,
+      target: client_id,
+      reason: 'user',
+      after: { user_id },
+      address,
+    },
     at,
   );
   try {

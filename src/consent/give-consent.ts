@@ -13,7 +13,12 @@ export async function giveConsent(deps: Deps, session: Session, pending: Pending
   const before = await findConsent(deps.db, session.user_id, client_id);
   const allowed = [...new Set([...(before?.split(' ') ?? []), ...scope.split(' ')])].join(' ');
   const { statement } = auditEvent(
-    { action: 'consent.given', actor: `user:${session.user_id}`, target: client_id, after: { scope: allowed } },
+    {
+      action: 'consent.given',
+      actor: `user:${session.user_id}`,
+      target: client_id,
+      after: { user_id: session.user_id, scope: allowed },
+    },
     at,
   );
   await deps.db.batch([

@@ -46,7 +46,7 @@ export type RevocationReason =
 const mayBeServed = `exists (select 1 from users u where u.user_id = grants.user_id and u.disabled_at is null)
    and exists (select 1 from clients c where c.client_id = grants.client_id and c.status = 'approved')`;
 
-export type NewGrant = Omit<
+type NewGrant = Omit<
   Grant,
   'redeemed_at' | 'refresh_seq' | 'refreshed_at' | 'revoked_at' | 'revoked_reason' | 'user_id'
 > & { code_hash: string; session_token_hash: string };
@@ -109,7 +109,7 @@ export async function redeemCode(db: Db, code: CodeRedemption, now: number): Pro
 export const findGrantByCode = (db: Db, code_hash: string) =>
   db.get<Grant>('select * from grants where code_hash = $1', [code_hash]);
 
-export type Rotation = { grant_id: string; client_id: string; refresh_seq: number; idle_expires_at: number };
+type Rotation = { grant_id: string; client_id: string; refresh_seq: number; idle_expires_at: number };
 
 /** Compare and swap on the sequence. The idle end moves, the absolute end never does. */
 export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number): Promise<Grant | undefined> {
@@ -205,7 +205,7 @@ export const revokeGrantsOfUserToClient = (
 const live = 'revoked_at is null and idle_expires_at > $2 and expires_at > $2';
 
 /** What a client may see by live grants of one scope. */
-export type LiveAccess = {
+type LiveAccess = {
   client_id: string;
   scope: string;
   since: number;
@@ -251,10 +251,6 @@ export const liveGrantsOf = (db: Db, user_id: string, now: number, limit: number
       order by g.created_at desc, g.grant_id limit $3`,
     [user_id, now, limit],
   );
-
-/** Whether there is a grant of that id that has not been ended. */
-export const isOpenGrant = async (db: Db, grant_id: string): Promise<boolean> =>
-  (await db.get('select 1 as one from grants where grant_id = $1 and revoked_at is null', [grant_id])) !== undefined;
 
 export type SignIn = Pick<
   Grant,

@@ -19,7 +19,10 @@ export async function endSessionOf(
   reason: 'administrator' | 'sign_out' = 'administrator',
 ): Promise<void> {
   const at = now(deps);
-  const { event_id, statement } = auditEvent({ action: 'session.ended', ...caller, target: session_id, reason }, at);
+  const { event_id, statement } = auditEvent(
+    { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } },
+    at,
+  );
   try {
     await deps.db.batch([
       lockUser(user_id), // of two requests for the same session one finds it alive

@@ -31,7 +31,14 @@ export async function endAllOtherSessions(deps: Deps, { session, address }: Endi
   const { user_id, session_id } = session;
   const at = now(deps);
   const { statement } = auditEvent(
-    { action: 'session.ended_others', actor: `user:${user_id}`, target: user_id, reason: 'sign_out', address },
+    {
+      action: 'session.ended_others',
+      actor: `user:${user_id}`,
+      target: user_id,
+      reason: 'sign_out',
+      after: { kept_session_id: session_id },
+      address,
+    },
     at,
   );
   const [, ended] = await deps.db.batch([

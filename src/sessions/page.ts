@@ -6,7 +6,7 @@ import type { Method } from './authentication.ts';
 import { deviceName } from './device.ts';
 import type { ListedSession } from './store.ts';
 
-export type SessionsList = {
+type SessionsList = {
   sessions: readonly ListedSession[];
   /** The session that asks, and where from. */
   current: string;

@@ -1,16 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { clearCookie, cookieNames } from '../http/cookies.ts';
 import { sendPage } from '../http/page.ts';
 import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
 import { viewOf } from '../http/view.ts';
-import { deviceName } from './device.ts';
 import { type Ending, endAllOtherSessions, endOneSession } from './end-sessions.ts';
-import { endOtherSessions, endSession, listSessions } from './operations.ts';
+import { listSessions, sessionRecord } from './list-sessions.ts';
+import * as operations from './operations.ts';
 import { sessionsPage } from './page.ts';
 import { requireSession } from './session.ts';
-import { type ListedSession, liveSessionsOf } from './store.ts';
 
 const path = '/account/sessions';
 const config = { page: true, form: path } as const;
@@ -23,16 +21,16 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
     address: request.ip,
   });
 
-  app.get('/v1/me/sessions', { config: { operation: listSessions } }, async (request, reply) => {
+  app.get('/v1/me/sessions', { config: { operation: operations.listSessions } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const { user_id, session_id } = await requireSession(deps, request);
-    const sessions = await liveSessionsOf(deps.db, user_id, now(deps));
-    return { sessions: sessions.map((session) => sessionRecord(session, session_id)) };
+    const sessions = (await listSessions(deps, user_id)).map(sessionRecord);
+    return { sessions: sessions.map((one) => ({ ...one, current: one.session_id === session_id })) };
   });
 
   app.delete<OneSession>(
     '/v1/me/sessions/:session_id',
-    { config: { operation: endSession } },
+    { config: { operation: operations.endSession } },
     async (request, reply) => {
       const ending = await endingOf(request);
       const { session_id } = request.params;
@@ -42,7 +40,7 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
     },
   );
 
-  app.delete('/v1/me/sessions', { config: { operation: endOtherSessions } }, async (request, reply) => {
+  app.delete('/v1/me/sessions', { config: { operation: operations.endOtherSessions } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     return { ended: await endAllOtherSessions(deps, await endingOf(request)) };
   });
@@ -52,7 +50,7 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
     const view = viewOf(deps, request, session.locale);
     const { done } = parseParameters(queryOf(request.url)).values;
     const list = {
-      sessions: await liveSessionsOf(deps.db, session.user_id, now(deps)),
+      sessions: await listSessions(deps, session.user_id),
       current: session.session_id,
       address: request.ip,
       done: done === 'one' || done === 'others' ? done : undefined,
@@ -71,17 +69,3 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
     return reply.header('cache-control', 'no-store').redirect(`${path}?done=others`, 303);
   });
 }
-
-/** What may be told of a session: never its secret, nor the User-Agent as it came. */
-const sessionRecord = (session: ListedSession, current: string) => ({
-  session_id: session.session_id,
-  current: session.session_id === current,
-  device: deviceName(session.user_agent) ?? null,
-  address: session.address,
-  created_at: session.created_at,
-  auth_time: session.auth_time,
-  last_seen_at: session.last_seen_at,
-  expires_at: session.expires_at,
-  amr: session.amr.split(' '),
-  acr: session.acr,
-});

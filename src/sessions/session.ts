@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
-import { accessDenied, loginRequired, reauthenticationRequired } from '../errors.ts';
+import { loginRequired, reauthenticationRequired, refusal } from '../errors.ts';
 import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { digest } from '../lib/ids.ts';
 import { listPasskeys } from '../passkeys/store.ts';
@@ -41,7 +41,7 @@ export async function requireSession(deps: Deps, request: FastifyRequest): Promi
 }
 
 /** Changing how somebody signs in takes a sign-in that is at most this old (ASVS 7.5.1). */
-export const recentSeconds = 900;
+const recentSeconds = 900;
 
 /** @throws {RequestError} `login_required`; as {@link refuseUnlessRecent}. */
 export async function requireRecentSession(deps: Deps, request: FastifyRequest): Promise<Session> {
@@ -64,7 +64,7 @@ export const keepSession = (deps: Deps, reply: FastifyReply, session: Session, t
   setCookie(reply, deps.config, cookieNames(deps.config).session, token, session.expires_at - now(deps));
 
 /** An administrator's sign-in counts this long for looking; changing takes a recent one. */
-export const administratorSeconds = 3600;
+const administratorSeconds = 3600;
 
 /**
  * For everything under /admin. Whoever has a second factor must have used it in this session: one from before TOTP was
@@ -73,7 +73,7 @@ export const administratorSeconds = 3600;
  */
 export async function requireAdministrator(deps: Deps, request: FastifyRequest): Promise<Session> {
   const session = await requireSession(deps, request);
-  if (session.role !== 'admin') throw accessDenied('This takes an administrator.');
+  if (session.role !== 'admin') throw refusal('access_denied', { key: 'refusal.administrator' });
   const maxAge = request.method === 'GET' || request.method === 'HEAD' ? administratorSeconds : recentSeconds;
   if (now(deps) - session.auth_time > maxAge) throw reauthenticationRequired(maxAge);
   if (session.lacksSecondFactor || (await couldHaveUsedPasskey(deps, session))) throw reauthenticationRequired(maxAge);

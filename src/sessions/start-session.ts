@@ -1,4 +1,4 @@
-import { auditEvent } from '../audit/audit.ts';
+import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
@@ -7,9 +7,16 @@ import { revokeGrantsOfSession } from '../oauth/grants.store.ts';
 import { lockUser } from '../users/store.ts';
 import { acrOf, type Method } from './authentication.ts';
 import { type Session, sessionIdleSeconds, sessionSeconds } from './session.ts';
-import { endSession, endSurplusSessions, insertSession, renewSession, sessionCarries } from './store.ts';
+import {
+  endSession,
+  endSurplusSessions,
+  insertSession,
+  isLiveSessionOf,
+  renewSession,
+  sessionCarries,
+} from './store.ts';
 
-export type Arrival = {
+type Arrival = {
   user_id: string;
   /** What the person has proved, all of it: a session exists only after every factor. */
   methods: readonly Method[];
@@ -59,7 +66,7 @@ export async function startSession(
       action: 'session.started',
       actor: `user:${arrival.user_id}`,
       target: session.session_id,
-      after: { amr: session.amr },
+      after: { user_id: arrival.user_id, amr: session.amr },
       address: arrival.address,
       onlyIf: sessionCarries(session.session_id, session.token_hash),
     },
@@ -71,7 +78,9 @@ export async function startSession(
     ...first,
     continues ? renewSession(session, at) : insertSession(session, at),
     ...(continues ? [] : [endSurplusSessions(arrival.user_id, session.session_id, at)]),
-    ...(replaced ? signOutStatements(replaced.session_id, at) : []),
+    ...(replaced
+      ? signOutStatements(replaced, { actor: `user:${arrival.user_id}`, address: arrival.address }, at)
+      : []),
     ...also({ session_id: session.session_id, token }),
     audit,
   ]);
@@ -80,16 +89,15 @@ export async function startSession(
 
 /** Ends the session and every grant that came from it, at once and everywhere. */
 export async function signOut(deps: Deps, session: Session): Promise<void> {
-  const at = now(deps);
-  const actor = `user:${session.user_id}` as const;
-  const { statement } = auditEvent(
-    { action: 'session.ended', actor, target: session.session_id, reason: 'sign_out' },
-    at,
-  );
-  await deps.db.batch([...signOutStatements(session.session_id, at), statement]);
+  await deps.db.batch(signOutStatements(session, { actor: `user:${session.user_id}` }, now(deps)));
 }
 
-const signOutStatements = (session_id: string, at: number): Statement[] => [
-  endSession(session_id, 'sign_out', at),
-  revokeGrantsOfSession(session_id, 'sign_out', at),
-];
+/** The event comes first: it asks whether there is a session to end. */
+function signOutStatements({ user_id, session_id }: Session, caller: Caller, at: number): Statement[] {
+  const event = { action: 'session.ended', ...caller, target: session_id, reason: 'sign_out', after: { user_id } };
+  return [
+    auditEvent({ ...event, onlyIf: isLiveSessionOf(user_id, session_id, at) }, at).statement,
+    endSession(session_id, 'sign_out', at),
+    revokeGrantsOfSession(session_id, 'sign_out', at),
+  ];
+}

@@ -44,7 +44,7 @@ export const findLiveSession = (db: Db, token_hash: string, now: number) =>
     [token_hash, now],
   );
 
-export type NewSession = {
+type NewSession = {
   session_id: string;
   token_hash: string;
   user_id: string;
@@ -165,8 +165,8 @@ export const liveSessionsOf = (db: Db, user_id: string, now: number) =>
   );
 
 /** Live sessions, and browsers that are known, of one person. Of more the longest unused go. */
-export const mostSessions = 100;
-export const mostDevices = 100;
+const mostSessions = 100;
+const mostDevices = 100;
 
 /** Ends what is too much beside the session that was just started: as if it had expired, so its grants stand. */
 export const endSurplusSessions = (user_id: string, session_id: string, now: number): Statement => ({

@@ -10,7 +10,7 @@ const codeLength = 24;
 /** Crockford's base32: no i, l, o and u, so that what is misread can still be read. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
-export type BackupCodes = {
+type BackupCodes = {
   /** As they are shown, once: in groups of four. */
   codes: string[];
   /** What is stored of them, in the same order. */

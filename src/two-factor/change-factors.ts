@@ -16,7 +16,7 @@ import { totpStatus } from './two-factor-state.ts';
 /** Who changes their own factors, and where from. */
 export type Owner = { session: Session; address: string };
 
-export type FactorChange = {
+type FactorChange = {
   action: 'totp.confirmed' | 'totp.disabled' | 'backup_codes.regenerated';
   mail: MailName;
   /** What must still be so when the change is made. */

@@ -66,7 +66,14 @@ function withCode({ amr }: Session) {
 /** Whoever else is signed in came without the second factor. What their apps hold goes with it. */
 function signOutElsewhere({ session: { user_id, session_id }, address }: Owner, at: number): Statement[] {
   const { statement } = auditEvent(
-    { action: 'session.ended_others', actor: `user:${user_id}`, target: user_id, reason: 'totp_confirmed', address },
+    {
+      action: 'session.ended_others',
+      actor: `user:${user_id}`,
+      target: user_id,
+      reason: 'totp_confirmed',
+      after: { kept_session_id: session_id },
+      address,
+    },
     at,
   );
   return [

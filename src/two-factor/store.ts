@@ -72,7 +72,7 @@ export async function takePendingTry(
   return (rows[0] as { pending_secret_sealed: string } | undefined)?.pending_secret_sealed;
 }
 
-export type Confirmation = { user_id: string; secret_sealed: string; step: number };
+type Confirmation = { user_id: string; secret_sealed: string; step: number };
 
 /** The pending secret comes into force. The step that confirmed it is used up. */
 export const activateTotp = ({ user_id, secret_sealed, step }: Confirmation, now: number): Statement => ({

@@ -10,7 +10,7 @@ import {
   triesPerPending,
 } from './store.ts';
 
-export type TotpStatus = 'none' | 'pending' | 'active';
+type TotpStatus = 'none' | 'pending' | 'active';
 
 /** Decisions §10. Times are Unix seconds. */
 export type TwoFactorState = {

@@ -3,29 +3,52 @@ import type { AuditRow } from '../audit/store.ts';
 /** What others may be told of, by the action in the audit log. The payload holds ids and states, never a secret. */
 export const eventTypes = [
   'user.created',
+  'user.changed',
   'user.disabled',
   'user.enabled',
   'user.deleted',
   'user.signed_out',
   'user.factors_reset',
   'user.role_changed',
+  'administrator.invited',
+  'email.changed',
+  'email.verified',
+  'password.changed',
+  'password.set',
+  'password.reset',
+  'password.removed',
+  'totp.confirmed',
+  'totp.disabled',
+  'backup_codes.regenerated',
+  'backup_code.used',
+  'passkey.added',
+  'passkey.removed',
+  'passkey.copy_suspected',
+  'identity.linked',
+  'identity.unlinked',
   'session.started',
   'session.ended',
   'session.ended_others',
   'app.disconnected',
   'consent.given',
-  'password.reset',
   'client.registered',
   'client.edited',
   'client.approved',
   'client.rejected',
   'client.change_requested',
+  'client.change_withdrawn',
   'client.change_approved',
   'client.change_rejected',
   'client.suspended',
   'client.reinstated',
   'client.deleted',
+  'client.secret_added',
+  'client.secret_retired',
   'grant.revoked',
+  'service_credential.created',
+  'service_credential.rotated',
+  'service_credential.restricted',
+  'service_credential.retired',
   'key.rotated',
   'entitlement.written',
 ] as const;
@@ -33,16 +56,54 @@ export type EventType = (typeof eventTypes)[number];
 
 export const isEventType = (name: string): name is EventType => eventTypes.some((type) => type === name);
 
+type State = Readonly<Record<string, unknown>>;
+
+/**
+ * Which tokens count no more since an event: those whose `sub`, `client_id` and `sid` are these, each an id or `all`.
+ * One rule for all events, so that a back end which keeps sessions of its own can end them without knowing each type.
+ */
+type Ended = { user_id: unknown; client_id: unknown; session_id: unknown; except_session_id?: unknown };
+
+const all = 'all';
+const everythingOf = (user_id: string | null): Ended => ({ user_id, client_id: all, session_id: all });
+const everyoneAt = (client_id: string | null): Ended => ({ user_id: all, client_id, session_id: all });
+
+/** Every action that ends grants is here, or they would end untold. */
+const endedBy: { readonly [Type in EventType]?: (target: string | null, state: State) => Ended } = {
+  'user.disabled': everythingOf,
+  'user.deleted': everythingOf,
+  'user.signed_out': everythingOf,
+  'user.factors_reset': everythingOf,
+  'password.changed': everythingOf,
+  'password.set': everythingOf,
+  'password.reset': everythingOf,
+  'password.removed': everythingOf,
+  'session.ended': (session_id, { user_id }) => ({ user_id, client_id: all, session_id }),
+  'session.ended_others': (user_id, { kept_session_id }) => ({
+    ...everythingOf(user_id),
+    except_session_id: kept_session_id,
+  }),
+  'app.disconnected': (client_id, { user_id }) => ({ user_id, client_id, session_id: all }),
+  'client.suspended': everyoneAt,
+  'client.deleted': everyoneAt,
+  'grant.revoked': (_, { user_id, client_id, session_id }) => ({ user_id, client_id, session_id }),
+};
+
 /** The body of a delivery (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
-export const payloadOf = (event: AuditRow): string =>
-  JSON.stringify({
-    type: event.action,
-    timestamp: new Date(event.at * 1000).toISOString(),
+export function payloadOf({ action, at, event_id, target, actor, reason, after_state }: AuditRow): string {
+  // Addresses of people stay in the log: whoever has to know one asks for it.
+  const { email: _, ...state } = (after_state === null ? {} : JSON.parse(after_state)) as Record<string, unknown>;
+  const ended = isEventType(action) ? endedBy[action]?.(target, state) : undefined;
+  return JSON.stringify({
+    type: action,
+    timestamp: new Date(at * 1000).toISOString(),
     data: {
-      event_id: event.event_id,
-      target: event.target,
-      actor: event.actor,
-      reason: event.reason,
-      ...(event.after_state === null ? {} : { state: JSON.parse(event.after_state) }),
+      event_id,
+      target,
+      actor,
+      reason,
+      ...(Object.keys(state).length > 0 && { state }),
+      ...(ended && { ended }),
     },
   });
+}

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
-import { runQuickJobs, startJobs } from '../../src/jobs.ts';
+import { quickJobs, runJobs, startJobs } from '../../src/jobs.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { listDeliveries, purgeDeliveries } from '../../src/webhooks/store.ts';
 import { disable, enable, rotateSecret, sendTest } from '../../src/webhooks/tend-webhook.ts';
@@ -67,11 +67,11 @@ onBothEngines('a slow target gets an event once, whatever other nodes do meanwhi
   const hanging = await openHanging(t);
   await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
   await newPerson(signet);
-  const slow = runQuickJobs(signet.deps);
+  const slow = runJobs(signet.deps, quickJobs);
   await until(() => hanging.held.length === 1);
   signet.clock.advance(9);
   let isOver = false;
-  const other = runQuickJobs(beside.deps).then(() => {
+  const other = runJobs(beside.deps, quickJobs).then(() => {
     isOver = true;
   });
   await until(() => isOver || hanging.held.length > 1);
@@ -99,7 +99,7 @@ onBothEngines('a webhook is tested, gets another secret, and is switched off and
   const receiver = await openReceiver(t);
   const { webhook_id, secret } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types });
   await sendTest(signet.deps, caller, webhook_id);
-  await runQuickJobs(signet.deps);
+  await runJobs(signet.deps, quickJobs);
   assert.equal(JSON.parse(receiver.deliveries[0]?.body ?? '').type, 'webhook.test');
   assert.notEqual((await rotateSecret(signet.deps, caller, webhook_id)).secret, secret);
 
@@ -108,12 +108,12 @@ onBothEngines('a webhook is tested, gets another secret, and is switched off and
   await assert.rejects(disable(signet.deps, caller, webhook_id), isRefused);
   await assert.rejects(sendTest(signet.deps, caller, webhook_id), isRefused);
   await newPerson(signet);
-  await runQuickJobs(signet.deps);
+  await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 1);
   await enable(signet.deps, caller, webhook_id);
   await assert.rejects(enable(signet.deps, caller, webhook_id), isRefused);
   await newPerson(signet);
-  await runQuickJobs(signet.deps);
+  await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 2);
   const events = await signet.deps.db.all<{ action: string }>(
     'select action from audit_log where target = $1 order by seq',
@@ -138,7 +138,7 @@ test('without https only the allowed network is told, and the log keeps no path'
   // A name that leads elsewhere is refused at the connection.
   await signet.deps.db.run('update webhooks set url = $1', ['http://8.8.8.8/']);
   await sendTest(signet.deps, caller, webhook_id);
-  await runQuickJobs(signet.deps);
+  await runJobs(signet.deps, quickJobs);
   const [delivery] = await listDeliveries(signet.deps.db, webhook_id, 1);
   assert.match(delivery?.last_error ?? '', /Without https/);
 });

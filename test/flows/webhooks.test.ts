@@ -1,13 +1,29 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { runQuickJobs } from '../../src/jobs.ts';
+import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { auditEvent } from '../../src/audit/audit.ts';
+import { quickJobs, runJobs } from '../../src/jobs.ts';
+import { type EventType, eventTypes } from '../../src/webhooks/event-types.ts';
 import { createWebhook, replay } from '../../src/webhooks/manage-webhook.ts';
 import { findWebhook, listDeliveries } from '../../src/webhooks/store.ts';
 import { mayReach, subnets } from '../../src/webhooks/target.ts';
 import { enable } from '../../src/webhooks/tend-webhook.ts';
+import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
-import { newPerson, type Signet, startSignet } from '../support/signet.ts';
+import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { basic, claimsOf, obtainTokens, refresh, userinfo } from '../support/relying-party.ts';
+import {
+  newPerson,
+  type Person,
+  type RegisteredClient,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+import { enableTotp, giveCode } from '../support/two-factor.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -26,8 +42,8 @@ onBothEngines('an event is delivered once, signed as Standard Webhooks says', as
   const receiver = await openReceiver(t);
   const webhook = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
   const { user_id } = await newPerson(signet);
-  await runQuickJobs(signet.deps);
-  await runQuickJobs(signet.deps);
+  await runJobs(signet.deps, quickJobs);
+  await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 1);
   const { headers, body } = receiver.deliveries[0]!;
   const { type, timestamp, data } = JSON.parse(body);
@@ -46,7 +62,7 @@ onBothEngines('two nodes deliver each event once', async (t, engine) => {
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
   for (let person = 0; person < 3; person += 1) await newPerson(signet);
   for (let round = 0; round < 3; round += 1) {
-    await Promise.all([runQuickJobs(signet.deps), runQuickJobs(beside.deps)]);
+    await Promise.all([runJobs(signet.deps, quickJobs), runJobs(beside.deps, quickJobs)]);
   }
   assert.equal(receiver.deliveries.length, 3);
   assert.equal(new Set(receiver.deliveries.map(({ headers }) => headers['webhook-id'])).size, 3);
@@ -58,14 +74,14 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
   receiver.status = 500;
   await newPerson(signet);
-  await runQuickJobs(signet.deps);
-  await runQuickJobs(signet.deps);
+  await runJobs(signet.deps, quickJobs);
+  await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 1, 'not again at once');
   const [waiting] = await deliveriesTo(signet, webhook_id);
   assert.deepEqual([waiting?.attempts, waiting?.last_error], [1, 'It answered 500.']);
   for (let day = 0; day < 12; day += 1) {
     signet.clock.advance(86_400);
-    await runQuickJobs(signet.deps);
+    await runJobs(signet.deps, quickJobs);
   }
   assert.equal(receiver.deliveries.length, 11);
   const [dead] = await deliveriesTo(signet, webhook_id);
@@ -80,7 +96,7 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
   receiver.status = 200;
   await enable(signet.deps, caller, webhook_id);
   await replay(signet.deps, caller, { webhook_id, delivery_id: dead.delivery_id });
-  await runQuickJobs(signet.deps);
+  await runJobs(signet.deps, quickJobs);
   assert.ok((await deliveriesTo(signet, webhook_id))[0]?.delivered_at);
   await assert.rejects(
     replay(signet.deps, caller, { webhook_id, delivery_id: dead.delivery_id }),
@@ -94,7 +110,7 @@ test('what was promised before a crash is delivered after it', async (t) => {
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
   await newPerson(signet); // the process dies here: neither sealed nor delivered
   const after = await startSignet(t, { env, beside: signet });
-  await runQuickJobs(after.deps);
+  await runJobs(after.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 1);
 });
 
@@ -105,7 +121,7 @@ test('a redirect is not followed', async (t) => {
   receiver.status = 307;
   receiver.location = elsewhere.url;
   await newPerson(signet);
-  await runQuickJobs(signet.deps);
+  await runJobs(signet.deps, quickJobs);
   assert.deepEqual([receiver.deliveries.length, elsewhere.deliveries.length], [1, 0]);
   assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'It answered 307.');
 });
@@ -136,7 +152,7 @@ test('internal addresses are refused at registration, and names that lead there 
   );
   const { webhook_id } = await wanted('https://localhost:9/hook');
   await newPerson(signet);
-  await runQuickJobs(signet.deps);
+  await runJobs(signet.deps, quickJobs);
   assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'The target is internal.');
 });
 
@@ -164,4 +180,283 @@ test('which addresses are internal', () => {
   }
   assert.ok(mayReach('10.0.0.7', subnets(['10.0.0.7'])));
   assert.ok(!mayReach('10.0.0.8', subnets(['10.0.0.7'])));
+});
+
+type Told = { type: EventType; data: Record<string, unknown> & { ended?: Record<string, unknown> } };
+
+/** As a back end reads `ended`. */
+const isEnded = ({ data: { ended } }: Told, { sub, client_id, sid }: Record<string, unknown>): boolean => {
+  if (!ended || ended.except_session_id === sid) return false;
+  const fits = (name: string, value: unknown) => ended[name] === 'all' || ended[name] === value;
+  return fits('user_id', sub) && fits('client_id', client_id) && fits('session_id', sid);
+};
+
+test('what changes an account, or ends tokens, is told with whose it was, and with no address of theirs', async (t) => {
+  const [mailbox, receiver] = [await openMailbox(t), await openReceiver(t)];
+  const more = { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off' };
+  const signet = await startSignet(t, { env: { ...env, ...more } });
+  await createWebhook(signet.deps, caller, { url: receiver.url, event_types: eventTypes });
+  const root = await signedInPerson(signet, { role: 'admin' });
+  const client = await registerClient(signet);
+  const phrase = 'quite other words in a row';
+  const seen = new Set<string>();
+
+  const send = async ({ browser }: Pick<Person, 'browser'>, method: string, path: string, body?: object) => {
+    const headers = { origin: signet.url, ...(body && { 'content-type': 'application/json' }) };
+    const answer = await browser.send(path, { method, headers, body: body && JSON.stringify(body) });
+    assert.ok(answer.status < 400, `${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.json ?? {};
+  };
+  const admin = (method: string, path: string, body?: object) => send(root, method, `/v1/admin${path}`, body);
+  const telling = async (act: () => Promise<unknown>): Promise<Told[]> => {
+    await runJobs(signet.deps, quickJobs);
+    const before = receiver.deliveries.length;
+    await act();
+    await runJobs(signet.deps, quickJobs);
+    const bodies = receiver.deliveries.slice(before).map(({ body }) => body);
+    for (const body of bodies) assert.doesNotMatch(body, /@|127\.0\.0\.1|\b(?:cs|st|rt|ac|inv)_[\w-]{16}|whsec/);
+    return bodies.map((body) => JSON.parse(body));
+  };
+
+  type Standing = { person: Person; there: Person; app: RegisteredClient; sid: string; refresh_token: string };
+  type Step = [
+    what: string,
+    act: (of: Standing) => Promise<unknown>,
+    tells: (of: Standing) => Partial<Record<EventType, object>>,
+  ];
+  const user = ({ person }: Standing) => ({ target: person.user_id });
+  const everything = ({ person: { user_id } }: Standing) => ({
+    target: user_id,
+    ended: { user_id, client_id: 'all', session_id: 'all' },
+  });
+  const session = ({ person: { user_id }, sid }: Standing) => ({
+    target: sid,
+    ended: { user_id, client_id: 'all', session_id: sid },
+  });
+  const grant = ({ person: { user_id }, app: { client_id }, sid }: Standing) => ({
+    ended: { user_id, client_id, session_id: sid },
+  });
+  const ofClient = ({ app: { client_id } }: Standing) => ({
+    target: client_id,
+    ended: { user_id: 'all', client_id, session_id: 'all' },
+  });
+  const others = ({ person: { user_id }, sid }: Standing) => ({
+    target: user_id,
+    ended: { user_id, client_id: 'all', session_id: 'all', except_session_id: sid },
+  });
+  const addPasskey = ({ user_id }: Person) =>
+    signet.deps.db.run(
+      `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
+       values ($1, $1, 'k', 0, '', 'Key', 0)`,
+      [user_id],
+    );
+  const ownApp = (of: Standing) => `/clients/${of.app.client_id}`;
+
+  const steps: Step[] = [
+    [
+      'a name',
+      ({ person }) => send(person, 'PATCH', '/v1/me', { name: 'Another' }),
+      (of) => ({ 'user.changed': { ...user(of), state: { fields: ['name'] } } }),
+    ],
+    [
+      'an address',
+      async ({ person }) => {
+        const email = `new-${person.email}`;
+        await send(person, 'POST', '/v1/me/email', { email });
+        await send(person, 'POST', linkIn(await mailbox.next(email), /^\/verify-email\//));
+      },
+      (of) => ({ 'email.changed': { ...user(of), state: undefined, ended: undefined } }),
+    ],
+    [
+      'an address that is confirmed',
+      async ({ person }) => {
+        await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [person.user_id]);
+        await send(person, 'POST', '/v1/me/email/verify');
+        await send(person, 'POST', linkIn(await mailbox.next(person.email, /onfirm/), /^\/verify-email\//));
+      },
+      (of) => ({ 'email.verified': { ...user(of), state: undefined, ended: undefined } }),
+    ],
+    [
+      'a password',
+      ({ person }) => send(person, 'POST', '/v1/me/password', { password: phrase }),
+      (of) => ({ 'password.changed': everything(of) }),
+    ],
+    [
+      'a password that was forgotten',
+      async ({ person: { email } }) => {
+        const stranger = { browser: newBrowser(signet.url) };
+        await stranger.browser.post('/reset', { email });
+        const path = linkIn(await mailbox.next(email, /new password/), /^\/reset\/./);
+        await stranger.browser.post(path, { password: phrase });
+      },
+      (of) => ({ 'password.reset': everything(of) }),
+    ],
+    [
+      'no password, and one again',
+      async ({ person }) => {
+        await addPasskey(person);
+        await send(person, 'DELETE', '/v1/me/password');
+        await send(person, 'POST', '/v1/me/password', { password: phrase });
+        await send(person, 'DELETE', `/v1/me/passkeys/${await passkeyOf(person)}`);
+      },
+      (of) => ({ 'password.removed': everything(of), 'password.set': everything(of), 'passkey.removed': user(of) }),
+    ],
+    [
+      'a second factor',
+      async ({ person }) => {
+        const { backup_codes } = await enableTotp(signet, person);
+        const elsewhere = { ...person, browser: newBrowser(signet.url) };
+        await signIn(elsewhere);
+        await giveCode(elsewhere, backup_codes[0]!);
+        await send(person, 'POST', '/v1/me/2fa/backup-codes');
+        await send(person, 'DELETE', '/v1/me/2fa/totp');
+      },
+      (of) => ({
+        'totp.confirmed': user(of),
+        'session.ended_others': others(of),
+        'backup_code.used': { ...user(of), state: { remaining: 9 } },
+        'backup_codes.regenerated': user(of),
+        'totp.disabled': user(of),
+      }),
+    ],
+    ['a sign-out', ({ person }) => send(person, 'POST', '/signout'), (of) => ({ 'session.ended': session(of) })],
+    [
+      'another person in the same browser',
+      ({ person: { browser } }) => signedIn({ ...root, browser }),
+      (of) => ({ 'session.ended': session(of) }),
+    ],
+    [
+      'a session that an administrator ends',
+      ({ person, sid }) => admin('DELETE', `/users/${person.user_id}/sessions/${sid}`),
+      (of) => ({ 'session.ended': session(of) }),
+    ],
+    [
+      'the other sessions',
+      ({ person }) => send(person, 'DELETE', '/v1/me/sessions'),
+      (of) => ({ 'session.ended_others': others(of) }),
+    ],
+    [
+      'an app',
+      ({ person, app }) => send(person, 'DELETE', `/v1/me/grants/${app.client_id}`),
+      (of) => ({
+        'app.disconnected': {
+          target: of.app.client_id,
+          ended: { user_id: of.person.user_id, client_id: of.app.client_id, session_id: 'all' },
+        },
+      }),
+    ],
+    [
+      'a token that its client gives back',
+      ({ app, refresh_token }) =>
+        fetch(`${signet.url}/oauth/revoke`, {
+          method: 'POST',
+          headers: { authorization: basic(app.client_id, app.client_secret ?? '') },
+          body: new URLSearchParams({ token: refresh_token }),
+        }),
+      (of) => ({ 'grant.revoked': { reason: 'client', ...grant(of) } }),
+    ],
+    [
+      'a token that is used twice',
+      async ({ app, refresh_token }) => {
+        await refresh(signet, app, refresh_token);
+        await refresh(signet, app, refresh_token);
+      },
+      (of) => ({ 'grant.revoked': { reason: 'replay', ...grant(of) } }),
+    ],
+    [
+      'signed out everywhere',
+      ({ person }) => admin('POST', `/users/${person.user_id}/sign-out`),
+      (of) => ({ 'user.signed_out': everything(of) }),
+    ],
+    [
+      'factors that an administrator resets',
+      ({ person }) => admin('POST', `/users/${person.user_id}/reset-factors`, { reason: 'Lost.' }),
+      (of) => ({ 'user.factors_reset': everything(of) }),
+    ],
+    [
+      'a person who is disabled',
+      ({ person }) => admin('POST', `/users/${person.user_id}/disable`, { reason: 'Abuse.' }),
+      (of) => ({ 'user.disabled': everything(of) }),
+    ],
+    [
+      'a person who leaves',
+      ({ person }) => send(person, 'DELETE', '/v1/me', { email: person.email }),
+      (of) => ({ 'user.deleted': everything(of) }),
+    ],
+    [
+      'a client that is suspended',
+      (of) => admin('POST', `${ownApp(of)}/suspend`, { reason: 'Abuse.' }),
+      (of) => ({ 'client.suspended': ofClient(of) }),
+    ],
+    ['a client that is gone', (of) => admin('DELETE', ownApp(of)), (of) => ({ 'client.deleted': ofClient(of) })],
+    [
+      'secrets and a change of a client',
+      async ({ person, app }) => {
+        const path = `/v1/oauth/clients/${app.client_id}`;
+        await send(person, 'POST', `${path}/secrets`, {});
+        const { secrets } = (await send(person, 'GET', `${path}/secrets`)) as { secrets: { secret_id: string }[] };
+        await send(person, 'DELETE', `${path}/secrets/${secrets[0]?.secret_id}`);
+        await send(person, 'PATCH', path, { name: 'Another' });
+        await send(person, 'POST', `/developer/clients/${app.client_id}/withdraw`);
+      },
+      ({ app: { client_id: target } }) => ({
+        'client.secret_added': { target },
+        'client.secret_retired': { target },
+        'client.change_withdrawn': { target },
+      }),
+    ],
+    [
+      'a back end and an administrator',
+      async () => {
+        const terms = { permissions: ['entitlements:write'], products: ['editor'] };
+        const { client_id } = await admin('POST', '/service-credentials', { name: 'Billing', ...terms });
+        await admin('POST', `/service-credentials/${client_id}/rotate`);
+        await admin('PATCH', `/service-credentials/${client_id}`, { ...terms, products: ['viewer'] });
+        await admin('POST', `/service-credentials/${client_id}/retire`);
+        await inviteAdministrator(signet.deps, 'cli');
+      },
+      () => ({
+        'service_credential.created': {},
+        'service_credential.rotated': {},
+        'service_credential.restricted': {},
+        'service_credential.retired': {},
+        'administrator.invited': { actor: 'cli' },
+      }),
+    ],
+  ];
+  const passkeyOf = async (person: Person) =>
+    ((await send(person, 'GET', '/v1/me/passkeys')) as { passkeys: { id: string }[] }).passkeys[0]?.id;
+  const signedIn = async (person: Person) => assert.equal((await signIn(person)).status, 303);
+
+  for (const [what, act, tells] of steps) {
+    await t.test(what, async () => {
+      const person = await signedInPerson(signet);
+      const there = { ...person, browser: newBrowser(signet.url) };
+      await signedIn(there);
+      const app = /client/.test(what) ? await registerClient(signet, { owner: person }) : client;
+      const [here, elsewhere] = [await obtainTokens(signet, person, app), await obtainTokens(signet, there, app)];
+      const bystander = await obtainTokens(signet, root, client);
+      const sid = String(claimsOf(here.access_token).sid);
+      const of = { person, there, app, sid, refresh_token: here.refresh_token };
+      const told = await telling(() => act(of));
+      for (const [type, expected] of Object.entries(tells(of))) {
+        const event = told.find((one) => one.type === type);
+        assert.ok(event, `${type} is not among ${told.map((one) => one.type)}`);
+        for (const [name, value] of Object.entries(expected)) assert.deepEqual(event.data[name], value, name);
+      }
+      // A back end that follows the events is of one mind with us about every token.
+      for (const { access_token } of [here, elsewhere, bystander]) {
+        const isAlive = (await userinfo(signet, access_token)).status === 200;
+        assert.equal(isAlive, !told.some((event) => isEnded(event, claimsOf(access_token))), what);
+      }
+      for (const { type } of told) seen.add(type);
+    });
+  }
+
+  await t.test('whatever else is in the list', async () => {
+    const rest = eventTypes.filter((type) => !seen.has(type));
+    const events = rest.map((action) => auditEvent({ action, actor: 'system', target: 'x' }, signet.clock() / 1000));
+    const told = await telling(() => signet.deps.db.batch(events.map(({ statement }) => statement)));
+    assert.deepEqual(told.map(({ type }) => type).sort(), [...rest].sort());
+  });
 });

@@ -1,5 +1,5 @@
 /** What an authorization response may say in `error` (RFC 6749 §4.1.2.1, OIDC Core §3.1.2.6). */
-export type AuthorizationErrorCode =
+type AuthorizationErrorCode =
   | 'invalid_request'
   | 'unsupported_response_type'
   | 'invalid_scope'

@@ -14,7 +14,7 @@ import { codeRedirect, errorRedirect } from './redirect.ts';
 import { deletePendingRequest, insertPendingRequest, type PendingRequest } from './store.ts';
 
 /** Where the browser goes next. */
-export type Onward = { location: string };
+type Onward = { location: string };
 
 const pageOf: Record<Exclude<Step, 'code'>, string> = {
   sign_in: '/signin',
@@ -28,7 +28,7 @@ const pageOf: Record<Exclude<Step, 'code'>, string> = {
  */
 const waitingRequests = { name: 'waiting-requests', limit: 1000, windowSeconds: 600 };
 
-export type Standing = {
+type Standing = {
   client: Client;
   session: Session | undefined;
   /** What was kept of the request, if it waited for its person already. */

@@ -19,7 +19,7 @@ export const noProgress: Progress = {
   consented_user_id: null,
 };
 
-export type Situation = {
+type Situation = {
   client: Client;
   session: Session | undefined;
   progress: Progress;

@@ -34,7 +34,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
       } catch (error) {
         if (!(error instanceof AuthorizationError)) throw error;
         const { client_id } = target.client;
-        recordFailure(deps, { client_id, stage: 'authorize' }, () => failureOf(error, parsed.values.scope));
+        recordFailure(deps, { client_id, stage: 'authorize' }, failureOf(error, parsed.values.scope));
         return redirect(reply, await refuse(deps, target, error));
       }
     },
@@ -65,8 +65,8 @@ async function continueRequest(deps: Deps, request: FastifyRequest) {
 }
 
 function failureOf({ about, message }: AuthorizationError, scope: string | undefined): Failure {
-  if (about === 'scope') return { code: 'invalid_scope', detail: { sent: scope ?? '' } };
-  return { code: about ?? 'request', detail: { description: message } };
+  if (about === 'scope') return { code: 'invalid_scope', detail: () => ({ sent: scope ?? '' }) };
+  return { code: about ?? 'request', detail: () => ({ description: message }) };
 }
 
 const redirect = (reply: FastifyReply, { location }: { location: string }) =>

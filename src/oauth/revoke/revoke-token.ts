@@ -8,7 +8,7 @@ import { findGrant } from '../grants.store.ts';
 import { readRefreshToken } from '../refresh-token.ts';
 import { revokeAccessToken } from './store.ts';
 
-export type Revoker = {
+type Revoker = {
   /** Whoever authenticated, if anybody did. */
   client: Client | undefined;
   /** Whoever it says it is. */
@@ -36,7 +36,7 @@ export async function revokeToken(deps: Deps, token: string, revoker: Revoker): 
   if (claims) await revokeAccessToken(deps.db, claims.jti, claims.exp);
   else
     await endGrant(deps, {
-      grant_id: grant.grant_id,
+      grant,
       reason: 'client',
       actor: `client:${grant.client_id}`,
       address: revoker.address,

@@ -46,7 +46,7 @@ async function refusal(deps: Deps, redemption: CodeRedemption, address: string) 
     grant.code_challenge === redemption.code_challenge;
   if (isReplay) {
     await endGrant(deps, {
-      grant_id: grant.grant_id,
+      grant,
       reason: 'code_replay',
       actor: `client:${grant.client_id}`,
       address,

@@ -62,7 +62,7 @@ async function retriedGrant(deps: Deps, { client, address }: TokenRequest, token
       return served;
     throw refused();
   }
-  await endGrant(deps, { grant_id: grant.grant_id, reason: 'replay', actor: `client:${client.client_id}`, address });
+  await endGrant(deps, { grant, reason: 'replay', actor: `client:${client.client_id}`, address });
   throw refused('refresh_replayed');
 }
 

@@ -22,7 +22,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
       return await grantTokens(deps, { client, form, address });
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) {
-        recordFailure(deps, { client_id: client.client_id, stage: 'token' }, () => failureOf(error, form.scope));
+        recordFailure(deps, { client_id: client.client_id, stage: 'token' }, failureOf(error, form.scope));
       }
       throw error;
     }
@@ -42,6 +42,6 @@ function grantTokens(deps: Deps, request: TokenRequest): Promise<TokenResponse> 
 
 function failureOf({ code, cause, message }: RequestError, scope: string | undefined): Failure {
   if (cause instanceof FailureCause) return cause.failure;
-  if (code === 'invalid_scope') return { code, detail: { sent: scope ?? '' } };
-  return { code: 'request', detail: { description: message } };
+  if (code === 'invalid_scope') return { code, detail: () => ({ sent: scope ?? '' }) };
+  return { code: 'request', detail: () => ({ description: message }) };
 }

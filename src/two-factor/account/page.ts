@@ -5,7 +5,7 @@ import type { View } from '../../http/view.ts';
 import type { Enrollment } from '../enroll-totp.ts';
 import type { TwoFactorState } from '../two-factor-state.ts';
 
-export type TotpForm = {
+type TotpForm = {
   state: TwoFactorState;
   /** The secret that waits to be confirmed, if one does. */
   enrollment?: Enrollment;

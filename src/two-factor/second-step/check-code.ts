@@ -17,7 +17,7 @@ import { backupCodeHash } from '../backup-codes.ts';
 import { consumeBackupCode, consumeStep, countBackupCodes, findTotp, type TotpRow } from '../store.ts';
 import { matchingStep, totpPurpose } from '../totp.ts';
 
-export type Verdict =
+type Verdict =
   | { kind: 'passed'; outcome: Outcome }
   /** `triesLeft` is 0 when this sign-in has to begin again. */
   | { kind: 'wrong'; triesLeft: number }

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
 import { RequestError } from '../../errors.ts';
 import { clearCookie, cookie, cookieNames } from '../../http/cookies.ts';
@@ -7,14 +6,11 @@ import type { Renderable } from '../../http/html.ts';
 import { sendPage } from '../../http/page.ts';
 import { readForm } from '../../http/parameters.ts';
 import { type View, viewOf } from '../../http/view.ts';
-import { digest } from '../../lib/ids.ts';
 import { pendingRequestOf } from '../../oauth/authorize/browser.ts';
-import { listPasskeys } from '../../passkeys/store.ts';
 import { sendOnward, visitOf } from '../../signin/arrival.ts';
 import { type Goal, goalQuery } from '../../signin/page.ts';
-import { findAttempt, type SignInAttempt } from '../../signin/store.ts';
-import { findUser } from '../../users/store.ts';
 import { checkCode } from './check-code.ts';
+import { type FoundAttempt, findWaiting } from './find-waiting.ts';
 import { type SecondFactorForm, secondFactorPage, signInOverPage } from './page.ts';
 
 const config = { page: true } as const;
@@ -57,31 +53,15 @@ function startAgain(deps: Deps, reply: FastifyReply, goal: Goal = {}) {
   return reply.header('cache-control', 'no-store').redirect(`/signin${goalQuery(goal)}`, 303);
 }
 
-type Waiting = { attempt_hash: string; attempt: SignInAttempt; goal: Goal; view: View; form: SecondFactorForm };
+type Waiting = FoundAttempt & { goal: Goal; view: View; form: SecondFactorForm };
 
 /** The sign-in that this browser is in the middle of, and how its page looks. */
 export async function waitingSignIn(deps: Deps, request: FastifyRequest): Promise<Waiting | undefined> {
-  const token = cookie(request, cookieNames(deps.config).attempt);
-  if (token === undefined || token.length > 200) return undefined;
-  const attempt_hash = digest(token);
-  const attempt = await findAttempt(deps.db, attempt_hash, now(deps));
-  if (!attempt) return undefined;
-  const [user, pending, passkeys] = await Promise.all([
-    findUser(deps.db, attempt.user_id),
-    pendingRequestOf(deps, request, attempt.request_id ?? undefined),
-    listPasskeys(deps.db, attempt.user_id),
-  ]);
+  const found = await findWaiting(deps, cookie(request, cookieNames(deps.config).attempt));
+  if (!found) return undefined;
+  const { attempt, locale, passkeys } = found;
+  const pending = await pendingRequestOf(deps, request, attempt.request_id ?? undefined);
   const goal = { request_id: pending?.request_id, next: attempt.next ?? undefined };
-  const form = {
-    ...goal,
-    endsAt: pending?.parameters.redirect_uri,
-    passkeys: passkeys.length > 0 && !attempt.methods.includes('hwk'),
-  };
-  return {
-    attempt_hash,
-    attempt,
-    goal,
-    form,
-    view: viewOf(deps, request, pending?.parameters.ui_locales, user?.locale),
-  };
+  const form = { ...goal, endsAt: pending?.parameters.redirect_uri, passkeys };
+  return { ...found, goal, form, view: viewOf(deps, request, pending?.parameters.ui_locales, locale) };
 }

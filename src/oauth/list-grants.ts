@@ -1,0 +1,14 @@
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { type ListedGrant, liveGrantsOf } from './grants.store.ts';
+
+/** What a person has let clients have, newest first. */
+export const listGrants = (deps: Pick<Deps, 'db' | 'clock'>, user_id: string, limit: number): Promise<ListedGrant[]> =>
+  liveGrantsOf(deps.db, user_id, now(deps), limit);
+
+/** A live grant as those see it who run the service. Times are Unix seconds. */
+export const grantRecord = ({ scope, refreshed_at, idle_expires_at: _, ...grant }: ListedGrant) => ({
+  ...grant,
+  scope: scope.split(' '),
+  last_used_at: refreshed_at,
+});

@@ -1,0 +1,35 @@
+import { now } from '../../clock.ts';
+import type { Deps } from '../../deps.ts';
+import { digest } from '../../lib/ids.ts';
+import { listPasskeys } from '../../passkeys/store.ts';
+import { findAttempt, type SignInAttempt } from '../../signin/store.ts';
+import { findUser } from '../../users/store.ts';
+
+export type FoundAttempt = {
+  attempt_hash: string;
+  attempt: SignInAttempt;
+  locale: string | null | undefined;
+  /** They have a passkey, and have not come with one. */
+  passkeys: boolean;
+};
+
+/** The sign-in between two factors that a browser's secret names, if it is not over. */
+export async function findWaiting(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  token: string | undefined,
+): Promise<FoundAttempt | undefined> {
+  if (token === undefined || token.length > 200) return undefined;
+  const attempt_hash = digest(token);
+  const attempt = await findAttempt(deps.db, attempt_hash, now(deps));
+  if (!attempt) return undefined;
+  const [user, passkeys] = await Promise.all([
+    findUser(deps.db, attempt.user_id),
+    listPasskeys(deps.db, attempt.user_id),
+  ]);
+  return {
+    attempt_hash,
+    attempt,
+    locale: user?.locale,
+    passkeys: passkeys.length > 0 && !attempt.methods.includes('hwk'),
+  };
+}
