@@ -36,11 +36,11 @@ const mostAttempts = 5;
 export async function changeClient(
   deps: ClientDeps,
   target: { client_id: string; caller: Caller },
-  decide: (client: Client) => ClientChange | undefined,
+  decide: (client: Client) => ClientChange | undefined | Promise<ClientChange | undefined>,
 ): Promise<Client> {
   let seen = await findAnyClient(deps, target.client_id);
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
-    const change = decide(seen);
+    const change = await decide(seen);
     if (change === undefined) return seen;
     const changed = await tryChange(deps, target.caller, seen, change);
     if (changed !== undefined) return changed;
@@ -50,7 +50,7 @@ export async function changeClient(
 }
 
 /** A step between two states, whatever else the owner changes meanwhile. */
-export type StatusChange = { action: string; reason?: string; from: ClientStatus; to: ClientStatus };
+type StatusChange = { action: string; reason?: string; from: ClientStatus; to: ClientStatus };
 
 /**
  * Takes a client from one state to another. Only the state decides: an owner who edits without pause cannot outrun a
@@ -64,11 +64,11 @@ export async function changeStatus(
   deps: ClientDeps,
   target: { client_id: string; caller: Caller },
   change: StatusChange,
-  { allow, also = [] }: { allow?: (client: Client) => void; also?: readonly Statement[] } = {},
+  { allow, also = [] }: { allow?: (client: Client) => Promise<void>; also?: readonly Statement[] } = {},
 ): Promise<Client> {
   const { client_id, caller } = target;
   const seen = await findAnyClient(deps, client_id);
-  allow?.(seen);
+  await allow?.(seen);
   if (seen.status !== change.from) throw invalidState(seen.status);
   const at = now(deps);
   const to = { status: change.to, status_reason: change.reason ?? null };

@@ -31,6 +31,19 @@ export const reviewedFields = [
   'id_token_signed_response_alg',
 ] as const satisfies readonly (keyof ReviewedFields)[];
 
+/** As its owner wants it: with the change that waits. */
+export const wantedFields = (client: Client): ReviewedFields => {
+  const wanted = { ...client, ...client.pending_change };
+  return {
+    name: wanted.name,
+    redirect_uris: wanted.redirect_uris,
+    allowed_scopes: wanted.allowed_scopes,
+    logo_url: wanted.logo_url,
+    homepage_url: wanted.homepage_url,
+    id_token_signed_response_alg: wanted.id_token_signed_response_alg,
+  };
+};
+
 /** A registered client. Times are Unix seconds. Shared between requests by the directory, so nobody writes to it. */
 export type Client = ReviewedFields & {
   readonly client_id: string;
@@ -56,6 +69,10 @@ export type Client = ReviewedFields & {
   /** Digests only. Empty for a public client. */
   readonly secrets: readonly ClientSecret[];
 };
+
+/** An administrator has to decide about it: it is new, or a change of it waits. */
+export const waitsForReview = ({ status, pending_change }: Client): boolean =>
+  status === 'pending_review' || (status === 'approved' && pending_change !== null);
 
 /** `expires_at` is set once it has been retired. Nothing of the secret itself is kept, not even its last letters. */
 export type ClientSecret = {

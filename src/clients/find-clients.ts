@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import type { Client } from './client.ts';
 import { type ClientSearch, searchClients } from './store.ts';
 
-export type ClientPage = {
+type ClientPage = {
   clients: Client[] /** For `after`; undefined on the last page. */;
   next: string | undefined;
 };

@@ -34,7 +34,7 @@ export const listings = ['pending_review', 'pending_change', 'approved', 'reject
   | ClientStatus
   | 'pending_change'
 )[];
-export type Listing = (typeof listings)[number];
+type Listing = (typeof listings)[number];
 
 /** For administrators and the command line. Longest waiting first, without secrets. */
 export const listClients = (deps: ReadDeps, listing: Listing, limit: number = mostListed): Promise<Client[]> =>

@@ -12,8 +12,11 @@ import { deleteEndedSecrets, endSecret, insertSecret } from './store.ts';
 /** One in use, and one that replaces it. */
 const mostAlive = 2;
 
-/** How long a secret may go on after it was retired: now, a day, a week. */
-export const overlaps = { now: 0, day: 86_400, week: 7 * 86_400 } as const;
+/** How long a secret may go on after it was retired, in seconds. */
+export const overlaps = { now: 0, hour: 3600, day: 86_400, week: 7 * 86_400 } as const;
+export type Overlap = keyof typeof overlaps;
+
+export const isOverlap = (text: string): text is Overlap => Object.hasOwn(overlaps, text);
 
 /** From a query: 0 to a week of seconds; left out: now. @throws invalidFields. */
 export function readOverlap(text = '0'): number {
@@ -27,7 +30,7 @@ type Target = { client_id: string; owner_user_id: string | null; caller: Caller 
 /** A secret as its owner reads it: when it was made and when it ends, and nothing that helps to guess it. */
 export type SecretRecord = Pick<ClientSecret, 'secret_id' | 'created_at' | 'expires_at'>;
 
-export const secretRecord = ({ secret_id, created_at, expires_at }: ClientSecret): SecretRecord => ({
+const secretRecord = ({ secret_id, created_at, expires_at }: ClientSecret): SecretRecord => ({
   secret_id,
   created_at,
   expires_at,
@@ -44,35 +47,50 @@ export async function listSecrets(
   return aliveSecretsOf(deps, client).map(secretRecord);
 }
 
-export const aliveSecretsOf = (deps: Pick<ClientDeps, 'clock'>, client: Client): ClientSecret[] =>
+const aliveSecretsOf = (deps: Pick<ClientDeps, 'clock'>, client: Client): ClientSecret[] =>
   client.secrets.filter((secret) => isAlive(secret, now(deps)));
 
 /**
- * One more secret for a confidential client; the one before goes on until it is retired.
- * @returns it: this is the only time that anybody sees it.
+ * One more secret for a confidential client.
+ * @param target.overlapSeconds how long the one before goes on, 0 to a week; left out: until it is retired.
+ * @returns it: this is the only time that anybody sees it. `previous_expires_at` is null where no other one ends.
  * @throws notFound for a client of somebody else; invalidState for a public client, and while two are alive.
  */
 export async function addSecret(
   deps: ClientDeps & Pick<Deps, 'config'>,
-  target: Target,
-): Promise<{ client: Client; secret: SecretRecord; client_secret: string }> {
+  target: Target & { overlapSeconds?: number },
+): Promise<{ client: Client; secret: SecretRecord; client_secret: string; previous_expires_at: number | null }> {
   await takeChange(deps, target.owner_user_id);
   const client_secret = newClientSecret();
   const secret = newSecretRow(client_secret, now(deps));
+  const expires_at = target.overlapSeconds === undefined ? null : secret.created_at + target.overlapSeconds;
+  let ended: readonly ClientSecret[] = [];
   const client = await changeClient(deps, target, (client) => {
     refuseUnlessOwnAndConfidential(client, target);
-    if (aliveSecretsOf(deps, client).length >= mostAlive) throw refused(client, 'problem.secret.two');
+    const { client_id } = client;
+    const alive = aliveSecretsOf(deps, client);
+    if (alive.length >= mostAlive) throw refused(client, 'problem.secret.two');
+    ended = expires_at === null ? [] : alive.filter((other) => other.expires_at === null);
     return {
       action: 'client.secret_added',
-      after: { secret_id: secret.secret_id },
+      after: {
+        secret_id: secret.secret_id,
+        ...(ended.length > 0 && { retired: ended.map(({ secret_id }) => secret_id), expires_at }),
+      },
       to: { updated_at: client.updated_at }, // nothing that a reviewer reads has changed
       also: (event_id) => [
-        deleteEndedSecrets(client.client_id, now(deps)),
-        insertSecret({ ...secret, client_id: client.client_id }, event_id),
+        deleteEndedSecrets(client_id, now(deps)),
+        insertSecret({ ...secret, client_id }, event_id),
+        ...ended.map(({ secret_id }) => endSecret({ secret_id, client_id, expires_at: expires_at ?? 0 }, event_id)),
       ],
     };
   });
-  return { client, secret: secretRecord(secret), client_secret };
+  return {
+    client,
+    secret: secretRecord(secret),
+    client_secret,
+    previous_expires_at: ended.length > 0 ? expires_at : null,
+  };
 }
 
 /**

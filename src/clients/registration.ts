@@ -15,7 +15,7 @@ const mostEntries = 20;
 
 /** What the owner may choose later on as well. Lengths and characters are judged below, with words of their own. */
 const editable = {
-  name: Type.String({ description: 'Application name, 1 to 100 characters.' }),
+  name: Type.String({ description: 'What people read when they sign in, 1 to 100 characters.' }),
   redirect_uris: Type.Array(Type.String({ format: 'uri' }), {
     minItems: 1,
     maxItems: mostEntries,

@@ -11,7 +11,7 @@ import { setPassword } from '../passwords/store.ts';
 import { insertUser } from './store.ts';
 import { emailProblem, type Role } from './user.ts';
 
-export type NewAccount = {
+type NewAccount = {
   email: string;
   name: string;
   password: string;

@@ -13,7 +13,7 @@ import { findTotp } from '../two-factor/store.ts';
 import { deleteUser, isNotLastAdministrator, lockAdministrators, lockUser } from './store.ts';
 import { emailKey } from './user.ts';
 
-export type Deletion = {
+type Deletion = {
   session: Session;
   /** The address, typed once more. */
   email: string;

@@ -4,11 +4,11 @@ import { html } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
 import type { View } from '../http/view.ts';
 
-export type DeletionForm = { email: string; isLastAdministrator: boolean; problems?: readonly FieldProblem[] };
+type DeletionForm = { email: string; isLastAdministrator: boolean; problems?: readonly FieldProblem[] };
 
 export const deleteAccountPage = (view: View, { email, isLastAdministrator, problems = [] }: DeletionForm): Page => ({
   title: view.plain('delete.title'),
-  tab: 'security',
+  tab: 'profile',
   content: html`<h1>${view.t('delete.title')}</h1>
 <p>${view.t('delete.intro')}</p>
 ${fieldAlert(view, problems)}

@@ -4,7 +4,7 @@ import { emailKey, type Role, type User } from './user.ts';
 
 const columns = 'user_id, email, email_verified_at, name, picture, role, locale, disabled_at, created_at, updated_at';
 
-export type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> & {
+type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> & {
   picture?: string | null;
   locale?: string | null;
 };
@@ -124,10 +124,10 @@ export const setRole = (user_id: string, role: Role, by: string, now: number): S
   params: [user_id, role, now, by],
 });
 
-/** Who gave them the role that they have, and when; nulls for one that they had from the beginning. */
+/** Who gave them the role that they have, administrator or not, and when; nulls for one that they always had. */
 export const findRoleGrant = (db: Db, user_id: string) =>
-  db.get<{ role_granted_by: string | null; role_granted_at: number | null }>(
-    'select role_granted_by, role_granted_at from users where user_id = $1',
+  db.get<{ role: Role; role_granted_by: string | null; role_granted_at: number | null }>(
+    'select role, role_granted_by, role_granted_at from users where user_id = $1',
     [user_id],
   );
 
@@ -149,7 +149,7 @@ export const isDisabled = (user_id: string, disabled: boolean): Condition => ({
   params: [user_id],
 });
 
-export type UserSearch = {
+type UserSearch = {
   /** The beginning of an e-mail address, a part of the name, or an id; empty for everybody. */
   query: string;
   /** `user_id` of the last one of the page before. */

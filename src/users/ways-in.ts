@@ -1,7 +1,8 @@
 import type { Condition } from '../audit/store.ts';
 import type { Config } from '../config.ts';
 import type { Statement } from '../db/db.ts';
-import { lockUser } from './store.ts';
+import type { Deps } from '../deps.ts';
+import { holds, lockUser } from './store.ts';
 
 /**
  * Puts changes of one person's ways in after one another. First in a batch that takes a way in away: each of two batches
@@ -20,6 +21,10 @@ export function hasAnotherWayIn({ providers }: Pick<Config, 'providers'>, user_i
   const identities = issuers.length === 0 ? '' : ` + ${ofUser('identities')} and w.issuer in (${places}))`;
   return { sql: `${ofUser('passwords')}) + ${ofUser('passkeys')})${identities} > 1`, params: [user_id, ...issuers] };
 }
+
+/** Whether one of their ways in may go, for a page that offers it. The batch that takes it away asks again. */
+export const mayLoseAWayIn = ({ db, config }: Pick<Deps, 'db' | 'config'>, user_id: string): Promise<boolean> =>
+  holds(db, hasAnotherWayIn(config, user_id));
 
 /**
  * @param removal a `delete … where …` of one way in, without `returning`, or the condition that one is there. Put

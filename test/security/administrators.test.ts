@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
+import { readRegistration } from '../../src/clients/registration.ts';
 import { acrOf } from '../../src/sessions/authentication.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { basic } from '../support/relying-party.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
-import { type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { enableTotp } from '../support/two-factor.ts';
 
 const env = { SIGNET_RATE_LIMITS: 'off' };
@@ -32,30 +34,71 @@ test('a session from before an administrator had TOTP is no administrator any mo
   assert.deepEqual([answer.status, answer.json?.error], [403, 'reauthentication_required'], answer.text);
 });
 
-onBothEngines('whoever has just been made an administrator approves nothing of whoever did it', async (t, engine) => {
+onBothEngines('whoever has just been made an administrator approves nothing of an administrator', async (t, engine) => {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
-  const [root, third, puppet] = [
+  const [root, third, fourth] = [
     await signedInPerson(signet, { role: 'admin' }),
     await signedInPerson(signet, { role: 'admin' }),
-    await signedInPerson(signet),
+    await signedInPerson(signet, { role: 'admin' }),
   ];
-  const own = await registerClient(signet, { owner: root, approved: false });
-  const other = await registerClient(signet, { owner: third, approved: false });
-  const made = await sendAs(signet, root, 'PUT', `/users/${puppet.user_id}/role`, { role: 'admin' });
-  assert.equal(made.status, 200, made.text);
-  const approve = ({ client_id }: { client_id: string }) =>
-    sendAs(signet, puppet, 'POST', `/clients/${client_id}/approve`, { revision: 1 });
-  assert.equal((await approve(own)).status, 403);
-  assert.equal((await approve(other)).status, 200);
+  const [puppet, second, person, leaver] = [
+    await signedInPerson(signet),
+    await signedInPerson(signet),
+    await signedInPerson(signet),
+    await signedInPerson(signet, { role: 'admin' }),
+  ];
+  const waiting = (owner: Person) => registerClient(signet, { owner, approved: false });
+  const [own, other] = [await waiting(root), await waiting(third)];
+  const setRole = async (by: Person, whom: Person, role: string) => {
+    const answer = await sendAs(signet, by, 'PUT', `/users/${whom.user_id}/role`, { role });
+    assert.equal(answer.status, 200, answer.text);
+  };
+  const approve = async (by: Person, { client_id }: { client_id: string }) =>
+    (await sendAs(signet, by, 'POST', `/clients/${client_id}/approve`, { revision: 1 })).status;
+
+  await setRole(root, puppet, 'admin');
+  assert.equal(await approve(puppet, own), 403);
+  await setRole(puppet, second, 'admin');
+  assert.deepEqual([await approve(second, own), await approve(second, other)], [403, 403], 'a chain of two');
+  await setRole(second, puppet, 'user');
+  await setRole(second, puppet, 'admin');
+  await setRole(puppet, root, 'user');
+  assert.deepEqual([await approve(second, own), await approve(puppet, own)], [403, 403], 'demoted for the moment');
+  await setRole(second, root, 'admin');
+  assert.equal(await approve(root, own), 403, 'their own stays their own');
+
+  const left = await waiting(leaver);
+  const gone = await leaver.browser.post('/account/delete', { email: leaver.email });
+  assert.equal(gone.status, 303, gone.text);
+  assert.equal(await approve(second, left), 403, 'left behind by whoever it was');
+
+  assert.equal(await approve(second, await waiting(person)), 200, 'what people register can be reviewed at once');
+  const registration = { name: 'Desk', client_type: 'public', redirect_uris: ['https://rp.test/desk'] };
+  const operator = { owner_user_id: null, caller: { actor: 'cli' } } as const;
+  const house = await registerByOperator(signet.deps, operator, readRegistration(registration));
+  assert.equal(await approve(puppet, house.client), 200, 'so can what the operator has registered');
+
+  const desk = house.client.client_id;
+  const edit = async (by: Person, name: string) =>
+    (await sendAs(signet, by, 'PATCH', `/clients/${desk}`, { name })).json?.revision;
+  const approveEdit = async (by: Person, revision: unknown) =>
+    (await sendAs(signet, by, 'POST', `/clients/${desk}/approve`, { revision })).status;
+  signet.clock.advance(1);
+  await edit(third, 'Another desk');
+  const revision = await edit(root, 'Yet another desk');
+  assert.deepEqual([await approveEdit(third, revision), await approveEdit(root, revision)], [403, 403], 'both asked');
+  assert.equal(await approveEdit(second, revision), 403, 'an accomplice for what the house asks');
+  assert.equal(await approveEdit(fourth, revision), 200);
 
   for (const { email } of [root, third]) {
     assert.ok((await mailbox.next(email, /new administrator/)).text.includes(puppet.email));
   }
-  await signet.deps.db.run('update users set role_granted_at = role_granted_at - 86400 where user_id = $1', [
-    puppet.user_id,
-  ]);
-  assert.equal((await approve(own)).status, 200);
+  signet.clock.advance(86_398);
+  await signIn(second);
+  assert.equal(await approve(second, own), 403);
+  signet.clock.advance(1);
+  assert.equal(await approve(second, own), 200);
 });
 
 onBothEngines('of the secrets of a back end two work, and a leaked one ends at once', async (t, engine) => {
