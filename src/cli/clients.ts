@@ -5,14 +5,16 @@ import { type ClientReview, clientReview } from '../clients/read-review.ts';
 import { registerClient } from '../clients/register-client.ts';
 import { readRegistration } from '../clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../clients/review-client.ts';
-import { type Command, type Report, readNumber, table, time, UsageError, words } from './command.ts';
+import { command } from './command.ts';
+import { done, type Report, shownOnce, table, time } from './report.ts';
 
 const describe = (client: Client) =>
   table([
     ['Client', client.client_id],
     ['Name', client.name],
     ['Type', client.client_type],
-    ['Status', client.status + (client.status_reason ? ` (${client.status_reason})` : '')],
+    ['Status', client.status],
+    ['Last reason', client.status_reason ?? '-'],
     ['Revision', String(client.revision)],
     ['Redirect URIs', client.redirect_uris.join(' ')],
     ['Scopes', client.allowed_scopes.join(' ')],
@@ -25,6 +27,7 @@ const describe = (client: Client) =>
   ]);
 
 export const report = (client: Client): Report => ({ json: reviewedRecord(client), text: describe(client) });
+
 /** What strangers have chosen is printed as JSON: no character of it reaches the terminal as a command. */
 function reviewReport({ client, owner, changes, risks }: ClientReview): Report {
   const lines = [
@@ -41,56 +44,51 @@ const printed = (value: unknown) => JSON.stringify(value);
 
 export const target = (client_id: string) => ({ client_id, caller: { actor: 'cli' } as const });
 
-const reason = {
-  reason: { type: 'string', help: 'shown to the owner and kept in the audit log', required: true },
-} as const;
-const operands = ['client_id'];
+/** The operand of everything about one client. */
+export const client = { client_id: { value: 'client_id' } } as const;
+const reason = { value: 'text', help: 'shown to the owner and kept in the audit log', required: true } as const;
+const revision = { value: 'n', whole: [1, Number.MAX_SAFE_INTEGER] } as const;
 
-const statusOf = (client: Client) => client.status + (client.pending_change ? ', change waits' : '');
+/** Of each status. */
+const mostListed = 500;
 
-export const clientCommands: Record<string, Command> = {
-  'clients create': {
-    usage:
-      'clients create --name <name> --redirect-uri "<uri> ..." [--scope "<scope> ..."] [--public] [--alg RS256] [--approve]',
+const statusOf = (one: Client) => one.status + (one.pending_change ? ', change waits' : '');
+
+export const clientCommands = {
+  'clients create': command({
     begins: true,
     summary: 'Registers a client of the house, which no account owns. A secret is printed this once.',
     options: {
-      name: { type: 'string', help: 'what people read on the sign-in page', required: true },
-      'redirect-uri': { type: 'string', help: 'where answers may go; several between spaces', required: true },
-      scope: { type: 'string', help: 'what it may ask for; without it: openid profile email' },
-      public: { type: 'boolean', help: 'it cannot keep a secret: a single-page or native application' },
-      alg: { type: 'string', help: 'EdDSA (default) or RS256: what its tokens are signed with' },
-      approve: { type: 'boolean', help: 'you have reviewed it: it may start sign-ins at once' },
+      name: { value: 'name', help: 'what people read on the sign-in page', required: true },
+      'redirect-uri': { value: 'uri', between: /\s+/, help: 'where answers may go', required: true },
+      scope: { value: 'scope', between: /[\s,]+/, help: 'what it may ask for; openid profile email without it' },
+      public: { help: 'it cannot keep a secret: a single-page or native application' },
+      alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'what its tokens are signed with; EdDSA without it' },
+      approve: { help: 'you have reviewed it: it may start sign-ins at once' },
     },
-    async run(deps, values) {
+    async run(deps, given) {
       const registration = readRegistration({
-        name: values.name,
-        client_type: values.public ? 'public' : 'confidential',
-        redirect_uris: words(values['redirect-uri']),
-        allowed_scopes: values.scope === undefined ? undefined : words(values.scope),
-        id_token_signed_response_alg: values.alg,
+        name: given.name,
+        client_type: given.public ? 'public' : 'confidential',
+        redirect_uris: given['redirect-uri'],
+        allowed_scopes: given.scope,
+        id_token_signed_response_alg: given.alg,
       });
-      const { client, client_secret } = await registerClient(
-        deps,
-        { owner_user_id: null, caller: { actor: 'cli' } },
-        registration,
-      );
-      const { client_id, revision } = client;
-      const created = values.approve ? await approveClient(deps, target(client_id), { revision }) : client;
-      const secretLine = client_secret === null ? '' : `\n\nThe secret, shown this once:\n  ${client_secret}`;
-      return { json: { ...reviewedRecord(created), client_secret }, text: describe(created) + secretLine };
+      const ofHouse = { owner_user_id: null, caller: { actor: 'cli' } } as const;
+      const { client: made, client_secret } = await registerClient(deps, ofHouse, registration);
+      const { client_id, revision } = made;
+      const created = given.approve ? await approveClient(deps, target(client_id), { revision }) : made;
+      const secret = client_secret === null ? '' : `\n\n${shownOnce({ client_secret })}`;
+      return { json: { ...reviewedRecord(created), client_secret }, text: describe(created) + secret };
     },
-  },
-  'clients list': {
-    usage: 'clients list [--status <status>]',
-    summary: 'Lists registered clients; those that wait for review first.',
-    options: { status: { type: 'string', help: listings.join(', ') } },
-    async run(deps, values) {
-      const wanted = listings.filter((listing) => values.status === undefined || listing === values.status);
-      if (wanted.length === 0) throw new UsageError(`--status takes one of: ${listings.join(', ')}.`);
+  }),
+  'clients list': command({
+    summary: `Lists registered clients, up to ${mostListed} of each status; those that wait for review first.`,
+    options: { status: { value: 'status', oneOf: listings, help: 'only these' } },
+    async run(deps, { status }) {
       const found = new Map<string, Client>();
-      for (const listing of wanted) {
-        for (const client of await listClients(deps, listing)) found.set(client.client_id, client);
+      for (const listing of status ? [status] : listings) {
+        for (const one of await listClients(deps, listing, mostListed)) found.set(one.client_id, one);
       }
       const clients = [...found.values()];
       const rows = clients.map((one) => [one.client_id, statusOf(one), `r${one.revision}`, one.client_type, one.name]);
@@ -99,68 +97,61 @@ export const clientCommands: Record<string, Command> = {
         text: table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'NAME'], ...rows]),
       };
     },
-  },
-  'clients show': {
-    usage: 'clients show <client_id>',
+  }),
+  'clients show': command({
     summary: 'Shows one client as it is registered, what would change, and what a reviewer should look at twice.',
-    operands,
-    run: async (deps, _values, [client_id = '']) => reviewReport(await clientReview(deps, client_id)),
-  },
-  'clients approve': {
-    usage:
-      'clients approve <client_id> [--revision <n>] [--consent skip|required] [--retry-window <seconds>] [--scope "<scope> ..."]',
+    operands: client,
+    run: async (deps, { client_id }) => reviewReport(await clientReview(deps, client_id)),
+  }),
+  'clients approve': command({
     summary: 'Lets a reviewed client start sign-ins, or puts its pending change into force.',
-    operands,
+    operands: client,
     options: {
-      revision: { type: 'string', help: 'approve only if this is still the revision; without it, the present one' },
-      consent: { type: 'string', help: 'skip (default) or required: ask each person first' },
-      scope: { type: 'string', help: 'only these of the scopes that it asks for' },
-      'retry-window': { type: 'string', help: '0 to 60: seconds in which a lost refresh may be asked for again' },
+      revision: { ...revision, help: 'approve only if this is still the revision; without it, the present one' },
+      consent: { oneOf: consentPolicies, help: 'whether each person is asked first; as before without it' },
+      scope: { value: 'scope', between: /[\s,]+/, help: 'only these of the scopes that it asks for' },
+      'retry-window': {
+        value: 'seconds',
+        whole: [0, 60],
+        help: 'how long a lost refresh may be asked for again; as before without it',
+      },
     },
-    async run(deps, values, [client_id = '']) {
-      const consent = consentPolicies.find((policy) => policy === values.consent);
-      if (values.consent !== undefined && !consent) throw new UsageError('--consent takes skip or required.');
-      return report(
-        await approveClient(deps, target(client_id), {
-          revision: readNumber('revision', values.revision) ?? (await findAnyClient(deps, client_id)).revision,
-          consent,
-          refresh_retry_window: readNumber('retry-window', values['retry-window']),
-          allowed_scopes: values.scope === undefined ? undefined : words(values.scope),
-        }),
-      );
+    async run(deps, { client_id, revision, consent, scope, ...given }) {
+      const approval = {
+        revision: revision ?? (await findAnyClient(deps, client_id)).revision,
+        consent,
+        refresh_retry_window: given['retry-window'],
+        allowed_scopes: scope,
+      };
+      return report(await approveClient(deps, target(client_id), approval));
     },
-  },
-  'clients reject': {
-    usage: 'clients reject <client_id> --reason <text> [--revision <n>]',
+  }),
+  'clients reject': command({
     summary: 'Turns a waiting client or change down. Its owner may edit it, and then it waits again.',
-    operands,
-    options: { ...reason, revision: { type: 'string', help: 'reject only if this is still the revision' } },
-    run: async (deps, values, [client_id = '']) => {
-      const revision = readNumber('revision', values.revision);
-      return report(await rejectClient(deps, target(client_id), String(values.reason), revision));
-    },
-  },
-  'clients suspend': {
-    usage: 'clients suspend <client_id> --reason <text>',
+    operands: client,
+    options: { reason, revision: { ...revision, help: 'reject only if this is still the revision' } },
+    run: async (deps, { client_id, reason, revision }) =>
+      report(await rejectClient(deps, target(client_id), reason, revision)),
+  }),
+  'clients suspend': command({
     summary: 'Stops a client at once and everywhere: every grant is revoked, no sign-in, no token.',
-    operands,
-    options: reason,
-    run: async (deps, values, [client_id = '']) =>
-      report(await suspendClient(deps, target(client_id), String(values.reason))),
-  },
-  'clients reinstate': {
-    usage: 'clients reinstate <client_id>',
+    operands: client,
+    options: { reason },
+    run: async (deps, { client_id, reason }) => report(await suspendClient(deps, target(client_id), reason)),
+  }),
+  'clients reinstate': command({
     summary: 'Lets a suspended client start sign-ins again. Tokens from before stay dead.',
-    operands,
-    run: async (deps, _values, [client_id = '']) => report(await reinstateClient(deps, target(client_id))),
-  },
-  'clients delete': {
-    usage: 'clients delete <client_id>',
+    operands: client,
+    run: async (deps, { client_id }) => report(await reinstateClient(deps, target(client_id))),
+  }),
+  'clients delete': command({
     summary: 'Removes a client with its secrets, grants and consents. There is no way back.',
-    operands,
-    async run(deps, _values, [client_id = '']) {
-      await deleteClient(deps, target(client_id));
-      return { json: { deleted: client_id }, text: `${client_id} is gone, and every token of it is dead.` };
-    },
-  },
+    operands: client,
+    run: (deps, { client_id }) =>
+      done(
+        deleteClient(deps, target(client_id)),
+        { deleted: client_id },
+        `${client_id} is gone, and every token of it is dead.`,
+      ),
+  }),
 };

@@ -1,111 +1,154 @@
+import type { Readable, Writable } from 'node:stream';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import type { Deps } from '../deps.ts';
-import type { RequestError } from '../errors.ts';
+import type { Report } from './report.ts';
 
-/** What a command tells: `json` for machines, `text` for people. */
-export type Report = {
-  json: unknown;
-  text: string;
-  /** True when what it tells is bad news: exit code 1. */
-  failed?: boolean;
+/** What a command is typed into and printed on. */
+export type Terminal = { stdin: Readable; stdout: Writable; stderr: Writable };
+
+/** What one argument takes; without any of the three it is a switch. Help and refusals are made from it. */
+type Argument = {
+  /** What to type, as `<value>` in the help. */
+  readonly value?: string;
+  readonly oneOf?: readonly string[];
+  /** `Number.MAX_SAFE_INTEGER` is as good as no end. */
+  readonly whole?: readonly [least: number, most: number];
 };
 
-export type Values = Record<string, string | boolean | undefined>;
+type Operand = Argument;
 
-export type Command = {
-  /** As typed after `signet`, with its arguments. */
-  usage: string;
+export type Option = Argument & {
+  readonly help: string;
+  readonly required?: true;
+  /** It takes several: the option comes more than once, or they stand in one argument with this between them. */
+  readonly between?: RegExp;
+};
+
+type Read<A extends Argument> = A extends { between: RegExp }
+  ? string[]
+  : A extends { whole: unknown }
+    ? number
+    : A extends { oneOf: readonly (infer One)[] }
+      ? One
+      : A extends { value: string }
+        ? string
+        : boolean;
+
+type Optional<O extends Option> = O extends { required: true }
+  ? Read<O>
+  : boolean extends Read<O>
+    ? boolean
+    : Read<O> | undefined;
+
+/** What was typed, by the names of the operands and options, each as what it takes. */
+type Given<Operands extends Record<string, Operand>, Options extends Record<string, Option>> = {
+  [Name in keyof Operands]: Read<Operands[Name]>;
+} & { [Name in keyof Options]: Optional<Options[Name]> };
+
+type Shape<Operands, Options> = {
   summary: string;
-  /** Each option with its line of help. `json` and `help` are everywhere. */
-  options?: Record<
-    string,
-    {
-      type: 'string' | 'boolean';
-      help: string;
-      required?: boolean /** May come more than once; joined by spaces. */;
-      many?: true;
-    }
-  >;
-  /** It may begin with an empty data folder. Every other one is about what is there. */
+  /** In the order in which they are typed; all are required. */
+  operands?: Operands;
+  /** `--json` and `--help` are everywhere. */
+  options?: Options;
+  /** It may begin with an empty data folder. Every other command is about what is there. */
   begins?: true;
-  /** Names of positional arguments, all required. */
-  operands?: readonly string[];
-  /** `printed`: it has written to standard output itself. */
-  run(deps: Deps, values: Values, operands: readonly string[]): Promise<Report | 'printed'>;
 };
+
+type Typed = Record<string, string | number | boolean | string[] | undefined>;
+
+export type Command = Shape<Readonly<Record<string, Operand>>, Readonly<Record<string, Option>>> & {
+  /** Undefined when it has written to standard output itself. */
+  run(deps: Deps, given: Typed, terminal: Terminal): Promise<Report | undefined>;
+};
+
+/** One command. What `run` is given has the types that operands and options say. */
+export function command<
+  const Operands extends Record<string, Operand> = Record<never, never>,
+  const Options extends Record<string, Option> = Record<never, never>,
+>(
+  shape: Shape<Operands, Options> & {
+    run(deps: Deps, given: Given<Operands, Options>, terminal: Terminal): Promise<Report | undefined>;
+  },
+): Command {
+  return { ...shape, run: (deps, given, terminal) => shape.run(deps, given as Given<Operands, Options>, terminal) };
+}
 
 /** The command was not understood; nothing was done. Exit code 2. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** @throws {UsageError} with a sentence about what is missing or unknown. */
-export function readArguments(command: Command, args: readonly string[]): { values: Values; operands: string[] } {
-  const options: NonNullable<ParseArgsConfig['options']> = { json: { type: 'boolean' }, help: { type: 'boolean' } };
-  for (const [name, { type }] of Object.entries(command.options ?? {})) options[name] = { type, multiple: true };
-  let parsed: { values: Record<string, boolean | (string | boolean)[]>; positionals: string[] };
+const isSwitch = ({ value, oneOf, whole }: Argument) => !value && !oneOf && !whole;
+
+/**
+ * @returns what was typed, or `help` when that was asked for.
+ * @throws {UsageError} with a sentence about what is missing or unknown.
+ */
+export function readArguments(
+  { operands = {}, options = {} }: Command,
+  args: readonly string[],
+): { given: Typed; json: boolean } | 'help' {
+  const { values, positionals } = parse(options, args);
+  if (values.help) return 'help';
+  const names = Object.keys(operands);
+  if (positionals.length !== names.length) {
+    const wanted = Object.values(operands).map(placeholder).join(' ');
+    throw new UsageError(wanted ? `It takes: ${wanted}.` : 'This command takes no arguments besides its options.');
+  }
+  const given: Typed = {};
+  for (const [index, [name, operand]] of Object.entries(operands).entries()) {
+    given[name] = readOne(operand.value ?? name, operand, positionals[index] ?? '');
+  }
+  for (const [name, option] of Object.entries(options)) given[name] = readOption(name, option, values[name]);
+  return { given, json: values.json !== undefined };
+}
+
+type Parsed = { values: Record<string, (string | boolean)[] | undefined>; positionals: string[] };
+
+function parse(options: Readonly<Record<string, Option>>, args: readonly string[]): Parsed {
+  const accepted: NonNullable<ParseArgsConfig['options']> = {
+    json: { type: 'boolean', multiple: true },
+    help: { type: 'boolean', short: 'h', multiple: true },
+  };
+  for (const [name, option] of Object.entries(options)) {
+    accepted[name] = { type: isSwitch(option) ? 'boolean' : 'string', multiple: true };
+  }
   try {
-    parsed = parseArgs({ args: [...args], options, allowPositionals: true }) as typeof parsed;
+    return parseArgs({ args: [...args], options: accepted, allowPositionals: true }) as Parsed;
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
-  const { positionals } = parsed;
-  const values: Values = {};
-  for (const [name, given] of Object.entries(parsed.values)) {
-    const all = [given].flat();
-    if (all.length > 1 && !command.options?.[name]?.many) throw new UsageError(`--${name} was given more than once.`);
-    values[name] = all.length > 1 ? all.join(' ') : all[0];
+}
+
+function readOption(name: string, option: Option, typed: (string | boolean)[] | undefined): Typed[string] {
+  if (typed === undefined) {
+    if (option.required) throw new UsageError(`--${name} is missing.`);
+    return isSwitch(option) ? false : undefined;
   }
-  if (values.help) return { values, operands: [] };
-  const operands = command.operands ?? [];
-  if (positionals.length !== operands.length) {
-    throw new UsageError(
-      operands.length === 0
-        ? 'This command takes no arguments besides its options.'
-        : `It takes: ${operands.map((name) => `<${name}>`).join(' ')}.`,
-    );
+  if (option.between) return typed.flatMap((text) => String(text).split(option.between ?? '')).filter(Boolean);
+  const [only] = typed;
+  if (typed.length > 1) throw new UsageError(`--${name} was given more than once.`);
+  return isSwitch(option) ? true : readOne(`--${name}`, option, String(only));
+}
+
+function readOne(name: string, { oneOf, whole }: Argument, text: string): string | number {
+  if (oneOf && !oneOf.includes(text)) {
+    throw new UsageError(`${name} takes ${oneOf.length === 2 ? oneOf.join(' or ') : `one of: ${oneOf.join(', ')}`}.`);
   }
-  for (const [name, option] of Object.entries(command.options ?? {})) {
-    if (option.required && values[name] === undefined) throw new UsageError(`--${name} is missing.`);
-  }
-  return { values, operands: positionals };
+  if (!whole) return text;
+  const [least, most] = whole;
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  const range = most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : ' on';
+  throw new UsageError(`${name} takes a whole number from ${least}${range}.`);
 }
 
-export const helpOf = (command: Command): string => {
-  const options: [string, string][] = Object.entries(command.options ?? {}).map(([name, { type, help }]) => [
-    `--${name}${type === 'string' ? ' <value>' : ''}`,
-    help,
-  ]);
-  options.push(['--json', 'print JSON, for machines'], ['--help', 'show this']);
-  return `Usage: signet ${command.usage}\n\n${command.summary}\n\nOptions:\n${table(options)}\n`;
-};
-
-/** Columns, two spaces apart, each as wide as its widest cell. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd())
-    .join('\n');
+/** As the help writes what stands in its place. */
+export function placeholder({ value, oneOf, between }: Argument & { between?: RegExp }): string {
+  if (between) return `"<${value}> ..."`;
+  return oneOf && !value ? oneOf.join('|') : `<${value}>`;
 }
 
-export const time = (seconds: number | null | undefined): string =>
-  seconds === null || seconds === undefined ? '-' : new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
-
-/** A refusal as the command line says it: the sentence, then what each field wants. */
-export function refusalText(error: RequestError): string {
-  const fields = Array.isArray(error.details.fields)
-    ? (error.details.fields as { path: string; message: string }[])
-    : [];
-  const status = error.details.current_status ? ` It is ${error.details.current_status}.` : '';
-  return [`${error.message}${status}`, ...fields.map(({ path, message }) => `  ${path}: ${message}`)].join('\n');
-}
-
-/** Of an option that takes several between spaces. */
-export const words = (value: string | boolean | undefined): string[] => String(value).split(/\s+/).filter(Boolean);
-
-/** @throws {UsageError} for anything but digits. */
-export function readNumber(name: string, value: string | boolean | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(String(value))) throw new UsageError(`--${name} takes a whole number.`);
-  return Number(value);
-}
+export const asTyped = ([name, option]: readonly [string, Option]): string =>
+  isSwitch(option) ? `--${name}` : `--${name} ${placeholder(option)}`;

@@ -9,21 +9,22 @@ import { findUsers, userOverview, userRecord } from '../users/read-user.ts';
 import { resetFactors } from '../users/reset-factors.ts';
 import { findUser, findUserByEmail, listUsers } from '../users/store.ts';
 import type { User } from '../users/user.ts';
-import { type Command, type Report, table, time, UsageError } from './command.ts';
+import { command, UsageError } from './command.ts';
+import { type Report, table, time } from './report.ts';
 
-const statusOf = (user: User) => (user.disabled_at === null ? 'enabled' : 'disabled');
 const caller = { actor: 'cli' } as const;
-const operands = ['user_id or e-mail'];
+/** The operand of everything about one person. */
+export const person = { who: { value: 'user_id or e-mail' } } as const;
+const mostFound = 500;
 
-const describe = (user: User) =>
-  table([
-    ['User', user.user_id],
-    ['E-mail', `${user.email}${user.email_verified_at === null ? ' (not verified)' : ''}`],
-    ['Name', user.name ?? '-'],
-    ['Role', user.role],
-    ['Status', statusOf(user)],
-    ['Created', time(user.created_at)],
-  ]);
+const rowsOf = (user: User) => [
+  ['User', user.user_id],
+  ['E-mail', `${user.email}${user.email_verified_at === null ? ' (not verified)' : ''}`],
+  ['Name', user.name ?? '-'],
+  ['Role', user.role],
+  ['Status', userRecord(user).status],
+  ['Created', time(user.created_at)],
+];
 
 /** By id or by e-mail address. @throws {RequestError} `not_found`. */
 export async function findPerson(deps: Deps, who: string): Promise<User> {
@@ -32,14 +33,15 @@ export async function findPerson(deps: Deps, who: string): Promise<User> {
   return user;
 }
 
-const show = async (deps: Deps, user_id: string) => {
-  const user = await findPerson(deps, user_id);
-  return { json: userRecord(user), text: describe(user) };
-};
+async function show(deps: Deps, who: string): Promise<Report> {
+  const user = await findPerson(deps, who);
+  return { json: userRecord(user), text: table(rowsOf(user)) };
+}
 
-async function overview(deps: Deps, user_id: string): Promise<Report> {
-  const { user, factors, lock, counts } = await userOverview(deps, user_id);
+async function overview(deps: Deps, who: string): Promise<Report> {
+  const { user, factors, lock, counts } = await userOverview(deps, (await findPerson(deps, who)).user_id);
   const text = table([
+    ...rowsOf(user),
     ['Password', factors.password ? lockText(lock) : '-'],
     ['Authenticator app', factors.totp],
     ['Backup codes', `${factors.backup_codes.remaining} of ${factors.backup_codes.total}`],
@@ -47,7 +49,7 @@ async function overview(deps: Deps, user_id: string): Promise<Report> {
     ['Providers', factors.identities.map(({ provider }) => provider).join(' ') || '-'],
     ...Object.entries(counts).map(([name, count]) => [name.charAt(0).toUpperCase() + name.slice(1), String(count)]),
   ]);
-  return { json: { ...userRecord(user), factors, lock, counts }, text: `${describe(user)}\n${text}` };
+  return { json: { ...userRecord(user), factors, lock, counts }, text };
 }
 
 function lockText({ failures, blocked_until, disabled }: LockState): string {
@@ -55,127 +57,98 @@ function lockText({ failures, blocked_until, disabled }: LockState): string {
   return blocked_until === null ? 'set' : `blocked until ${time(blocked_until)} after ${failures} wrong ones`;
 }
 
-const listed = (users: readonly User[]): Report => {
-  const rows = users.map((user) => [user.user_id, user.email, user.role, statusOf(user), time(user.created_at)]);
-  return {
-    json: { users: users.map(userRecord) },
-    text: table([['USER', 'E-MAIL', 'ROLE', 'STATUS', 'CREATED'], ...rows]),
-  };
-};
+function found(users: readonly User[]): Report {
+  const records = users.map(userRecord);
+  const rows = records.map((one) => [one.user_id, one.email, one.role, one.status, time(one.created_at)]);
+  return { json: { users: records }, text: table([['USER', 'E-MAIL', 'ROLE', 'STATUS', 'CREATED'], ...rows]) };
+}
 
-export const userCommands: Record<string, Command> = {
-  'users create': {
-    usage: 'users create --email <address> --name <name> [--admin] [--verified] --password-stdin',
+/** Does something to a person, says so, and shows what they are then. */
+async function change(deps: Deps, who: string, said: string, act: (user_id: string) => Promise<unknown>, then = show) {
+  const { user_id } = await findPerson(deps, who);
+  await act(user_id);
+  const { json, text } = await then(deps, user_id);
+  return { json, text: `${said}\n\n${text}` };
+}
+
+const saidOf = {
+  admin: 'An administrator from the next request on.',
+  user: 'No administrator from the next request on.',
+} as const;
+
+export const userCommands = {
+  'users create': command({
     begins: true,
     summary: 'Makes an account. The password is read from standard input, so that it stays out of the process list.',
     options: {
-      email: { type: 'string', help: 'e-mail address, which is the sign-in name', required: true },
-      name: { type: 'string', help: 'display name', required: true },
-      admin: { type: 'boolean', help: 'make an administrator' },
-      verified: { type: 'boolean', help: 'you vouch that the address belongs to this person' },
-      'password-stdin': { type: 'boolean', help: 'read the password from standard input (needed)' },
+      email: { value: 'address', help: 'e-mail address, which is the sign-in name', required: true },
+      name: { value: 'name', help: 'display name', required: true },
+      'password-stdin': { help: 'read the password from standard input (needed)' },
+      admin: { help: 'make an administrator' },
+      verified: { help: 'you vouch that the address belongs to this person' },
     },
-    async run(deps, values) {
-      if (!values['password-stdin']) throw new UsageError('--password-stdin is missing: pipe the password in.');
-      const password = (await text(process.stdin)).replace(/\r?\n$/, '');
-      const user_id = await createUser(
-        deps,
-        {
-          email: String(values.email),
-          name: String(values.name),
-          password,
-          role: values.admin ? 'admin' : 'user',
-          emailVerified: values.verified === true,
-        },
-        'cli',
-      );
-      return show(deps, user_id);
+    async run(deps, { email, name, admin, verified, ...given }, { stdin }) {
+      if (!given['password-stdin']) throw new UsageError('--password-stdin is missing: pipe the password in.');
+      const password = (await text(stdin)).replace(/\r?\n$/, '');
+      const account = { email, name, password, role: admin ? 'admin' : 'user', emailVerified: verified } as const;
+      return show(deps, await createUser(deps, account, 'cli'));
     },
-  },
-  'users list': {
-    usage: 'users list',
+  }),
+  'users list': command({
     summary: 'Lists all accounts, oldest first.',
-    run: async (deps) => listed(await listUsers(deps.db)),
-  },
-  'users find': {
-    usage: 'users find <query>',
-    summary: 'Finds accounts by the beginning of the e-mail address, a part of the name, or the id. Newest first.',
-    operands: ['query'],
-    run: async (deps, _values, [query = '']) => listed((await findUsers(deps, { query, limit: 500 })).users),
-  },
-  'users show': {
-    usage: 'users show <user_id or e-mail> [--all]',
+    run: async (deps) => found(await listUsers(deps.db)),
+  }),
+  'users find': command({
+    summary: `Finds accounts by the beginning of the e-mail address, a part of the name, or the id. The newest ${mostFound}, newest first.`,
+    operands: { query: { value: 'query' } },
+    run: async (deps, { query }) => found((await findUsers(deps, { query, limit: mostFound })).users),
+  }),
+  'users show': command({
     summary: 'Shows one account; with --all, also how the person signs in, and what they have.',
-    operands,
-    options: { all: { type: 'boolean', help: 'factors, wrong passwords, and how many sessions, grants, clients' } },
-    async run(deps, values, [who = '']) {
-      const { user_id } = await findPerson(deps, who);
-      return values.all ? overview(deps, user_id) : show(deps, user_id);
-    },
-  },
-  'users disable': {
-    usage: 'users disable <user_id or e-mail> [--reason <text>]',
-    summary: 'Bars a person at once: sessions end, every grant is revoked, no sign-in until enabled again.',
-    operands,
-    options: { reason: { type: 'string', help: 'kept in the audit log' } },
-    async run(deps, values, [who = '']) {
-      const { user_id } = await findPerson(deps, who);
-      await disableUser(deps, user_id, 'cli', values.reason === undefined ? undefined : String(values.reason));
-      return show(deps, user_id);
-    },
-  },
-  'users unlock': {
-    usage: 'users unlock <user_id or e-mail>',
-    summary: 'Forgets the wrong passwords of a person, also when there were so many that the password is disabled.',
-    operands,
-    async run(deps, _values, [who = '']) {
-      const { user_id } = await findPerson(deps, who);
-      await unlockUser(deps, caller, user_id);
-      return show(deps, user_id);
-    },
-  },
-  'users enable': {
-    usage: 'users enable <user_id or e-mail>',
-    summary: 'Lets a disabled person sign in again. What was ended stays ended.',
-    operands,
-    async run(deps, _values, [who = '']) {
-      const { user_id } = await findPerson(deps, who);
-      await enableUser(deps, user_id, 'cli');
-      return show(deps, user_id);
-    },
-  },
-  'users sign-out': {
-    usage: 'users sign-out <user_id or e-mail>',
-    summary: 'Ends every session and every grant of a person, at once and everywhere.',
-    operands,
-    async run(deps, _values, [who = '']) {
-      const { user_id } = await findPerson(deps, who);
-      await signOutUser(deps, caller, user_id);
-      return show(deps, user_id);
-    },
-  },
-  'users reset-factors': {
-    usage: 'users reset-factors <user_id or e-mail> --reason <text>',
-    summary: 'Takes away authenticator app, backup codes and passkeys, signs the person out, and tells them by mail.',
-    operands,
-    options: { reason: { type: 'string', help: 'kept in the audit log', required: true } },
-    async run(deps, values, [who = '']) {
-      const { user_id } = await findPerson(deps, who);
-      await resetFactors(deps, caller, user_id, String(values.reason));
-      return overview(deps, user_id);
-    },
-  },
-  'users role': {
-    usage: 'users role <user_id or e-mail> --role admin|user',
+    operands: person,
+    options: { all: { help: 'factors, wrong passwords, and how many sessions, grants, clients' } },
+    run: (deps, { who, all }) => (all ? overview(deps, who) : show(deps, who)),
+  }),
+  'users role': command({
     summary: 'Makes a person an administrator, or no longer one.',
-    operands,
-    options: { role: { type: 'string', help: 'admin or user', required: true } },
-    async run(deps, values, [who = '']) {
-      const role = (['admin', 'user'] as const).find((one) => one === values.role);
-      if (!role) throw new UsageError('--role takes admin or user.');
-      const { user_id } = await findPerson(deps, who);
-      await changeRole(deps, caller, user_id, role);
-      return show(deps, user_id);
-    },
-  },
+    operands: { ...person, role: { oneOf: ['admin', 'user'] } },
+    run: (deps, { who, role }) => change(deps, who, saidOf[role], (user_id) => changeRole(deps, caller, user_id, role)),
+  }),
+  'users sign-out': command({
+    summary: 'Ends every session and every grant of a person, at once and everywhere.',
+    operands: person,
+    run: (deps, { who }) =>
+      change(deps, who, 'Signed out everywhere.', (user_id) => signOutUser(deps, caller, user_id)),
+  }),
+  'users unlock': command({
+    summary: 'Forgets the wrong passwords of a person, also when there were so many that the password is disabled.',
+    operands: person,
+    run: (deps, { who }) =>
+      change(deps, who, 'The wrong passwords are forgotten.', (user_id) => unlockUser(deps, caller, user_id)),
+  }),
+  'users reset-factors': command({
+    summary: 'Takes away authenticator app, backup codes and passkeys, signs the person out, and tells them by mail.',
+    operands: person,
+    options: { reason: { value: 'text', help: 'kept in the audit log', required: true } },
+    run: (deps, { who, reason }) =>
+      change(
+        deps,
+        who,
+        'Reset, and signed out everywhere.',
+        (user_id) => resetFactors(deps, caller, user_id, reason),
+        overview,
+      ),
+  }),
+  'users disable': command({
+    summary: 'Bars a person at once: sessions end, every grant is revoked, no sign-in until enabled again.',
+    operands: person,
+    options: { reason: { value: 'text', help: 'kept in the audit log' } },
+    run: (deps, { who, reason }) =>
+      change(deps, who, 'Barred, and signed out everywhere.', (user_id) => disableUser(deps, user_id, 'cli', reason)),
+  }),
+  'users enable': command({
+    summary: 'Lets a disabled person sign in again. What was ended stays ended.',
+    operands: person,
+    run: (deps, { who }) => change(deps, who, 'May sign in again.', (user_id) => enableUser(deps, user_id, 'cli')),
+  }),
 };

@@ -12,11 +12,9 @@ import {
   redeemAt,
   refreshAt,
   registerByHttp,
-  runCommand,
-  type Settings,
   startServer,
-  succeed,
 } from '../support/server-process.ts';
+import { misunderstood, refused, runCommand, succeed } from './command-line.ts';
 
 const password = 'ordinary words in a row';
 const create = (email: string, ...more: string[]) => [
@@ -26,24 +24,6 @@ const create = (email: string, ...more: string[]) => [
 
 async function startedServer(t: TestContext, engine: Engine = 'sqlite') {
   return startServer(t, { ...(await bareSettings(t, engine)), SIGNET_RATE_LIMITS: 'off' });
-}
-
-/** Exit 1 and one sentence on standard error, without a stack. */
-async function refused(args: string[], env: Settings, sentence: RegExp, input = ''): Promise<string> {
-  const { code, stdout, stderr } = await runCommand(args, { env, input });
-  assert.deepEqual([code, stdout], [1, ''], stderr);
-  assert.match(stderr, sentence);
-  assert.match(stderr, /^signet: \S/);
-  assert.doesNotMatch(stderr, /\n {4}at /);
-  return stderr;
-}
-
-async function misunderstood(args: string[], sentence: RegExp, env: Settings = {}) {
-  const { code, stdout, stderr } = await runCommand(args, { env });
-  assert.deepEqual([code, stdout], [2, ''], stderr);
-  assert.match(stderr, sentence);
-  assert.match(stderr, /^signet: .+\n(.+\n)*Try: signet --help\n$/);
-  assert.doesNotMatch(stderr, /\n {4}at /, 'no stack');
 }
 
 onBothEngines('accounts are made, shown, disabled and enabled while the server runs', async (t, engine) => {
@@ -84,114 +64,120 @@ test('an account that cannot be made says what is wrong with each field, and nev
   await succeed(create('asa@example.com'), env, password);
   await refused(create('Asa@Example.com'), env, /already/, password);
   await refused(create('other@example.com'), env, /password: /, '');
-  await misunderstood(['users', 'create', '--email', 'a@b.test', '--name', 'A'], /--password-stdin is missing/, env);
-  await misunderstood([...create('a@b.test'), '--password', password], /--password/, env);
+  await misunderstood(['users', 'create', '--email', 'a@b.test', '--name', 'A'], env, /--password-stdin is missing/);
+  await misunderstood([...create('a@b.test'), '--password', password], env, /--password/);
 });
 
-test('a client is approved, suspended and reinstated under a running server, which sees it within a second', async (t) => {
-  const server = await startedServer(t);
-  const { env, url } = server;
-  await succeed(create('asa@example.com', '--verified'), env, password);
-  const browser = newBrowser(url);
-  await browser.post('/signin', { username: 'asa@example.com', password });
-  const client = await registerByHttp(browser);
-  const authorizeStatus = async () => (await browser.get(authorizePath(client))).status;
-  const command = (name: string, ...more: string[]) => ['clients', name, client.client_id, ...more];
+test('what is done from the command line holds for the server that runs', async (t) => {
+  const { env, url: origin } = await startedServer(t);
 
-  assert.equal(await authorizeStatus(), 400, 'nobody has reviewed it');
-  const { clients } = await succeed(['clients', 'list', '--status', 'pending_review'], env);
-  const { owner, changes, risks, ...shown } = await succeed(command('show'), env);
-  assert.deepEqual(clients, [shown]);
-  assert.equal((owner as Record<string, unknown>).email, 'asa@example.com');
-  assert.deepEqual(changes, []);
-  assert.ok((risks as { code: string }[]).some(({ code }) => code === 'first_client'));
-  await refused(command('approve', '--revision', '7'), env, /changed meanwhile/);
-  await refused(command('suspend', '--reason', 'x'), env, /It is pending_review/);
-  const approved = await succeed(
-    command('approve', '--revision', '1', '--retry-window', '0', '--consent', 'skip'),
-    env,
+  await t.test(
+    'a client is approved, suspended and reinstated under a running server, which sees it within a second',
+    async () => {
+      await succeed(create('asa@example.com', '--verified'), env, password);
+      const browser = newBrowser(origin);
+      await browser.post('/signin', { username: 'asa@example.com', password });
+      const client = await registerByHttp(browser);
+      const authorizeStatus = async () => (await browser.get(authorizePath(client))).status;
+      const command = (name: string, ...more: string[]) => ['clients', name, client.client_id, ...more];
+
+      assert.equal(await authorizeStatus(), 400, 'nobody has reviewed it');
+      const { clients } = await succeed(['clients', 'list', '--status', 'pending_review'], env);
+      const { owner, changes, risks, ...shown } = await succeed(command('show'), env);
+      assert.deepEqual(clients, [shown]);
+      assert.equal((owner as Record<string, unknown>).email, 'asa@example.com');
+      assert.deepEqual(changes, []);
+      assert.ok((risks as { code: string }[]).some(({ code }) => code === 'first_client'));
+      await refused(command('approve', '--revision', '7'), env, /changed meanwhile/);
+      await refused(command('suspend', '--reason', 'x'), env, /It is pending_review/);
+      const approved = await succeed(
+        command('approve', '--revision', '1', '--retry-window', '0', '--consent', 'skip'),
+        env,
+      );
+      assert.equal(approved.status, 'approved');
+      await sleep(1000); // the running server's cache of clients
+      const tokens = await redeemAt(origin, client, await codeFor(browser, client));
+      const second = await refreshAt(origin, client, tokens.refresh_token);
+      assert.equal(second.status, 200);
+
+      const suspended = await succeed(command('suspend', '--reason', 'Missbrauch — 乱用'), env);
+      assert.equal(suspended.status_reason, 'Missbrauch — 乱用');
+      const userinfo = await browser.get('/oauth/userinfo', { authorization: `Bearer ${second.access_token}` });
+      assert.equal(userinfo.status, 401, 'its tokens are dead at once');
+      await sleep(1000);
+      assert.equal(await authorizeStatus(), 400);
+      assert.equal((await refreshAt(origin, client, second.refresh_token)).status, 401);
+
+      assert.equal((await succeed(command('reinstate'), env)).status, 'approved');
+      await sleep(1000);
+      assert.equal(await isActiveAt(origin, client, second.access_token), false, 'tokens from before stay dead');
+      assert.equal((await redeemAt(origin, client, await codeFor(browser, client))).status, 200);
+    },
   );
-  assert.equal(approved.status, 'approved');
-  await sleep(1000); // the running server's cache of clients
-  const tokens = await redeemAt(url, client, await codeFor(browser, client));
-  const second = await refreshAt(url, client, tokens.refresh_token);
-  assert.equal(second.status, 200);
 
-  const suspended = await succeed(command('suspend', '--reason', 'Missbrauch — 乱用'), env);
-  assert.equal(suspended.status_reason, 'Missbrauch — 乱用');
-  const userinfo = await browser.get('/oauth/userinfo', { authorization: `Bearer ${second.access_token}` });
-  assert.equal(userinfo.status, 401, 'its tokens are dead at once');
-  await sleep(1000);
-  assert.equal(await authorizeStatus(), 400);
-  assert.equal((await refreshAt(url, client, second.refresh_token)).status, 401);
+  await t.test('a client is rejected for a reason, which its owner reads', async () => {
+    await succeed(create('owner@example.com'), env, password);
+    const browser = newBrowser(origin);
+    await browser.post('/signin', { username: 'owner@example.com', password });
+    const { client_id, client_secret } = await registerByHttp(browser);
+    await misunderstood(['clients', 'reject', client_id], env, /--reason is missing/);
+    await refused(['clients', 'reject', client_id, '--reason', ''], env, /reason: Must say why/);
+    await refused(['clients', 'reject', client_id, '--reason', '\u001b[31mred'], env, /reason: Must say why/);
+    await succeed(['clients', 'reject', client_id, '--reason', 'no homepage'], env);
+    const listed = (await browser.get('/v1/oauth/clients')).json?.clients as Record<string, unknown>[];
+    assert.deepEqual([listed[0]?.status, listed[0]?.status_reason], ['rejected', 'no homepage']);
+    const everything = await Promise.all(
+      [
+        ['clients', 'list'],
+        ['clients', 'show', client_id],
+      ].map((args) => runCommand([...args, '--json'], { env })),
+    );
+    for (const { stdout } of everything) assert.ok(!stdout.includes(String(client_secret)) && !/secret/.test(stdout));
+  });
 
-  assert.equal((await succeed(command('reinstate'), env)).status, 'approved');
-  await sleep(1000);
-  assert.equal(await isActiveAt(url, client, second.access_token), false, 'tokens from before stay dead');
-  assert.equal((await redeemAt(url, client, await codeFor(browser, client))).status, 200);
-});
-
-test('a client is rejected for a reason, which its owner reads', async (t) => {
-  const server = await startedServer(t);
-  const { env, url } = server;
-  await succeed(create('asa@example.com'), env, password);
-  const browser = newBrowser(url);
-  await browser.post('/signin', { username: 'asa@example.com', password });
-  const { client_id, client_secret } = await registerByHttp(browser);
-  await misunderstood(['clients', 'reject', client_id], /--reason is missing/, env);
-  await refused(['clients', 'reject', client_id, '--reason', ''], env, /reason: Must say why/);
-  await refused(['clients', 'reject', client_id, '--reason', '\u001b[31mred'], env, /reason: Must say why/);
-  await succeed(['clients', 'reject', client_id, '--reason', 'no homepage'], env);
-  const listed = (await browser.get('/v1/oauth/clients')).json?.clients as Record<string, unknown>[];
-  assert.deepEqual([listed[0]?.status, listed[0]?.status_reason], ['rejected', 'no homepage']);
-  const everything = await Promise.all(
-    [
-      ['clients', 'list'],
-      ['clients', 'show', client_id],
-    ].map((args) => runCommand([...args, '--json'], { env })),
-  );
-  for (const { stdout } of everything) assert.ok(!stdout.includes(String(client_secret)) && !/secret/.test(stdout));
-});
-
-test('an invitation, the keys and the tables are looked after from the command line', async (t) => {
-  const server = await startedServer(t);
-  const { env } = server;
-  const { url, expires_at } = await succeed(['admin', 'invite'], env);
-  assert.equal((await newBrowser(server.url).get(new URL(String(url)).pathname)).status, 200);
-  assert.ok(Number(expires_at) > 0);
-  const { keys } = await succeed(['keys', 'list'], env);
-  assert.ok(Array.isArray(keys));
-  assert.deepEqual(keys.map(({ algorithm, status }) => `${algorithm} ${status}`).sort(), [
-    'EdDSA active',
-    'EdDSA next',
-    'RS256 active',
-    'RS256 next',
-  ]);
-  assert.doesNotMatch(JSON.stringify(keys), /private|sealed/);
-  const early = await runCommand(['keys', 'rotate', '--json'], { env });
-  assert.equal(early.code, 1, 'nothing was done');
-  assert.deepEqual(
-    JSON.parse(early.stdout),
-    { rotated: [], keys },
-    'the next keys are younger than a quarter of an hour',
-  );
-  assert.match((await runCommand(['keys', 'rotate'], { env })).stdout, /^Nothing rotated: .+\n\n {2}KID/);
-  assert.deepEqual(await succeed(['migrate'], env), { migrated: true });
-  assert.equal((await newBrowser(server.url).get('/.well-known/jwks.json')).status, 200);
+  await t.test('an invitation, the keys and the tables are looked after from the command line', async () => {
+    const { url, expires_at } = await succeed(['admin', 'invite'], env);
+    assert.equal((await newBrowser(origin).get(new URL(String(url)).pathname)).status, 200);
+    assert.ok(Number(expires_at) > 0);
+    const { keys } = await succeed(['keys', 'list'], env);
+    assert.ok(Array.isArray(keys));
+    assert.deepEqual(keys.map(({ algorithm, status }) => `${algorithm} ${status}`).sort(), [
+      'EdDSA active',
+      'EdDSA next',
+      'RS256 active',
+      'RS256 next',
+    ]);
+    assert.doesNotMatch(JSON.stringify(keys), /private|sealed/);
+    const early = await runCommand(['keys', 'rotate', '--json'], { env });
+    assert.equal(early.code, 1, 'nothing was done');
+    assert.deepEqual(
+      JSON.parse(early.stdout),
+      { rotated: [], keys },
+      'the next keys are younger than a quarter of an hour',
+    );
+    assert.match((await runCommand(['keys', 'rotate'], { env })).stdout, /^Nothing rotated: .+\n\n {2}KID/);
+    assert.deepEqual(await succeed(['migrate'], env), { migrated: true });
+    assert.equal((await newBrowser(origin).get('/.well-known/jwks.json')).status, 200);
+  });
 });
 
 test('every command explains itself without touching a store', async () => {
-  const { code, stdout } = await runCommand(['--help'], { env: { SIGNET_DATA_DIR: '/dev/null/nowhere' } });
+  const env = { SIGNET_DATA_DIR: '/dev/null/nowhere' };
+  const { code, stdout } = await runCommand(['--help'], { env });
   assert.equal(code, 0);
-  const listed = [...stdout.matchAll(/^ {2}([a-z-]+(?: [a-z-]+)?) {2,}\S/gm)].map(([, name = '']) => name);
-  assert.ok(listed.length >= 40, stdout);
-  const helps = await Promise.all(
-    listed.map((name) => runCommand([...name.split(' '), '--help'], { env: { SIGNET_DATA_DIR: '/dev/null/nowhere' } })),
-  );
-  for (const [index, help] of helps.entries()) {
+  const listed = [...stdout.matchAll(/^ {2}([a-z-]+(?: [a-z-]+){0,2}) {2,}\S/gm)].map(([, name = '']) => name);
+  assert.ok(listed.length >= 49, stdout);
+  for (const name of listed) {
+    const help = await runCommand([...name.split(' '), '--help'], { env });
     assert.equal(help.code, 0, help.stderr);
-    assert.ok(help.stdout.startsWith(`Usage: signet ${listed[index]}`), help.stdout);
+    assert.ok(help.stdout.startsWith(`Usage: signet ${name}`), help.stdout);
+    assert.deepEqual(await runCommand(['help', ...name.split(' ')], { env }), help);
+    assert.match(help.stdout, /\n {2}--json .+\n {2}--help .+\n$/);
+    for (const line of help.stdout.split('\n')) assert.ok(line.length <= 80, line);
   }
+  for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
+  const group = await runCommand(['clients', 'secrets', '--help'], { env });
+  assert.deepEqual([group.code, group.stdout.match(/^ {2}clients secrets /gm)?.length], [0, 3]);
   assert.match((await runCommand(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
@@ -201,15 +187,19 @@ test('what is not understood exits with 2 and does nothing', async (t) => {
   assert.deepEqual([bare.code, bare.stderr], [2, '']);
   const half = await runCommand(['users'], { env });
   assert.equal(half.code, 2);
-  assert.match(half.stdout, /users create .*\n.*users list /);
+  assert.match(half.stdout, /^ {2}users create .+\n(?: {5,}.+\n)* {2}users list /m);
   await Promise.all([
-    misunderstood(['frobnicate'], /There is no command "frobnicate"/, env),
-    misunderstood(['users', 'destroy'], /There is no command "users destroy"/, env),
-    misunderstood(['constructor'], /There is no command/, env),
-    misunderstood(['users', 'show'], /It takes: <user_id or e-mail>/, env),
-    misunderstood(['users', 'show', 'a', 'b'], /It takes: <user_id or e-mail>/, env),
-    misunderstood(['users', 'list', '--everything'], /--everything/, env),
-    misunderstood(['serve', 'now'], /serve takes no arguments/, env),
+    misunderstood(['frobnicate'], env, /There is no command "frobnicate"/),
+    misunderstood(['users', 'destroy'], env, /There is no command "users destroy"/),
+    misunderstood(['constructor'], env, /There is no command/),
+    misunderstood(['user', 'shw', 'a'], env, /Did you mean: signet users show\n/),
+    misunderstood(['users', 'role', 'a', 'root'], env, /role takes admin or user/),
+    misunderstood(['audit', 'list', '--limit', '1e3'], env, /--limit takes a whole number from 1 to 10000/),
+    misunderstood(['audit', 'list', '--limit', '1', '--limit', '2'], env, /--limit was given more than once/),
+    misunderstood(['users', 'show'], env, /It takes: <user_id or e-mail>/),
+    misunderstood(['users', 'show', 'a', 'b'], env, /It takes: <user_id or e-mail>/),
+    misunderstood(['users', 'list', '--everything'], env, /--everything/),
+    misunderstood(['serve', 'now'], env, /takes no arguments besides its options/),
   ]);
   await assert.rejects(readFile(`${env.SIGNET_DATA_DIR}/signet.db`, 'utf8').then((text) => assert.ok(text === '')));
 });
@@ -232,8 +222,8 @@ test('hostile arguments are answered with a sentence', async (t) => {
     password,
   );
   assert.ok(long.length < 1000, 'what was typed is not echoed');
-  await misunderstood(['x'.repeat(100_000)], /There is no command/, env);
-  await misunderstood(['clients', 'list', '--status', 'lost'], /--status takes one of: pending_review/, env);
+  await misunderstood(['x'.repeat(100_000)], env, /There is no command/);
+  await misunderstood(['clients', 'list', '--status', 'lost'], env, /--status takes one of: pending_review/);
 });
 
 test('with --json a refusal is JSON, too', async (t) => {

@@ -1,27 +1,30 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { newBrowser } from '../support/browser.ts';
 import { bareSettings, runCommand, signetCommand, startServer } from '../support/server-process.ts';
 import { freePort } from '../support/signet.ts';
+import { runCommand as commandHere, succeed } from './command-line.ts';
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 const account = { email: 'first@example.com', name: 'First', password: 'ordinary words in a row' };
 
+/** Before it listens, so it needs no process of its own. */
 async function refusedStart(t: TestContext, changes: Record<string, string>, prepare?: (dataDir: string) => unknown) {
   const settings = { ...(await bareSettings(t)), ...changes };
   await prepare?.(settings.SIGNET_DATA_DIR ?? '');
-  const refusal = await runCommand(['serve'], { env: settings });
+  const refusal = await commandHere(['serve'], { env: settings });
   assert.equal(refusal.code, 1);
   assert.equal(refusal.stdout, '');
   assert.match(refusal.stderr, /^signet: [^\n]+\n$/, 'one sentence, no stack');
   return refusal.stderr;
 }
 
-test('a first start makes a private store and says where to go', async (t) => {
+test('a first start makes a private store and says where to go; each one prints a link until there is an administrator', async (t) => {
   const settings = await bareSettings(t);
   const server = await startServer(t, settings);
   const dataDir = settings.SIGNET_DATA_DIR ?? '';
@@ -34,6 +37,11 @@ test('a first start makes a private store and says where to go', async (t) => {
   assert.match(server.said.stdout, /SQLite in /);
   const discovery = await newBrowser(server.url).get('/.well-known/openid-configuration');
   assert.equal(discovery.json?.issuer, server.url);
+
+  const [link] = /\/invite\/inv_\S+/.exec(server.said.stdout) ?? [];
+  await server.stop();
+  const [another] = /\/invite\/inv_\S+/.exec((await startServer(t, settings)).said.stdout) ?? [];
+  assert.ok(link && another && link !== another);
 });
 
 test('the link that a first start prints makes one administrator, once, and is in no log', async (t) => {
@@ -51,9 +59,9 @@ test('the link that a first start prints makes one administrator, once, and is i
   const late = newBrowser(server.url);
   assert.equal((await late.get(path)).status, 400);
   assert.equal((await late.post(path, { ...account, email: 'second@example.com' })).status, 400);
-  const { users } = JSON.parse((await runCommand(['users', 'list', '--json'], { env: settings })).stdout);
+  const { users } = await succeed(['users', 'list'], settings);
   assert.deepEqual(
-    users.map(({ email, role }: Record<string, string>) => [email, role]),
+    (users as Record<string, string>[]).map(({ email, role }) => [email, role]),
     [['first@example.com', 'admin']],
   );
 
@@ -64,20 +72,11 @@ test('the link that a first start prints makes one administrator, once, and is i
   assert.doesNotMatch((await startServer(t, settings)).said.stdout, /invite|administrator/);
 });
 
-test('a start without an administrator prints a link each time', async (t) => {
-  const settings = await bareSettings(t);
-  const first = await startServer(t, settings);
-  await first.stop();
-  const second = await startServer(t, settings);
-  assert.match(second.said.stdout, /\/invite\/inv_/);
-  assert.notEqual(first.said.stdout, second.said.stdout);
-});
-
 test('another master key than the first does not start, and changes nothing', async (t) => {
   const settings = await bareSettings(t);
-  await (await startServer(t, settings)).stop();
+  await succeed(['migrate'], settings);
   const other = Buffer.alloc(32, 1).toString('base64');
-  const refusal = await runCommand(['serve'], { env: { ...settings, SIGNET_MASTER_KEY: other } });
+  const refusal = await commandHere(['serve'], { env: { ...settings, SIGNET_MASTER_KEY: other } });
   assert.equal(refusal.code, 1);
   assert.match(refusal.stderr, /^signet: The master key does not open the keys in this database\.[^\n]+\n$/);
   assert.ok(!refusal.stderr.includes(other));
@@ -108,7 +107,20 @@ test('a key file of the operator that is not there is not made', async (t) => {
 });
 
 test('a setting that Signet does not know stops the start', async (t) => {
-  assert.match(await refusedStart(t, { SIGNET_DATABSE_URL: 'postgres://x' }), /did you mean SIGNET_DATABASE_URL/);
+  const env = { ...(await bareSettings(t)), SIGNET_DATABSE_URL: 'postgres://x' };
+  const { code, stdout, stderr } = await runCommand(['serve'], { env });
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^signet: [^\n]+did you mean SIGNET_DATABASE_URL[^\n]+\n$/);
+});
+
+test('the command hands over its arguments, its streams and its exit code', async (t) => {
+  const env = await bareSettings(t);
+  const name = 'Åsa "Öberg" $HOME';
+  const create = ['users', 'create', '--email', account.email, '--name', name, '--password-stdin', '--json'];
+  const made = await runCommand(create, { env, input: `${account.password}\n` });
+  assert.deepEqual([made.code, made.stderr, JSON.parse(made.stdout).name], [0, '', name]);
+  const again = await runCommand(create, { env, input: account.password });
+  assert.deepEqual([again.code, JSON.parse(again.stdout).error], [1, 'invalid_request']);
 });
 
 test('a data folder that cannot be made is named', async (t) => {
@@ -125,9 +137,11 @@ test('a PostgreSQL that is not there is a sentence without the password in its a
 
 for (const workers of ['1', '2']) {
   test(`a port in use is said, with ${workers} worker(s)`, async (t) => {
-    const first = await startServer(t, await bareSettings(t));
-    const second = { ...(await bareSettings(t)), SIGNET_PORT: first.env.SIGNET_PORT ?? '', SIGNET_WORKERS: workers };
-    const refusal = await runCommand(['serve'], { env: second });
+    const settings = await bareSettings(t);
+    const other = createServer().listen(Number(settings.SIGNET_PORT), 'localhost');
+    t.after(() => other.close());
+    await once(other, 'listening');
+    const refusal = await runCommand(['serve'], { env: { ...settings, SIGNET_WORKERS: workers } });
     assert.equal(refusal.code, 1);
     assert.match(refusal.stderr, /That address is in use: another server runs there\. Stop it, or set SIGNET_PORT\./);
     assert.doesNotMatch(refusal.stdout, /ready/);

@@ -1,0 +1,165 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, ConfigError, readConfig, version } from '../config.ts';
+import { StoreUnavailable } from '../db/db.ts';
+import { MigrationRefused } from '../db/migrate.ts';
+import { databaseFile } from '../db/open.ts';
+import { RequestError } from '../errors.ts';
+import { editDistance } from '../lib/edit-distance.ts';
+import { openDeps, openLog } from '../open-deps.ts';
+import { type Command, readArguments, type Terminal, UsageError } from './command.ts';
+import { commandGroups, commands } from './commands.ts';
+import { columns, helpOf, overviewOf } from './help.ts';
+import { refusalText } from './report.ts';
+
+type Environment = Parameters<typeof readConfig>[0];
+
+/**
+ * What `bin/signet` does.
+ * @param environment the process's own without it.
+ * @returns the exit code; undefined when it serves, which goes on until a signal.
+ */
+export async function commandLine(
+  args: readonly string[],
+  terminal: Terminal,
+  environment?: Environment,
+): Promise<number | undefined> {
+  try {
+    return await obey(args, terminal, environment);
+  } catch (error) {
+    return fail(error, terminal, args);
+  }
+}
+
+async function obey(args: readonly string[], terminal: Terminal, environment: Environment) {
+  const [first, ...rest] = args;
+  if (first === 'help' && rest.length > 0) return obey([...rest, '--help'], terminal, environment);
+  if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
+    terminal.stdout.write(overviewOf(commandGroups.map(([heading, group]) => [heading, summaries(group)])));
+    return first === undefined ? 2 : 0;
+  }
+  if (first === '--version') {
+    terminal.stdout.write(`${version}\n`);
+    return 0;
+  }
+  const found = nameIn(args);
+  const command = found === undefined ? undefined : commands.get(found);
+  if (found === undefined || !command) return explainGroup(args, terminal);
+  return run(found, command, { args: args.slice(found.split(' ').length), terminal, environment });
+}
+
+/** The command that the arguments begin with. */
+const nameIn = (args: readonly string[]): string | undefined =>
+  [1, 2, 3].map((words) => args.slice(0, words).join(' ')).find((name) => commands.has(name));
+
+const summaries = (group: Readonly<Record<string, Command>>) =>
+  Object.entries(group).map(([name, { summary }]) => [name, summary]);
+
+/** `signet users` tells what may follow. */
+function explainGroup(args: readonly string[], { stdout }: Terminal): number {
+  const asked = args.at(-1) === '--help' || args.at(-1) === '-h';
+  const prefix = (asked ? args.slice(0, -1) : args).join(' ');
+  const group = [...commands].filter(([name]) => name.startsWith(`${prefix} `));
+  if (group.length === 0) throw unknownCommand(args);
+  stdout.write(`${columns(summaries(Object.fromEntries(group)))}\n`);
+  return asked ? 0 : 2;
+}
+
+function unknownCommand(args: readonly string[]): UsageError {
+  const typed = args
+    .filter((one) => !one.startsWith('-'))
+    .slice(0, 3)
+    .map((one) => one.slice(0, 40));
+  const said = JSON.stringify(typed.slice(0, 2).join(' ') || (args[0] ?? '').slice(0, 40));
+  const near = [...commands.keys()].map((name) => {
+    const wanted = typed.slice(0, name.split(' ').length).join(' ');
+    return { name, distance: editDistance(wanted, name, 3) };
+  });
+  const [nearest] = near.filter(({ distance }) => distance <= 2).sort((one, other) => one.distance - other.distance);
+  return new UsageError(`There is no command ${said}.${nearest ? ` Did you mean: signet ${nearest.name}` : ''}`);
+}
+
+type Call = { args: readonly string[]; terminal: Terminal; environment: Environment };
+
+async function run(name: string, command: Command, { args, terminal, environment }: Call): Promise<number | undefined> {
+  const read = readArguments(command, args);
+  if (read === 'help') {
+    terminal.stdout.write(helpOf(name, command));
+    return 0;
+  }
+  const config = readConfig(environment);
+  if (name === 'serve') {
+    const { serve } = await import('../main.ts');
+    await serve(config);
+    return undefined;
+  }
+  if (!command.begins) refuseEmptyFolder(config);
+  const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel) });
+  try {
+    const report = await command.run(deps, read.given, terminal);
+    if (!report) return 0;
+    terminal.stdout.write(read.json ? `${JSON.stringify(report.json)}\n` : `${report.text}\n`);
+    return report.failed ? 1 : 0;
+  } finally {
+    await deps.db.close();
+  }
+}
+
+/** A mistyped folder is told of, and not filled with a new store and a new key. */
+function refuseEmptyFolder({ dataDir, databaseUrl }: Config): void {
+  if (databaseUrl || existsSync(join(dataDir, databaseFile))) return;
+  throw new ConfigError(`There is no database in ${dataDir}. Set SIGNET_DATA_DIR to the folder that the server uses.`);
+}
+
+const kinds = [
+  [UsageError, 'usage_error'],
+  [ConfigError, 'configuration_error'],
+  [MigrationRefused, 'migration_refused'],
+  [StoreUnavailable, 'store_unavailable'],
+] as const;
+
+/** What went wrong as a machine reads it; undefined for what nobody foresaw. */
+function jsonOf(error: unknown): object | undefined {
+  if (error instanceof RequestError) {
+    return { error: error.code, error_description: error.message, ...error.details };
+  }
+  const [, name] = kinds.find(([kind]) => error instanceof kind) ?? [];
+  return name && { error: name, error_description: (error as Error).message + reasonOf(error) };
+}
+
+/** One sentence for a person, one JSON object for a machine; a stack only for what nobody foresaw. */
+function fail(error: unknown, { stdout, stderr }: Terminal, args: readonly string[]): number {
+  const code = error instanceof UsageError ? 2 : 1;
+  const json = jsonOf(error);
+  if (json && args.includes('--json')) {
+    stdout.write(`${JSON.stringify(json)}\n`);
+    return code;
+  }
+  const { code: systemCode, syscall, message, stack } = error as NodeJS.ErrnoException;
+  const text =
+    error instanceof RequestError
+      ? refusalText(error)
+      : syscall !== undefined && listenCalls.has(syscall)
+        ? listenProblem(systemCode)
+        : json
+          ? message + reasonOf(error)
+          : stack;
+  stderr.write(`signet: ${text}\n`);
+  if (code === 2) stderr.write(`Try: signet ${[nameIn(args), '--help'].filter(Boolean).join(' ')}\n`);
+  return code;
+}
+
+/** A worker hears from its supervisor of a failed `bind`. */
+const listenCalls = new Set(['listen', 'bind', 'getaddrinfo']);
+
+const listenProblem = (code: string | undefined): string =>
+  code === 'EADDRINUSE'
+    ? 'That address is in use: another server runs there. Stop it, or set SIGNET_PORT.'
+    : `Cannot listen on that address (${code}). Check SIGNET_HOST and SIGNET_PORT.`;
+
+/** What the engine said. Neither engine repeats a password or a URL in it. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as Error;
+  if (!(error instanceof StoreUnavailable) || !(cause instanceof Error)) return '';
+  return ` (${cause.message || (cause as NodeJS.ErrnoException).code})`;
+}

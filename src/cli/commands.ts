@@ -1,0 +1,24 @@
+import { accessCommands } from './access.ts';
+import { auditCommands } from './audit.ts';
+import { clientCommands } from './clients.ts';
+import type { Command } from './command.ts';
+import { houseClientCommands } from './house-clients.ts';
+import { operationCommands } from './operation.ts';
+import { serviceCredentialCommands } from './service-credentials.ts';
+import { userCommands } from './users.ts';
+import { webhookCommands } from './webhooks.ts';
+
+/** Everything that can be typed, in the order in which the help tells it. */
+export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
+  ['People', userCommands],
+  ['Access', accessCommands],
+  ['Clients', { ...clientCommands, ...houseClientCommands }],
+  ['Service credentials', serviceCredentialCommands],
+  ['Webhooks', webhookCommands],
+  ['Audit log', auditCommands],
+  ['Operation', operationCommands],
+];
+
+export const commands: ReadonlyMap<string, Command> = new Map(
+  commandGroups.flatMap(([, group]) => Object.entries(group)),
+);
