@@ -4,7 +4,7 @@ import { html } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
 import type { View } from '../http/view.ts';
 
-export type InvitationForm = { token: string; email?: string; name?: string; problems?: readonly FieldProblem[] };
+type InvitationForm = { token: string; email?: string; name?: string; problems?: readonly FieldProblem[] };
 
 export const invitationPage = (view: View, { token, email, name, problems = [] }: InvitationForm): Page => ({
   title: view.plain('invitation.title'),

@@ -33,7 +33,7 @@ export async function findInvitation(deps: Deps, token: string): Promise<OneTime
   return link;
 }
 
-export type Acceptance = { email: string; name: string; password: string };
+type Acceptance = { email: string; name: string; password: string };
 
 /**
  * Uses an invitation up and makes its account, both or neither.

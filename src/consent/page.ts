@@ -11,7 +11,7 @@ import { isScope } from '../oauth/scopes.ts';
  */
 export type RegisteredBy = 'house' | 'gone' | { domain: string | undefined };
 
-export type ConsentQuestion = {
+type ConsentQuestion = {
   request_id: string;
   /** Who is asked, so that the answer of one person never counts for another. */
   user_id: string;
@@ -27,14 +27,11 @@ export const consentPage = (view: View, question: ConsentQuestion): Page => ({
   title: view.plain('consent.title', { client: plainForeign(question.clientName) }),
   endsAt: question.endsAt,
   content: html`<h1>${view.t('consent.title', { client: foreign(question.clientName) })}</h1>
-<p class="soft">${view.t('consent.who', {
-    email: html`<strong>${question.email}</strong>`,
-    host: html`<code>${question.redirectHost}</code>`,
-  })}${whoRegistered(view, question.registeredBy)}</p>
-<p><a href="/signin/account?request=${question.request_id}">${view.t('consent.not_you')}</a></p>
+<p class="soft">${view.t('consent.app', { host: html`<code>${question.redirectHost}</code>` })}${whoRegistered(view, question.registeredBy)}</p>
 <h2>${view.t('consent.able')}</h2>
 <ul class="scopes">${question.scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}</ul>
 <p class="soft">${view.t(question.scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
+<p class="soft">${view.t('consent.as', { email: html`<strong>${question.email}</strong>` })} <a href="/signin/account?request=${question.request_id}">${view.t('consent.not_you')}</a></p>
 <form method="post" action="/consent">
 ${hidden('request', question.request_id)}${hidden('user', question.user_id)}
 <button type="submit" name="decision" value="allow" id="consent-allow">${view.t('consent.allow')}</button>

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import type { Client } from '../clients/client.ts';
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../errors.ts';
 import { sendPage } from '../http/page.ts';
@@ -10,9 +9,9 @@ import { authorizeClientAgain } from '../oauth/authorize/authorization-request.t
 import { refuse } from '../oauth/authorize/authorize.ts';
 import { requirePendingRequest } from '../oauth/authorize/browser.ts';
 import { currentSession } from '../sessions/session.ts';
-import { findUser } from '../users/store.ts';
 import { giveConsent } from './give-consent.ts';
-import { consentPage, type RegisteredBy } from './page.ts';
+import { consentPage } from './page.ts';
+import { registeredBy } from './registered-by.ts';
 
 const config = { page: true } as const;
 
@@ -59,11 +58,4 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
     const denial = new AuthorizationError('access_denied', 'The person did not allow this.');
     return reply.redirect((await refuse(deps, pending.parameters, denial, pending)).location, 303);
   });
-}
-
-async function registeredBy({ db }: Deps, { of_house, owner_user_id }: Client): Promise<RegisteredBy> {
-  if (of_house) return 'house';
-  const owner = owner_user_id === null ? undefined : await findUser(db, owner_user_id);
-  if (owner === undefined) return 'gone';
-  return { domain: owner.email_verified_at === null ? undefined : owner.email.split('@').at(-1) };
 }

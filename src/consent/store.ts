@@ -17,7 +17,7 @@ export const rememberConsent = (user_id: string, client_id: string, scope: strin
 });
 
 /** What a person has allowed, to whom and since when. */
-export type Consent = { client_id: string; scope: string; granted_at: number };
+type Consent = { client_id: string; scope: string; granted_at: number };
 
 export const listConsents = (db: Db, user_id: string) =>
   db.all<Consent>('select client_id, scope, granted_at from consents where user_id = $1', [user_id]);

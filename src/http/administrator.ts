@@ -4,9 +4,10 @@ import type { Deps } from '../deps.ts';
 import { RequestError } from '../errors.ts';
 import { requireAdministrator } from '../sessions/session.ts';
 import { alert, fieldAlert } from './form.ts';
-import type { Html } from './html.ts';
+import { type Html, html } from './html.ts';
 import { type Page, sendPage } from './page.ts';
 import { type Parameters, parseParameters, queryOf } from './parameters.ts';
+import { toldTo } from './told.ts';
 import { type View, viewOf } from './view.ts';
 
 /** An administrator at a page: in whose language it is drawn, and on whose behalf things are done. */
@@ -51,14 +52,14 @@ const tellable: readonly RequestError['code'][] = [
   'rate_limited',
 ];
 
-const isForPeople = (error: unknown): error is RequestError =>
+/** What a form may be refused with, and its page can say. */
+export const isForPeople = (error: unknown): error is RequestError =>
   error instanceof RequestError && tellable.includes(error.code);
 
-/** In the reader's language; a sentence that exists in English only is better than none. */
+/** A sentence that exists in English only is better than none. */
 export function problemOf(view: View, error: RequestError): Html | false {
   if (error.problems.length > 0) return fieldAlert(view, error.problems);
-  if (error.say) return alert(view.t(error.say.key, error.say.values));
-  if (error.code === 'stale_revision') return alert(view.t('admin.problem.stale'));
-  if (error.code === 'invalid_state') return alert(view.t('admin.problem.state'));
-  return alert(error.message);
+  if (error.say === undefined && error.code === 'stale_revision') return alert(view.t('admin.problem.stale'));
+  if (error.say === undefined && error.code === 'invalid_state') return alert(view.t('admin.problem.state'));
+  return alert(toldTo(view, error) ?? html`<span lang="en">${error.message}</span>`);
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { accessDenied } from '../errors.ts';
+import { refusal } from '../errors.ts';
 
 /**
  * Cookies travel with requests that other sites make a browser send, so a write that a cookie authenticates must say
@@ -12,7 +12,7 @@ export function refuseCrossSiteWrite(request: FastifyRequest, baseUrl: string): 
   // which no page can set, tells our own form from a foreign sandboxed frame.
   if ((origin === undefined || origin === 'null') && site === 'same-origin') return;
   if (origin === undefined && site === undefined) return;
-  throw accessDenied('This request came from another site. Nothing was changed; start again from our own page.');
+  throw refusal('access_denied', { key: 'refusal.cross_site' });
 }
 
 export const isWrite = (request: FastifyRequest) => !['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(request.method);

@@ -3,8 +3,9 @@ import { ForeignKeyViolation, StoreUnavailable } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { RequestError, unavailable } from '../errors.ts';
 import type { MessageKey } from '../i18n/translate.ts';
-import { html } from './html.ts';
+import { type Html, html } from './html.ts';
 import { sendPage } from './page.ts';
+import { toldTo } from './told.ts';
 import { type View, viewOf } from './view.ts';
 
 type ErrorDeps = Pick<Deps, 'config' | 'look' | 'clock'>;
@@ -57,7 +58,11 @@ function detourOf(request: FastifyRequest, { code }: RequestError): string | und
   return `${pages[code]}?${new URLSearchParams({ next })}`;
 }
 
-/** In the reader's language if the refusal has a sentence for people; the English one is for who builds on us. */
+function sentenceOf(view: View, refusal: RequestError): Html {
+  const told = toldTo(view, refusal);
+  return told === undefined ? html`<p lang="en">${refusal.message}</p>` : html`<p>${told}</p>`;
+}
+
 const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError, ways: readonly Way[]) =>
   sendPage(
     reply,
@@ -65,7 +70,7 @@ const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError, w
     {
       title: view.plain(headingOf(refusal)),
       content: html`<h1>${view.t(headingOf(refusal))}</h1>
-<p${!refusal.say && html` lang="en"`}>${refusal.say ? view.t(refusal.say.key, refusal.say.values) : refusal.message}</p>
+${sentenceOf(view, refusal)}
 <p class="soft">${view.t(adviceFor(refusal), { code: html`<code>${refusal.code}</code>` })}</p>
 ${refusal.back !== undefined && html`<p><a class="button" id="way-back" href="${refusal.back}">${view.t('error.way_back')}</a></p>`}
 ${ways.length > 0 && html`<p class="actions">${ways.map(({ path, label }) => html`<a href="${path}">${view.t(label)}</a>\n`)}</p>`}`,
@@ -88,6 +93,7 @@ function waysOn({ url }: FastifyRequest, { status, back }: RequestError): Way[] 
 
 function adviceFor({ status, say }: RequestError): MessageKey {
   if (status >= 500) return 'error.advice.later';
+  if (status === 404) return 'error.advice.nothing';
   return say ? 'error.advice.plain' : 'error.advice.back';
 }
 

@@ -26,7 +26,7 @@ export const foreign = (text: string, most?: number): Html => html`<bdi>${plainF
 export function foreignUrl(url: string): Html {
   const [, scheme, host, rest] = /^([A-Za-z][A-Za-z0-9+.-]*:\/\/)([^/?#]*)(.*)$/s.exec(url) ?? [];
   if (!host) return html`<code>${foreign(url, 2048)}</code>`;
-  return html`<code>${foreign(scheme ?? '')}<strong>${foreign(host, 300)}</strong>${rest && breaking(rest, 2048)}</code>`;
+  return html`<code>${foreign(scheme ?? '')}<strong>${breaking(host, 300)}</strong>${rest && html`<wbr>${breaking(rest, 2048)}`}</code>`;
 }
 
 /** A long address goes on in the next line after one of these, and not in the middle of a word if it can be helped. */

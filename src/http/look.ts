@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { type AccentColours, accentOn } from '../lib/accent.ts';
 
 /** A file that pages refer to. Its address carries a hash of its content, so browsers may keep it for ever. */
-export type Asset = { path: string; type: string; content: Buffer };
+type Asset = { path: string; type: string; content: Buffer };
 
 /** What every page of this deployment shares. */
 export type Look = {

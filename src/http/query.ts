@@ -11,7 +11,7 @@ export function readQuery(request: { url: string }): Parameters {
   return values;
 }
 
-export type Range = { least: number; most: number };
+type Range = { least: number; most: number };
 
 /** @throws {RequestError} `invalid_request` unless it is left out or a whole number in that range. */
 export function readNumber(query: Parameters, name: string, { least, most }: Range): number | undefined {
@@ -25,20 +25,6 @@ export function readNumber(query: Parameters, name: string, { least, most }: Ran
 /** As many as a page of a list has. */
 export const readLimit = (query: Parameters, otherwise = 50): number =>
   readNumber(query, 'limit', { least: 1, most: 500 }) ?? otherwise;
-
-/**
- * A moment: Unix seconds, or a date with or without a time (RFC 3339).
- * @returns Unix seconds.
- * @throws {RequestError} `invalid_request`.
- */
-export function readMoment(query: Parameters, name: string): number | undefined {
-  const text = query[name];
-  if (text === undefined) return undefined;
-  if (/^\d{1,12}$/.test(text)) return Number(text);
-  const at = /^\d{4}-\d\d-\d\d([Tt ][\d:.]+([Zz]|[+-]\d\d:\d\d)?)?$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(at)) return Math.floor(at / 1000);
-  throw invalidFields([{ path: name, message: 'Must be Unix seconds, or a date such as 2027-01-31.' }]);
-}
 
 /** @throws {RequestError} `invalid_request` unless it is left out or one of those. */
 export function readChoice<Choice extends string>(

@@ -103,6 +103,20 @@ test('nothing that a browser may send instead of a language breaks a page', () =
   );
 });
 
+test('one word for one thing: people read of apps, developers and administrators of clients', () => {
+  const others = { en: /\b(application|homepage|relying part)/i, de: /Anwendung|Webseite|Homepage/ };
+  const forPeople = /^(account|apps|confirm|consent|delete|email|federation|password|security|sessions|sign|mail)[._]/;
+  const ofTheHouse = ['account.elsewhere.admin', 'mail.role_admin.text'];
+  for (const [locale, other] of Object.entries(others)) {
+    for (const [key, text] of Object.entries(read(locale))) {
+      assert.doesNotMatch(text, other, `${locale}: ${key}`);
+      const words = text.replace(/\{\w+\}/g, '');
+      if (forPeople.test(key) && !ofTheHouse.includes(key))
+        assert.doesNotMatch(words, /\bclients?\b/i, `${locale}: ${key}`);
+    }
+  }
+});
+
 test('what is filled in is escaped, and what was not given is empty', () => {
   const hostile = '<img src=x onerror=alert(1)>';
   assert.doesNotMatch(translator('en')('signin.to_client', { client: hostile }).toString(), /<img/);
@@ -114,6 +128,6 @@ test('what is counted follows the number, in the plural of the language', () => 
   const values = { pending: 1, changes: 2 };
   const key = 'admin.overview.clients';
   assert.match(translatePlain('en', { key, values }), /1 new client, 2 changes/);
-  assert.match(translator('de')(key, values).toString(), /1 neue Anwendung, 2 \S+en/);
+  assert.match(translator('de')(key, values).toString(), /1 neuer Client, 2 \S+en/);
   assert.match(translatePlain('en', { key, values: { pending: 0, changes: 1 } }), /0 new clients, 1 change\./);
 });

@@ -69,7 +69,7 @@ const operationOf = (
   operation: DescribedOperation,
   { path, method, base }: Place,
 ): Html => html`<details id="${anchor(`${method}-${path}`)}">
-<summary><code>${method.toUpperCase()} ${path}</code> <span lang="en">${operation.summary}</span></summary>
+<summary><code>${method.toUpperCase()} ${path}</code> <span class="about" lang="en">${operation.summary}</span></summary>
 ${operation.description && paragraph(operation.description)}
 <dl><dt>${view.t('reference.who')}</dt><dd>${callers(view, operation)}</dd></dl>
 ${parameters(view, operation)}

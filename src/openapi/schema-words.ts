@@ -19,7 +19,7 @@ export type JsonSchema = {
 };
 
 /** A member of a body, with the way to it: `fields[].path`. */
-export type Member = { name: string; type: string; isRequired: boolean; description: string | undefined };
+type Member = { name: string; type: string; isRequired: boolean; description: string | undefined };
 
 const deepest = 3;
 
@@ -52,8 +52,8 @@ export function typeWords(schema: JsonSchema): string {
   if (schema.anyOf) return [...new Set(schema.anyOf.map(typeWords))].join(' or ');
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
-  if (schema.items) return `array of ${typeWords(schema.items)}${range(schema.minItems, schema.maxItems, 'items')}`;
-  if (schema.type === 'string') return `string${range(schema.minLength, schema.maxLength, 'characters')}`;
+  if (schema.items) return `array of ${typeWords(schema.items)}${range(schema.minItems, schema.maxItems, 'item')}`;
+  if (schema.type === 'string') return `string${range(schema.minLength, schema.maxLength, 'character')}`;
   if (schema.type === 'integer' || schema.type === 'number') {
     return `${schema.type}${range(schema.minimum, schema.maximum, '')}`;
   }
@@ -70,5 +70,6 @@ function range(least: number | undefined, most: number | undefined, unit: string
       : least === undefined || least === 0
         ? `at most ${end}`
         : `${least} to ${end}`;
-  return words === undefined ? '' : `, ${[words, unit].filter(Boolean).join(' ')}`;
+  if (words === undefined || unit === '') return words === undefined ? '' : `, ${words}`;
+  return `, ${words} ${unit}${(end ?? least) === 1 ? '' : 's'}`;
 }

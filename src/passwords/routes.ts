@@ -6,8 +6,7 @@ import { sendPage } from '../http/page.ts';
 import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
 import { viewOf } from '../http/view.ts';
 import { keepSession, requireRecentSession, type Session } from '../sessions/session.ts';
-import { holds } from '../users/store.ts';
-import { hasAnotherWayIn } from '../users/ways-in.ts';
+import { mayLoseAWayIn } from '../users/ways-in.ts';
 import { changePassword, passwordContext } from './change-password.ts';
 import { changePassword as change, PasswordBody, removePassword as remove } from './operations.ts';
 import { type PasswordForm, passwordPage } from './page.ts';
@@ -71,7 +70,7 @@ async function showForm(deps: Deps, { request, reply, session }: Asked, said: Pi
   const form = {
     email: session.email,
     hasPassword: (await passwordOf(deps.db, session.user_id)) !== undefined,
-    hasAnotherWay: await holds(deps.db, hasAnotherWayIn(deps.config, session.user_id)),
+    hasAnotherWay: await mayLoseAWayIn(deps, session.user_id),
     secondFactor,
     least: leastCharacters({ secondFactor }),
     ...said,

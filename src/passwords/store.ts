@@ -1,7 +1,7 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 
-export type PasswordRow = {
+type PasswordRow = {
   user_id: string;
   /** A PHC string; see password-hash.ts. */
   password_hash: string;

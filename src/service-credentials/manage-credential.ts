@@ -2,7 +2,7 @@ import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { type FieldProblem, invalidFields, invalidState, notFound } from '../errors.ts';
+import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../errors.ts';
 import { displayNameProblem } from '../lib/display-name.ts';
 import { digest, newId, newSecret } from '../lib/ids.ts';
 import { isProduct, type Permission, permissions, type ServiceCredential } from './service-credential.ts';
@@ -20,10 +20,12 @@ import {
 
 type CredentialDeps = Pick<Deps, 'db' | 'clock' | 'services'>;
 
-export type CredentialTerms = { permissions: readonly string[]; products: readonly string[] };
+type CredentialTerms = { permissions: readonly string[]; products: readonly string[] };
 
 /** After a rotation the secret before still works this long unless it is said otherwise, so that a back end can be given the new one in peace. */
 export const longestOverlapSeconds = 86_400;
+/** What a page offers of it, in seconds. */
+export const overlaps = { now: 0, hour: 3600, day: longestOverlapSeconds } as const;
 
 /**
  * Makes a service credential (decisions §12).
@@ -35,8 +37,8 @@ export async function createCredential(
   caller: Caller,
   wanted: { name: string } & CredentialTerms,
 ): Promise<{ credential: ServiceCredential; client_secret: string }> {
-  const nameProblem = displayNameProblem(wanted.name);
-  const terms = readTerms(wanted, nameProblem === undefined ? [] : [{ path: 'name', message: nameProblem }]);
+  const isNameless = displayNameProblem(wanted.name) !== undefined;
+  const terms = readTerms(wanted, isNameless ? [fieldProblem('name', { key: 'problem.name' })] : []);
   const at = now(deps);
   const credential_id = newId('svc');
   const client_secret = newSecret('ss_');
@@ -73,8 +75,8 @@ export async function rotateCredential(
   overlapSeconds: number = longestOverlapSeconds,
 ) {
   if (!(Number.isInteger(overlapSeconds) && overlapSeconds >= 0 && overlapSeconds <= longestOverlapSeconds)) {
-    const message = `Must be a whole number of seconds from 0 to ${longestOverlapSeconds}.`;
-    throw invalidFields([{ path: 'overlap_seconds', message }]);
+    const say = { key: 'problem.service.overlap', values: { most: longestOverlapSeconds } } as const;
+    throw invalidFields([fieldProblem('overlap_seconds', say)]);
   }
   const client_secret = newSecret('ss_');
   const secret = { secret_id: newId('sec'), credential_id, secret_hash: digest(client_secret) };
@@ -156,14 +158,15 @@ function readTerms(
   const wanted = [...new Set(terms.permissions)];
   const known = wanted.filter((name): name is Permission => permissions.some((one) => one === name));
   if (known.length === 0 || known.length < wanted.length) {
-    problems.push({ path: 'permissions', message: `Must be one or more of: ${permissions.join(', ')}.` });
+    const values = { permissions: permissions.join(', ') };
+    problems.push(fieldProblem('permissions', { key: 'problem.service.permissions', values }));
   }
   const products = [...new Set(terms.products)];
   if (!products.every(isProduct) || products.length > 100) {
-    problems.push({ path: 'products', message: 'Must be up to 100 names of letters, digits and . _ : -' });
+    problems.push(fieldProblem('products', { key: 'problem.service.products' }));
   }
   if (known.includes('entitlements:write') && products.length === 0) {
-    problems.push({ path: 'products', message: 'entitlements:write needs at least one product to write.' });
+    problems.push(fieldProblem('products', { key: 'problem.service.no_product' }));
   }
   if (problems.length > 0) throw invalidFields(problems);
   return { permissions: known, products };

@@ -51,7 +51,7 @@ export const insertCredential = (credential: Omit<ServiceCredential, 'secrets'>,
   ],
 });
 
-export type NewSecret = { secret_id: string; credential_id: string; secret_hash: string };
+type NewSecret = { secret_id: string; credential_id: string; secret_hash: string };
 
 /** Only for a credential that this event has just changed. */
 export const insertServiceSecret = (secret: NewSecret, event_id: string, now: number): Statement => ({

@@ -4,7 +4,8 @@ import type { AuditRow } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { type FieldProblem, invalidFields, invalidState, notFound } from '../errors.ts';
+import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../errors.ts';
+import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../lib/ids.ts';
 import { failUnless } from '../one-time-links/store.ts';
 import { eventTypes, isEventType, payloadOf } from './event-types.ts';
@@ -54,10 +55,12 @@ export async function createWebhook(
 ) {
   const problems: FieldProblem[] = [];
   const urlProblem = targetProblem(deps, wanted.url);
-  if (urlProblem) problems.push({ path: 'url', message: urlProblem });
+  if (urlProblem) problems.push(fieldProblem('url', { key: urlProblem }));
   const types = [...new Set(wanted.event_types)];
   if (types.length === 0 || !types.every(isEventType)) {
-    problems.push({ path: 'event_types', message: `Must be one or more of: ${eventTypes.join(', ')}.` });
+    // A program is told the names, which a page has in its form.
+    const message = `Must be one or more of: ${eventTypes.join(', ')}.`;
+    problems.push({ path: 'event_types', message, say: { key: 'problem.webhook.events' } });
   }
   if (problems.length > 0) throw invalidFields(problems);
   const at = now(deps);
@@ -84,7 +87,7 @@ export async function createWebhook(
 }
 
 /** The log is kept for long and read by many, and the path of a hook is often its password. */
-export const originOf = (url: string): string => new URL(url).origin;
+const originOf = (url: string): string => new URL(url).origin;
 
 /** Takes it away with its deliveries. @throws {RequestError} `not_found`. */
 export async function removeWebhook(
@@ -165,16 +168,15 @@ export const deliveriesOf =
       : [];
 
 /** The name is judged again at each connection, by the addresses that it then has. */
-function targetProblem({ config }: Pick<Deps, 'config'>, url: string): string | undefined {
-  if (url.length > 2000 || !URL.canParse(url)) return 'Must be an absolute URL.';
+function targetProblem({ config }: Pick<Deps, 'config'>, url: string): MessageKey | undefined {
+  if (url.length > 2000 || !URL.canParse(url)) return 'problem.webhook.url.absolute';
   const { protocol, hostname, username, password, hash } = new URL(url);
   const allowed = subnets(config.webhookInternal);
-  if (username || password || hash) return 'Must not carry a user name, password or fragment.';
+  if (username || password || hash) return 'problem.webhook.url.userinfo';
   if (protocol !== 'https:' && !(protocol === 'http:' && config.webhookInternal.length > 0))
-    return 'Must begin with https://.';
+    return 'problem.webhook.url.https';
   const isLiteral = /^[\d.]+$|^\[/.test(hostname);
-  if (isLiteral && !mayReach(hostname, allowed)) return 'Must not be an internal address.';
-  if (isLiteral && !judgeOf(protocol, allowed)(hostname))
-    return 'Must begin with https:// outside the allowed network.';
+  if (isLiteral && !mayReach(hostname, allowed)) return 'problem.webhook.url.internal';
+  if (isLiteral && !judgeOf(protocol, allowed)(hostname)) return 'problem.webhook.url.clear';
   return undefined;
 }

@@ -13,7 +13,7 @@ import { forbiddenTarget, guardedLookup, InternalTarget, judgeOf, subnets } from
 export const patienceMs = 10_000;
 
 /** What went wrong, in words for an administrator; `isSilent`: there was no answer, and another delivery would get none. */
-export type Problem = { told: string; isSilent: boolean };
+type Problem = { told: string; isSilent: boolean };
 
 const resolvers = new WeakMap<Db, Resolve>();
 function resolverOf(deps: Deps): Resolve {
@@ -48,7 +48,7 @@ export async function post(
 }
 
 /** Standard Webhooks: `v1,` and the base64 of an HMAC-SHA-256 under the secret's bytes. */
-export const sign = (secret: string, text: string): string =>
+const sign = (secret: string, text: string): string =>
   `v1,${createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
     .update(text)
     .digest('base64')}`;

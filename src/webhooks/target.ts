@@ -59,7 +59,7 @@ export function mayReach(address: string, allowed: BlockList): boolean {
 }
 
 /** It is one that the operator named: only there may anything go in the clear. */
-export function isAllowed(address: string, allowed: BlockList): boolean {
+function isAllowed(address: string, allowed: BlockList): boolean {
   const { bare, family } = undressed(address);
   return isIP(bare) !== 0 && allowed.check(bare, family);
 }

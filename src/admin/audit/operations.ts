@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { brokenWays } from '../../audit/chain.ts';
 import { exportFormats } from '../../audit/read-log.ts';
 import { nullable, type Operation, Time } from '../../openapi/operation.ts';
-import { administration } from '../described.ts';
+import { administration } from '../operation-parts.ts';
 
 const AuditRecord = Type.Object({
   seq: Type.Integer({ minimum: 1, description: 'Its place in the chain.' }),
@@ -22,8 +22,8 @@ const filters = {
   action: { description: 'Such as client.approved, or its first word.' },
   actor: { description: 'Who did it: user:<id>, client:<id>, service:<id>, cli, system.' },
   target: { description: 'The id of what it happened to.' },
-  since: { description: 'Unix seconds, or a date.' },
-  until: { description: 'The same.' },
+  since: { description: 'Unix seconds, or a day or time such as 2027-01-31T08:00:00Z.' },
+  until: { description: 'The same; a day is included whole.' },
   before: { description: 'Only events with a lower `seq`.', schema: Type.Integer({ minimum: 1 }) },
 };
 

@@ -1,11 +1,13 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { momentIn } from '../../audit/moment.ts';
 import { exportFormats, exportLog, readLog, verifyLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
 import type { Deps } from '../../deps.ts';
+import { invalidFields } from '../../errors.ts';
 import { readNoBody } from '../../http/no-body.ts';
 import type { Parameters } from '../../http/parameters.ts';
-import { readChoice, readLimit, readMoment, readNumber, readQuery } from '../../http/query.ts';
+import { readChoice, readLimit, readNumber, readQuery } from '../../http/query.ts';
 import { administratorCaller } from '../../sessions/session.ts';
 import { exportAll, list, verify } from './operations.ts';
 
@@ -51,7 +53,15 @@ const filterOf = (query: Parameters): AuditFilter => ({
   action: query.action,
   actor: query.actor,
   target: query.target,
-  since: readMoment(query, 'since'),
-  until: readMoment(query, 'until'),
+  since: readMoment(query, 'since', 'first'),
+  until: readMoment(query, 'until', 'last'),
   before: readNumber(query, 'before', { least: 1, most: Number.MAX_SAFE_INTEGER }),
 });
+
+/** @throws {RequestError} `invalid_request` for what is no moment. */
+function readMoment(query: Parameters, name: 'since' | 'until', edge: 'first' | 'last'): number | undefined {
+  const text = query[name];
+  const at = text === undefined ? undefined : momentIn(text, edge);
+  if (text === undefined || at !== undefined) return at;
+  throw invalidFields([{ path: name, message: 'Must be Unix seconds, or a date such as 2027-01-31.' }]);
+}

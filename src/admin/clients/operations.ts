@@ -5,8 +5,8 @@ import { ClientRecord, SecretRecord } from '../../clients/operations.ts';
 import { EditBody } from '../../clients/registration.ts';
 import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../oauth/scopes.ts';
-import { nullable, type Operation } from '../../openapi/operation.ts';
-import { administration, Limit, ReasonBody, reasonExample } from '../described.ts';
+import { nullable, type Operation, Time } from '../../openapi/operation.ts';
+import { administration, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 
 const administered = {
   owner_user_id: nullable(Type.String({ description: 'Null for a client of the house.' })),
@@ -14,6 +14,8 @@ const administered = {
   refresh_retry_window: Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds.' }),
 };
 const ReviewedRecord = Type.Object({ ...ClientRecord.properties, ...administered });
+
+const Changes = Type.Array(Type.Object({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() }));
 
 export const ApprovalBody = Type.Object(
   {
@@ -49,10 +51,15 @@ export const list: Operation = {
   summary: 'Clients in one state, or all that wait for review',
   parameters: {
     status: { description: 'Left out: everything that waits.', schema: Type.Enum([...listings]) },
+    query: { description: 'A part of the name, a client_id, or the user_id of an owner.' },
     limit: Limit,
+    after: { description: '`next` of the page before.' },
   },
   answers: {
-    200: { description: 'Longest waiting first.', schema: Type.Object({ clients: Type.Array(ReviewedRecord) }) },
+    200: {
+      description: 'The longest registered first.',
+      schema: Type.Object({ clients: Type.Array(ReviewedRecord), next: nullable(Type.String()) }),
+    },
   },
   refusals: ['invalid_request'],
 };
@@ -66,7 +73,13 @@ export const read: Operation = {
       schema: Type.Object({
         ...ReviewedRecord.properties,
         owner: nullable(Type.Object({ user_id: Type.String(), email: Type.String(), name: nullable(Type.String()) })),
-        changes: Type.Array(Type.Object({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() })),
+        changes: Changes,
+        last_rejection: nullable(
+          Type.Object(
+            { at: Time, reason: nullable(Type.String()), revision: Type.Integer(), changes: Changes },
+            { description: 'The version before, if it was turned down and this one waits for review.' },
+          ),
+        ),
         risks: Type.Array(
           Type.Object({
             code: Type.Enum([...riskCodes]),

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Client, reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
-import { listClients, listings, listWaitingClients } from '../../clients/list-clients.ts';
+import { findClients } from '../../clients/find-clients.ts';
+import { listings } from '../../clients/list-clients.ts';
 import { clientReview } from '../../clients/read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../clients/review-client.ts';
 import type { Deps } from '../../deps.ts';
@@ -9,7 +10,7 @@ import { jsonBody } from '../../http/json-body.ts';
 import { readNoBody } from '../../http/no-body.ts';
 import { readChoice, readLimit, readQuery } from '../../http/query.ts';
 import { administratorCaller } from '../../sessions/session.ts';
-import { ReasonBody } from '../described.ts';
+import { ReasonBody } from '../operation-parts.ts';
 import { ApprovalBody, approve, list, RejectionBody, read, reinstate, reject, remove, suspend } from './operations.ts';
 import { ownerlessClientRoutes } from './ownerless/routes.ts';
 
@@ -29,18 +30,21 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
     reply.header('cache-control', 'no-store');
     await administratorCaller(deps, request);
     const query = readQuery(request);
-    const listing = readChoice(query, 'status', listings);
-    const limit = readLimit(query);
-    const clients = listing ? await listClients(deps, listing, limit) : await listWaitingClients(deps, limit);
-    return { clients: clients.map(reviewedRecord) };
+    const { clients, next = null } = await findClients(deps, {
+      listing: readChoice(query, 'status', listings) ?? 'waiting',
+      query: query.query,
+      after: query.after,
+      limit: readLimit(query),
+    });
+    return { clients: clients.map(reviewedRecord), next };
   });
 
   app.get<OneClient>('/v1/admin/clients/:client_id', { config: { operation: read } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const { client_id } = await targetOf(request);
-    const { client, owner, changes, risks } = await clientReview(deps, client_id);
+    const { client, owner, changes, risks, lastRejection = null } = await clientReview(deps, client_id);
     const ownerRecord = owner ? { user_id: owner.user_id, email: owner.email, name: owner.name } : null;
-    return { ...reviewedRecord(client), owner: ownerRecord, changes, risks };
+    return { ...reviewedRecord(client), owner: ownerRecord, changes, risks, last_rejection: lastRejection };
   });
 
   app.delete<OneClient>('/v1/admin/clients/:client_id', { config: { operation: remove } }, async (request, reply) => {

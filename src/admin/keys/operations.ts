@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { algorithms } from '../../keys/signing-key.ts';
 import { nullable, type Operation, Time } from '../../openapi/operation.ts';
-import { administration } from '../described.ts';
+import { administration } from '../operation-parts.ts';
 
 const KeyRecord = Type.Object({
   kid: Type.String(),

@@ -4,7 +4,7 @@ import type { Page } from '../../http/page.ts';
 import type { View } from '../../http/view.ts';
 import type { KeyRecord } from '../../keys/list-keys.ts';
 import { rotationPeriodSeconds } from '../../keys/rotate-keys.ts';
-import { badge, type Tone } from './parts.ts';
+import { badge } from './parts.ts';
 
 export type Dashboard = {
   waiting: readonly Client[];
@@ -28,15 +28,14 @@ export const dashboardPage = (view: View, { waiting, dead, keys, log, now }: Das
 <p>${detail}</p>
 </div></li>
 `;
-  const word = (isWell: boolean, tone: Tone = 'warn') =>
-    isWell ? badge(view.t('admin.well')) : badge(view.t('admin.look'), tone);
+  const word = (isWell: boolean) => (isWell ? badge(view.t('admin.well')) : badge(view.t('admin.look'), 'warn'));
   return {
     title: view.plain('admin.title'),
     tab: 'admin',
     content: html`<h1>${view.t('admin.title')}</h1>
 <p class="soft">${view.t('admin.intro')}</p>
 <ul class="items">
-${item('/admin/clients', view.t('admin.tab.clients'), word(waiting.length === 0, 'off'), view.t('admin.overview.clients', { pending, changes }))}
+${item('/admin/clients', view.t('admin.tab.clients'), waiting.length === 0 ? badge(view.t('admin.well')) : badge(view.t('admin.review'), 'off'), view.t('admin.overview.clients', { pending, changes }))}
 ${item('/admin/webhooks', view.t('admin.tab.webhooks'), word(dead === 0), view.t(dead === 0 ? 'admin.overview.webhooks.well' : 'admin.overview.webhooks.dead', { dead }))}
 ${item('/admin/keys', view.t('admin.tab.keys'), word(!isLate), view.t('admin.overview.keys', { age: view.ago(oldest), next: view.day(oldest + rotationPeriodSeconds) }))}
 ${item('/admin/audit', view.t('admin.tab.audit'), word(log.late === 0), view.t('admin.overview.audit', log))}

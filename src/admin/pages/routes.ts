@@ -1,13 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { lateAfterSeconds } from '../../audit/chain.ts';
-import { chainHead, countUnsealed } from '../../audit/store.ts';
+import { logState } from '../../audit/log-state.ts';
 import { listWaitingClients } from '../../clients/list-clients.ts';
 import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
 import { administratorAt } from '../../http/administrator.ts';
 import { sendPage } from '../../http/page.ts';
 import { listKeys } from '../../keys/list-keys.ts';
-import { countDeadDeliveries } from '../../webhooks/store.ts';
+import { countDead } from '../../webhooks/list-webhooks.ts';
 import { auditPageRoutes } from './audit/routes.ts';
 import { clientPageRoutes } from './clients/routes.ts';
 import { dashboardPage } from './dashboard-page.ts';
@@ -20,15 +19,12 @@ import { webhookPageRoutes } from './webhooks/routes.ts';
 export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/admin', { config: { page: true } }, async (request, reply) => {
     const { view } = await administratorAt(deps, request);
-    const [waiting, deadByWebhook, keys, head, unsealed] = await Promise.all([
+    const [waiting, dead, keys, log] = await Promise.all([
       listWaitingClients(deps),
-      countDeadDeliveries(deps.db),
+      countDead(deps),
       listKeys(deps),
-      chainHead(deps.db),
-      countUnsealed(deps.db, now(deps) - lateAfterSeconds),
+      logState(deps),
     ]);
-    const dead = [...deadByWebhook.values()].reduce((sum, count) => sum + count, 0);
-    const log = { sealed: head?.seq ?? 0, unsealed: unsealed.all, late: unsealed.late };
     return sendPage(reply, view, dashboardPage(view, { waiting, dead, keys, log, now: now(deps) }));
   });
   await clientPageRoutes(app, deps);

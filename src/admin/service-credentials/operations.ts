@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { nullable, type Operation, Time } from '../../openapi/operation.ts';
 import { permissions } from '../../service-credentials/service-credential.ts';
-import { administration } from '../described.ts';
+import { administration } from '../operation-parts.ts';
 
 const record = {
   client_id: Type.String(),

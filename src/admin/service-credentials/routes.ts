@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { jsonBody } from '../../http/json-body.ts';
 import { readNoBody } from '../../http/no-body.ts';
+import { allCredentials } from '../../service-credentials/list-credentials.ts';
 import {
   createCredential,
   findCredential,
@@ -10,7 +11,6 @@ import {
   rotateCredential,
 } from '../../service-credentials/manage-credential.ts';
 import { credentialRecord } from '../../service-credentials/service-credential.ts';
-import { listCredentials } from '../../service-credentials/store.ts';
 import { administratorCaller } from '../../sessions/session.ts';
 import { CreateBody, create, list, RestrictBody, RotateBody, restrict, retire, rotate } from './operations.ts';
 
@@ -24,7 +24,7 @@ export async function adminServiceCredentialRoutes(app: FastifyInstance, deps: D
   app.get('/v1/admin/service-credentials', { config: { operation: list } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     await administratorCaller(deps, request);
-    return { service_credentials: (await listCredentials(deps.db)).map(credentialRecord) };
+    return { service_credentials: (await allCredentials(deps)).map(credentialRecord) };
   });
 
   app.post('/v1/admin/service-credentials', { config: { operation: create } }, async (request, reply) => {

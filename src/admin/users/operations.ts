@@ -1,7 +1,8 @@
 import Type, { type TSchema } from 'typebox';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { nullable, type Operation, Time } from '../../openapi/operation.ts';
-import { administration, Limit, ReasonBody, reasonExample } from '../described.ts';
+import { ended, SessionRecord } from '../../sessions/operations.ts';
+import { administration, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 
 const roles = ['user', 'admin'] as const;
 
@@ -31,18 +32,6 @@ const UserOverview = Type.Object({
     disabled: Type.Boolean({ description: 'Until it is unlocked or reset.' }),
   }),
   counts: Type.Object({ sessions: Count, grants: Count, clients: Count, entitlements: Count }),
-});
-
-const SessionRecord = Type.Object({
-  session_id: Type.String(),
-  device: nullable(Type.String({ description: 'Browser and system, as far as its User-Agent tells.' })),
-  address: nullable(Type.String()),
-  created_at: Time,
-  auth_time: Time,
-  last_seen_at: Time,
-  expires_at: Time,
-  amr: Type.Array(Type.String()),
-  acr: Type.String(),
 });
 
 const GrantRecord = Type.Object({
@@ -168,8 +157,7 @@ export const endSession: Operation = {
   ...administration,
   summary: 'End a session of a person, with every grant that came from it',
   parameters: { user_id: { description: 'Whose it is.' }, session_id: { description: 'As in the list.' } },
-  answers: { 204: { description: 'It has ended, on every node.' } },
-  refusals: ['not_found'],
+  ...ended,
 };
 
 export const listGrants: Operation = {
@@ -184,8 +172,7 @@ export const endGrant: Operation = {
   ...administration,
   summary: 'End a grant with all its tokens',
   parameters: { grant_id: { description: 'As in the list.' } },
-  answers: { 204: { description: 'It has ended, on every node.' } },
-  refusals: ['not_found'],
+  ...ended,
 };
 
 export const listEntitlements: Operation = {

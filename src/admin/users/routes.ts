@@ -9,7 +9,7 @@ import { changeRole, requireUser, signOutUser, unlockUser } from '../../users/ad
 import { disableUser, enableUser } from '../../users/disable-user.ts';
 import { findUsers, userOverview, userRecord } from '../../users/read-user.ts';
 import { resetFactors } from '../../users/reset-factors.ts';
-import { ReasonBody } from '../described.ts';
+import { ReasonBody } from '../operation-parts.ts';
 import * as operations from './operations.ts';
 
 type OneUser = { Params: { user_id: string } };

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { nullable, type Operation, Time } from '../../openapi/operation.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
-import { administration, Limit } from '../described.ts';
+import { administration, Limit } from '../operation-parts.ts';
 
 const record = {
   webhook_id: Type.String(),
@@ -42,6 +42,10 @@ export const list: Operation = {
 export const create: Operation = {
   ...administration,
   summary: 'Have somebody told of events (Standard Webhooks)',
+  description:
+    'A delivery is {type, timestamp, data}. data holds event_id, target, actor, reason, what changed as state, and, where ' +
+    'tokens have ended, ended: those whose sub, client_id and sid are its user_id, client_id and session_id, each an id or ' +
+    '"all", but none whose sid is except_session_id.',
   body: {
     schema: CreateBody,
     example: { url: 'https://hooks.example.com/signet', event_types: ['user.disabled', 'client.suspended'] },

@@ -4,15 +4,8 @@ import { jsonBody } from '../../http/json-body.ts';
 import { readNoBody } from '../../http/no-body.ts';
 import { readLimit, readQuery } from '../../http/query.ts';
 import { administratorCaller } from '../../sessions/session.ts';
-import {
-  createWebhook,
-  deliveryRecord,
-  removeWebhook,
-  replay,
-  requireWebhook,
-  webhookRecord,
-} from '../../webhooks/manage-webhook.ts';
-import { listDeliveries, listWebhooks } from '../../webhooks/store.ts';
+import { allWebhooks, deliveriesTo } from '../../webhooks/list-webhooks.ts';
+import { createWebhook, removeWebhook, replay } from '../../webhooks/manage-webhook.ts';
 import { disable, enable, rotateSecret, sendTest } from '../../webhooks/tend-webhook.ts';
 import {
   CreateBody,
@@ -36,7 +29,7 @@ export async function adminWebhookRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/v1/admin/webhooks', { config: { operation: list } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     await administratorCaller(deps, request);
-    return { webhooks: (await listWebhooks(deps.db)).map(webhookRecord) };
+    return { webhooks: await allWebhooks(deps) };
   });
 
   app.post('/v1/admin/webhooks', { config: { operation: create } }, async (request, reply) => {
@@ -87,8 +80,7 @@ export async function adminWebhookRoutes(app: FastifyInstance, deps: Deps) {
       reply.header('cache-control', 'no-store');
       await administratorCaller(deps, request);
       const limit = readLimit(readQuery(request));
-      const { webhook_id } = await requireWebhook(deps, request.params.webhook_id);
-      return { deliveries: (await listDeliveries(deps.db, webhook_id, limit)).map(deliveryRecord) };
+      return { deliveries: await deliveriesTo(deps, request.params.webhook_id, limit) };
     },
   );
 

@@ -48,16 +48,17 @@ ${values(view, client)}
 export const copyButton = (view: View, id: string): Html =>
   html`<button type="button" class="quiet" data-copy="${id}" data-copied="${view.plain('developer.copied')}" hidden>${view.t('developer.copy')}</button>`;
 
-/** What is in force, and beside it what waits. */
+/** What is in force, or entered and not reviewed yet, and beside it what waits. */
 export function values(view: View, client: Client): Html {
-  const { pending_change } = client;
+  const { pending_change, status } = client;
+  const label = status === 'approved' || status === 'suspended' ? 'developer.in_force' : 'developer.entered';
   return html`<table class="compare">
-<thead><tr><th scope="col">${view.t('developer.field')}</th><th scope="col">${view.t('developer.in_force')}</th>${
+<thead><tr><th scope="col">${view.t('developer.field')}</th><th scope="col">${view.t(label)}</th>${
     pending_change !== null && html`<th scope="col">${view.t('developer.waiting')}</th>`
   }</tr></thead>
 <tbody>${reviewedFields.map(
     (field) => html`<tr><th scope="row">${view.t(`developer.field.${field}`)}</th>
-<td data-label="${view.plain('developer.in_force')}">${value(view, client[field])}</td>${
+<td data-label="${view.plain(label)}">${value(view, client[field])}</td>${
       pending_change !== null &&
       html`<td data-label="${view.plain('developer.waiting')}">${Object.hasOwn(pending_change, field) ? value(view, pending_change[field]) : view.t('developer.unchanged')}</td>`
     }</tr>

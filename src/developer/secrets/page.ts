@@ -1,5 +1,5 @@
 import type { Client } from '../../clients/client.ts';
-import { overlaps, type SecretRecord } from '../../clients/manage-secrets.ts';
+import { type Overlap, overlaps, type SecretRecord } from '../../clients/manage-secrets.ts';
 import { foreign } from '../../http/foreign-text.ts';
 import { notice } from '../../http/form.ts';
 import { type Html, html } from '../../http/html.ts';
@@ -9,15 +9,29 @@ import { copyButton } from '../clients/page.ts';
 import { settings } from '../settings/page.ts';
 import { clientPath, wayBack } from '../state.ts';
 
-export type NewSecret = { client: Client; client_secret: string; issuer: string; reason: 'registered' | 'added' };
+export type NewSecret = {
+  client: Client;
+  client_secret: string;
+  issuer: string;
+  reason: 'registered' | 'added';
+  /** When the one before stops working, in Unix seconds; null or left out: when it is retired, or there was none. */
+  previous_expires_at?: number | null;
+};
 
 /** The only time that anybody sees it: this page answers the form itself, and nothing leads back to it. */
-export const secretPage = (view: View, { client, client_secret, issuer, reason }: NewSecret): Page => ({
+export const secretPage = (
+  view: View,
+  { client, client_secret, issuer, reason, previous_expires_at = null }: NewSecret,
+): Page => ({
   title: view.plain(`developer.secret.${reason}.title`),
   tab: 'developer',
   scripts: ['developer'],
   content: html`<h1 data-address="${clientPath(client)}">${view.t(`developer.secret.${reason}.title`)}</h1>
-${notice(view.t(`developer.secret.${reason}`, { client: foreign(client.name) }))}
+${notice(
+  previous_expires_at === null
+    ? view.t(`developer.secret.${reason}`, { client: foreign(client.name) })
+    : view.t('developer.secret.replaced', { client: foreign(client.name), when: view.ago(previous_expires_at) }),
+)}
 <dl>
 <dt>${view.t('developer.client_id')}</dt><dd><code id="client-id">${client.client_id}</code> ${copyButton(view, 'client-id')}</dd>
 <dt>${view.t('developer.client_secret')}</dt><dd><code id="client-secret">${client_secret}</code> ${copyButton(view, 'client-secret')}</dd>
@@ -50,7 +64,12 @@ ${problem}${notice(isRetired && view.t('developer.done.retired'))}
 ${
   client.client_type === 'confidential' &&
   (secrets.length < 2
-    ? html`<form method="post" action="${clientPath(client)}/secrets"><button type="submit" id="secret-add">${view.t('developer.secrets.add')}</button></form>`
+    ? html`<h2>${view.t('developer.secrets.add')}</h2>
+<form method="post" action="${clientPath(client)}/secrets">
+<label for="ends">${view.t('developer.secrets.before')}</label>
+<select id="ends" name="ends"><option value="later" selected>${view.t('overlap.later')}</option>${overlapOptions(view)}</select>
+<button type="submit" id="secret-add">${view.t('developer.secrets.add')}</button>
+</form>`
     : html`<p class="soft">${view.t('developer.secrets.full')}</p>`)
 }`,
   };
@@ -79,9 +98,12 @@ const retireForm = (
 ): Html => html`<form method="post"
  action="${clientPath(client)}/secrets/${secret_id}/retire">
 <label for="ends-${place + 1}">${view.t('developer.secrets.ends.label')}</label>
-<select id="ends-${place + 1}" name="ends">${(Object.keys(overlaps) as (keyof typeof overlaps)[]).map(
-  (overlap) =>
-    html`<option value="${overlap}"${overlap === 'day' && html` selected`}>${view.t(`developer.secrets.ends.${overlap}`)}</option>`,
-)}</select>
+<select id="ends-${place + 1}" name="ends">${overlapOptions(view, 'day')}</select>
 <button type="submit" class="danger" aria-describedby="secret-${place + 1}">${view.t('developer.secrets.retire')}</button>
 </form>`;
+
+const overlapOptions = (view: View, chosen?: Overlap): readonly Html[] =>
+  (Object.keys(overlaps) as Overlap[]).map(
+    (overlap) =>
+      html`<option value="${overlap}"${overlap === chosen && html` selected`}>${view.t(`overlap.${overlap}`)}</option>`,
+  );

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { findOwnClient } from '../../clients/list-clients.ts';
-import { addSecret, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
+import { addSecret, isOverlap, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
 import type { Deps } from '../../deps.ts';
 import { fieldProblem, invalidFields, RequestError } from '../../errors.ts';
 import { type DeveloperVisit, recentDeveloperAt } from '../../http/developer.ts';
@@ -26,8 +26,9 @@ export async function developerSecretRoutes(app: FastifyInstance, deps: Deps) {
     const visit = await recentDeveloperAt(deps, request);
     const { client_id } = request.params;
     try {
-      const { client, client_secret } = await addSecret(deps, { client_id, ...visit.owner });
-      const shown = { client, client_secret, issuer: deps.config.baseUrl, reason: 'added' } as const;
+      const overlapSeconds = readEnd(readForm(request.body).ends);
+      const added = await addSecret(deps, { client_id, overlapSeconds, ...visit.owner });
+      const shown = { ...added, issuer: deps.config.baseUrl, reason: 'added' } as const;
       return sendPage(reply, visit.view, secretPage(visit.view, shown));
     } catch (error) {
       return showSecrets(deps, reply, visit, { client_id, error });
@@ -50,9 +51,12 @@ export async function developerSecretRoutes(app: FastifyInstance, deps: Deps) {
 }
 
 function readOverlap(ends: string | undefined): number {
-  if (ends === 'now' || ends === 'day' || ends === 'week') return overlaps[ends];
+  if (ends !== undefined && isOverlap(ends)) return overlaps[ends];
   throw invalidFields([fieldProblem('ends', { key: 'problem.secret.ends' })]);
 }
+
+/** For the secret before a new one, which may also go on until somebody retires it. */
+const readEnd = (ends = 'later') => (ends === 'later' ? undefined : readOverlap(ends));
 
 /** @param what.error what a form was refused with; anything that says nothing to people goes on its way. */
 async function showSecrets(

@@ -32,7 +32,7 @@ export function settingsFor(client: Client, issuer: string): Library[] {
     isEdDsa: client.id_token_signed_response_alg === 'EdDSA',
   };
   return [
-    { id: 'env', name: '.env', snippets: [{ id: 'env', file: '.env', text: environment(facts) }] },
+    { id: 'env', name: 'dotenv', snippets: [{ id: 'env', file: '.env', text: environment(facts) }] },
     {
       id: 'openid-client',
       name: 'openid-client (Node.js)',

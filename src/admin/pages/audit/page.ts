@@ -39,19 +39,19 @@ ${log.next !== undefined && html`<a class="button quiet" id="audit-older" href="
 </p>`,
 });
 
-const filterForm = (view: View, query: AuditQuery) => html`<form method="get" action="/admin/audit">
-<label for="action">${view.t('admin.audit.action')}</label>
+const filterForm = (view: View, query: AuditQuery) => html`<form method="get" action="/admin/audit" class="fields">
+<div><label for="action">${view.t('admin.audit.action')}</label>
 <input id="action" name="action" maxlength="100" autocomplete="off" value="${query.action}" aria-describedby="action-hint">
-<p class="hint" id="action-hint">${view.t('admin.audit.action.hint')}</p>
-<label for="actor">${view.t('admin.audit.actor')}</label>
+<p class="hint" id="action-hint">${view.t('admin.audit.action.hint')}</p></div>
+<div><label for="actor">${view.t('admin.audit.actor')}</label>
 <input id="actor" name="actor" maxlength="100" autocomplete="off" value="${query.actor}" aria-describedby="actor-hint">
-<p class="hint" id="actor-hint">${view.t('admin.audit.actor.hint')}</p>
-<label for="target">${view.t('admin.audit.target')}</label>
-<input id="target" name="target" maxlength="100" autocomplete="off" value="${query.target}">
-<label for="since">${view.t('admin.audit.since')}</label>
-<input id="since" name="since" type="date" value="${query.since}">
-<label for="until">${view.t('admin.audit.until')}</label>
-<input id="until" name="until" type="date" value="${query.until}">
+<p class="hint" id="actor-hint">${view.t('admin.audit.actor.hint')}</p></div>
+<div><label for="target">${view.t('admin.audit.target')}</label>
+<input id="target" name="target" maxlength="100" autocomplete="off" value="${query.target}"></div>
+<div class="fields"><div><label for="since">${view.t('admin.audit.since')}</label>
+<input id="since" name="since" type="date" value="${query.since}"></div>
+<div><label for="until">${view.t('admin.audit.until')}</label>
+<input id="until" name="until" type="date" value="${query.until}"></div></div>
 <button type="submit" id="audit-find">${view.t('admin.audit.find.submit')}</button>
 </form>`;
 

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
+import { momentIn } from '../../../audit/moment.ts';
 import { exportFormats, exportLog, readLog, verifyLog } from '../../../audit/read-log.ts';
 import type { AuditFilter } from '../../../audit/store.ts';
 import type { Deps } from '../../../deps.ts';
-import { invalidRequest } from '../../../errors.ts';
+import { refusal } from '../../../errors.ts';
 import { administratorAt } from '../../../http/administrator.ts';
 import { alert } from '../../../http/form.ts';
 import { sendPage } from '../../../http/page.ts';
@@ -29,7 +30,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
     const { query } = await administratorAt(deps, request);
     const format = exportFormats.find((one) => one === query.format);
     const filter = filterOf(typedInto(query), query.before);
-    if (!format || !filter) throw invalidRequest('format must be jsonl or csv, and days must be days.');
+    if (!format || !filter) throw refusal('invalid_request', { key: 'admin.audit.filter_problem' });
     return reply
       .headers({ 'cache-control': 'no-store', 'content-disposition': `attachment; filename="audit-log.${format}"` })
       .type(types[format])
@@ -54,16 +55,9 @@ const typedInto = ({ action = '', actor = '', target = '', since = '', until = '
 
 /** @returns undefined for days and places that are none. */
 function filterOf({ since, until, ...texts }: AuditQuery, before: string | undefined): AuditFilter | undefined {
-  const from = secondOf(since, 0);
-  const to = secondOf(until, 86_399); // the day that is named is part of what is asked for
+  const from = momentIn(since, 'first');
+  const to = momentIn(until, 'last');
   const isPlace = before === undefined || /^\d{1,15}$/.test(before);
-  if (from === null || to === null || !isPlace) return undefined;
+  if ((since && from === undefined) || (until && to === undefined) || !isPlace) return undefined;
   return { ...texts, since: from, until: to, before: before === undefined ? undefined : Number(before) };
-}
-
-/** @returns Unix seconds; undefined for no day, null for one that there is not. */
-function secondOf(day: string, more: number): number | undefined | null {
-  if (day === '') return undefined;
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
-  return Number.isNaN(at) ? null : at / 1000 + more;
 }

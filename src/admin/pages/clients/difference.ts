@@ -1,31 +1,64 @@
-import { type Client, type ReviewedFields, reviewedFields } from '../../../clients/client.ts';
-import { changesOf } from '../../../clients/read-review.ts';
+import { type Client, type ReviewedFields, reviewedFields, wantedFields } from '../../../clients/client.ts';
+import { changesOf, type FieldChange, type LastRejection } from '../../../clients/read-review.ts';
 import { foreign, foreignUrl } from '../../../http/foreign-text.ts';
 import { type Html, html } from '../../../http/html.ts';
 import type { View } from '../../../http/view.ts';
+import type { MessageKey } from '../../../i18n/translate.ts';
 
-/** What is registered beside what is wanted. Nobody's picture is shown: a logo is an address like the others. */
-export const differenceTable = (view: View, client: Client): Html => {
-  const wanted = client.pending_change;
-  return html`<table class="compare">
-<caption>${view.t(wanted === null ? 'admin.diff.caption.plain' : 'admin.diff.caption')}</caption>
-<thead><tr><th scope="col">${view.t('admin.diff.field')}</th><th scope="col">${view.t('admin.diff.registered')}</th>${wanted !== null && html`<th scope="col">${view.t('admin.diff.wanted')}</th>`}</tr></thead>
-<tbody>${reviewedFields.map((field) => row(view, client, field))}</tbody>
-</table>`;
+type Field = keyof ReviewedFields;
+type Value = ReviewedFields[Field] | undefined;
+type Heading = Extract<MessageKey, `admin.diff.${string}`>;
+
+/** One description, or two beside each other with their differences marked. */
+type Compared = {
+  caption: Heading;
+  left: Heading;
+  /** Undefined: there is one description alone, on the left. */
+  right: Heading | undefined;
+  /** What stands on the left, and on the right where nothing else does. */
+  fields: ReviewedFields;
+  changes: readonly FieldChange[];
 };
 
-function row(view: View, client: Client, field: keyof ReviewedFields): Html {
-  const wanted = client.pending_change;
-  const isChanged = changesOf(client).some((change) => change.field === field);
-  return html`<tr><th scope="row">${view.t(`admin.diff.${field}`)}${isChanged && html` <strong>${view.t('admin.diff.changed')}</strong>`}</th>
-<td data-label="${view.plain('admin.diff.registered')}">${shown(view, client[field], isChanged ? asList(wanted?.[field]) : undefined, 'admin.diff.removed')}</td>${
-    wanted !== null &&
-    html`<td data-label="${view.plain('admin.diff.wanted')}">${isChanged ? shown(view, wanted[field], asList(client[field]), 'admin.diff.added') : view.t('admin.diff.unchanged')}</td>`
+/** What is registered beside what is wanted. Nobody's picture is shown: a logo is an address like the others. */
+export function differenceTable(view: View, client: Client, lastRejection: LastRejection | undefined): Html {
+  if (client.pending_change !== null) {
+    return comparison(view, {
+      caption: 'admin.diff.caption',
+      left: 'admin.diff.registered',
+      right: 'admin.diff.wanted',
+      fields: client,
+      changes: changesOf(client),
+    });
+  }
+  const isAgain = lastRejection !== undefined && lastRejection.changes.length > 0;
+  return comparison(view, {
+    caption: isAgain ? 'admin.diff.caption.again' : 'admin.diff.caption.plain',
+    left: isAgain ? 'admin.diff.rejected' : 'admin.diff.registered',
+    right: isAgain ? 'admin.diff.now' : undefined,
+    fields: wantedFields(client),
+    changes: lastRejection?.changes ?? [],
+  });
+}
+
+const comparison = (view: View, compared: Compared): Html => html`<table class="compare">
+<caption>${view.t(compared.caption)}</caption>
+<thead><tr><th scope="col">${view.t('admin.diff.field')}</th><th scope="col">${view.t(compared.left)}</th>${compared.right !== undefined && html`<th scope="col">${view.t(compared.right)}</th>`}</tr></thead>
+<tbody>${reviewedFields.map((field) => row(view, compared, field))}</tbody>
+</table>`;
+
+function row(view: View, { left, right, fields, changes }: Compared, field: Field): Html {
+  const change = right === undefined ? undefined : changes.find((one) => one.field === field);
+  const before = (change === undefined ? fields[field] : change.before) as Value;
+  const after = change?.after as Value;
+  return html`<tr><th scope="row">${view.t(`admin.diff.${field}`)}${change !== undefined && html` <strong>${view.t('admin.diff.changed')}</strong>`}</th>
+<td data-label="${view.plain(left)}">${shown(view, before, change && asList(after), 'admin.diff.removed')}</td>${
+    right !== undefined &&
+    html`<td data-label="${view.plain(right)}">${change === undefined ? view.t('admin.diff.unchanged') : shown(view, after, asList(before), 'admin.diff.added')}</td>`
   }</tr>
 `;
 }
 
-type Value = ReviewedFields[keyof ReviewedFields] | undefined;
 const asList = (value: Value): readonly string[] =>
   value === null || value === undefined ? [] : typeof value === 'string' ? [value] : value;
 

@@ -1,4 +1,5 @@
-import { type Client, consentPolicies } from '../../../clients/client.ts';
+import { type Client, consentPolicies, waitsForReview } from '../../../clients/client.ts';
+import type { LastRejection } from '../../../clients/read-review.ts';
 import type { Risk } from '../../../clients/risk-signals.ts';
 import { foreign, initialsOf, plainForeign } from '../../../http/foreign-text.ts';
 import { hidden } from '../../../http/form.ts';
@@ -16,6 +17,7 @@ export type ClientShown = {
   client: Client;
   owner: User | undefined;
   risks: readonly Risk[];
+  lastRejection: LastRejection | undefined;
   problem?: Html | false;
   query?: Parameters;
 };
@@ -27,21 +29,39 @@ const done = {
   reinstated: 'admin.clients.done.reinstated',
 } as const;
 
-export const clientPage = (view: View, { client, owner, risks, problem, query = {} }: ClientShown): Page => ({
+export const clientPage = (
+  view: View,
+  { client, owner, risks, lastRejection, problem, query = {} }: ClientShown,
+): Page => ({
   title: plainForeign(client.name),
   tab: 'admin_clients',
   content: html`<div class="person"><span class="initials" aria-hidden="true">${initialsOf(client.name)}</span>
 <div><h1>${foreign(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
 ${problem}${doneNotice(view, query, done)}
-${client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: foreign(client.status_reason, 500) })}</p>`}
+${lastRejection ? rejectionNote(view, lastRejection) : client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: foreign(client.status_reason, 500) })}</p>`}
 ${risks.length > 0 && riskList(view, risks, owner)}
 <h2>${view.t(client.pending_change === null ? 'admin.clients.registered' : 'admin.clients.change')}</h2>
-${differenceTable(view, client)}
+${differenceTable(view, client, lastRejection)}
 ${facts(view, client, owner)}
 ${decisions(view, client)}
 <p><a href="/admin/audit?target=${client.client_id}">${view.t('admin.history')}</a></p>
 ${deletion(view, client)}`,
 });
+
+/** What a reviewer said about the version before, and what its owner made of it. */
+const rejectionNote = (view: View, { at, revision, reason, changes }: LastRejection): Html =>
+  html`<div class="advice"><p>${view.t('admin.clients.rejected_before', {
+    when: view.ago(at),
+    revision,
+    reason: html`<q>${foreign(reason ?? '', 500)}</q>`,
+  })}</p>
+<p>${
+    changes.length === 0
+      ? view.t('admin.clients.rejected_before.same')
+      : view.t('admin.clients.rejected_before.changed', {
+          fields: html`${changes.map(({ field }, place) => html`${place > 0 && ', '}${view.t(`admin.diff.${field}`)}`)}`,
+        })
+  }</p></div>`;
 
 const riskList = (
   view: View,
@@ -71,7 +91,7 @@ const facts = (view: View, client: Client, owner: User | undefined) => html`<dl>
 <dt>${view.t('admin.clients.type')}</dt><dd>${view.t(`admin.clients.type.${client.client_type}`)}</dd>
 <dt>${view.t('admin.clients.revision')}</dt><dd>${client.revision}</dd>
 <dt>${view.t('admin.clients.consent')}</dt><dd>${view.t(`admin.clients.consent.${client.consent}`)}</dd>
-<dt>${view.t('admin.clients.retry')}</dt><dd>${client.refresh_retry_window === 0 ? view.t('admin.clients.retry.strict') : view.lasting(client.refresh_retry_window)}</dd>
+<dt>${view.t('admin.clients.retry.window')}</dt><dd>${client.refresh_retry_window === 0 ? view.t('admin.clients.retry.strict') : view.lasting(client.refresh_retry_window)}</dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.day(client.created_at)}</dd>
 <dt>${view.t('admin.changed')}</dt><dd>${view.ago(client.updated_at)}</dd>
 </dl>`;
@@ -80,7 +100,7 @@ const path = ({ client_id }: Client) => `/admin/clients/${client_id}`;
 
 /** What can be done in the state that it is in, and nothing else. */
 function decisions(view: View, client: Client): Html {
-  const waits = client.status === 'pending_review' || (client.status === 'approved' && client.pending_change !== null);
+  const waits = waitsForReview(client);
   return html`${waits && approval(view, client)}${waits && reasoned(view, client, 'reject')}
 ${client.status === 'approved' && reasoned(view, client, 'suspend')}
 ${

@@ -14,13 +14,19 @@ export const keysPage = (view: View, keys: readonly KeyRecord[], query: { done?:
   content: html`<h1>${view.t('admin.keys.title')}</h1>
 <p class="soft">${view.t('admin.keys.intro')}</p>
 ${doneNotice(view, query, done)}
-<ul class="items">${keys.map((key) => keyItem(view, key))}</ul>
+<ul class="items">${keys.toSorted(asUsed).map((key) => keyItem(view, key))}</ul>
 ${guarded(
   view.t('admin.keys.rotate'),
   html`<p class="soft">${view.t('admin.keys.rotate.what')}</p>
 <form method="post" action="/admin/keys/rotate"><button type="submit" id="keys-rotate">${view.t('admin.keys.rotate.submit')}</button></form>`,
 )}`,
 });
+
+const places = ['active', 'next', 'retiring'];
+
+/** Of each algorithm the key that signs, what comes after it, and what came before. */
+const asUsed = (one: KeyRecord, other: KeyRecord): number =>
+  one.algorithm.localeCompare(other.algorithm) || places.indexOf(one.status) - places.indexOf(other.status);
 
 const keyItem = (view: View, key: KeyRecord) => html`<li><div>
 <h2>${key.algorithm} ${badge(view.t(`admin.keys.status.${key.status}`), tones[key.status])}</h2>

@@ -3,6 +3,7 @@ import { type Html, html } from '../../../http/html.ts';
 import type { Page } from '../../../http/page.ts';
 import type { Parameters } from '../../../http/parameters.ts';
 import type { View } from '../../../http/view.ts';
+import { overlaps } from '../../../service-credentials/manage-credential.ts';
 import { permissions, type ServiceCredential } from '../../../service-credentials/service-credential.ts';
 import { badge, choices, doneNotice, guarded, secretOnce } from '../parts.ts';
 
@@ -86,7 +87,14 @@ ${termsFields(view, one)}
 </form>
 <h2>${view.t('admin.services.rotate')}</h2>
 <p class="soft">${view.t('admin.services.rotate.what')}</p>
-<form method="post" action="${path}/${one.credential_id}/rotate"><button type="submit" class="quiet" id="service-rotate">${view.t('admin.services.rotate.submit')}</button></form>
+<form method="post" action="${path}/${one.credential_id}/rotate">
+<label for="overlap_seconds">${view.t('admin.services.rotate.before')}</label>
+<select id="overlap_seconds" name="overlap_seconds">${(Object.keys(overlaps) as (keyof typeof overlaps)[]).map(
+  (name) =>
+    html`<option value="${overlaps[name]}"${name === 'day' && html` selected`}>${view.t(`overlap.${name}`)}</option>`,
+)}</select>
+<button type="submit" id="service-rotate">${view.t('admin.services.rotate.submit')}</button>
+</form>
 ${guarded(
   view.t('admin.services.retire'),
   html`<p class="soft">${view.t('admin.services.retire.what')}</p>

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../../deps.ts';
 import { RequestError } from '../../../errors.ts';
-import { administratorAt, answerForm, problemOf } from '../../../http/administrator.ts';
+import { administratorAt, answerForm, isForPeople, problemOf } from '../../../http/administrator.ts';
 import { sendPage } from '../../../http/page.ts';
 import { type Parameters, readForm } from '../../../http/parameters.ts';
+import { allCredentials } from '../../../service-credentials/list-credentials.ts';
 import {
   createCredential,
   findCredential,
@@ -12,7 +13,6 @@ import {
   rotateCredential,
 } from '../../../service-credentials/manage-credential.ts';
 import { permissions } from '../../../service-credentials/service-credential.ts';
-import { listCredentials } from '../../../service-credentials/store.ts';
 import { chosen } from '../parts.ts';
 import { credentialPage, credentialSecretPage, credentialsPage } from './page.ts';
 
@@ -25,7 +25,7 @@ const config = { page: true, form: one };
 export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get(list, { config: { page: true } }, async (request, reply) => {
     const { view, query } = await administratorAt(deps, request);
-    return sendPage(reply, view, credentialsPage(view, await listCredentials(deps.db), { query }));
+    return sendPage(reply, view, credentialsPage(view, await allCredentials(deps), { query }));
   });
 
   app.post(list, { config: { page: true, form: list } }, async (request, reply) => {
@@ -38,7 +38,7 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
       const shown = { problem: problemOf(view, error), form };
-      return sendPage(reply, view, credentialsPage(view, await listCredentials(deps.db), shown), 400);
+      return sendPage(reply, view, credentialsPage(view, await allCredentials(deps), shown), 400);
     }
   });
 
@@ -62,8 +62,22 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
 
   app.post<One>(`${one}/rotate`, { config }, async (request, reply) => {
     const { view, caller } = await administratorAt(deps, request);
-    const rotated = await rotateCredential(deps, caller, request.params.credential_id);
-    return sendPage(reply, view, credentialSecretPage(view, { ...rotated, until: rotated.previous_expires_at }));
+    const { credential_id } = request.params;
+    const { overlap_seconds } = readForm(request.body);
+    try {
+      const overlapSeconds = overlap_seconds === undefined ? undefined : Number(overlap_seconds || Number.NaN);
+      const rotated = await rotateCredential(deps, caller, credential_id, overlapSeconds);
+      return sendPage(reply, view, credentialSecretPage(view, { ...rotated, until: rotated.previous_expires_at }));
+    } catch (error) {
+      if (!isForPeople(error)) throw error;
+      const problem = problemOf(view, error);
+      return sendPage(
+        reply,
+        view,
+        credentialPage(view, await findCredential(deps, credential_id), { problem }),
+        error.status,
+      );
+    }
   });
 
   app.post<One>(`${one}/retire`, { config }, async (request, reply) => {

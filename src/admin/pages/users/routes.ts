@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { listOwnClients } from '../../../clients/list-clients.ts';
-import { now } from '../../../clock.ts';
 import type { Deps } from '../../../deps.ts';
 import { entitlementHistory } from '../../../entitlements/read-history.ts';
 import { invalidRequest } from '../../../errors.ts';
@@ -9,9 +8,9 @@ import type { Html } from '../../../http/html.ts';
 import { sendPage } from '../../../http/page.ts';
 import { type Parameters, readForm } from '../../../http/parameters.ts';
 import { endGrantOf } from '../../../oauth/end-grant.ts';
-import { liveGrantsOf } from '../../../oauth/grants.store.ts';
+import { listGrants } from '../../../oauth/list-grants.ts';
 import { endSessionOf } from '../../../sessions/end-session-of.ts';
-import { liveSessionsOf } from '../../../sessions/store.ts';
+import { listSessions } from '../../../sessions/list-sessions.ts';
 import { changeRole, signOutUser, unlockUser } from '../../../users/administer-user.ts';
 import { disableUser, enableUser } from '../../../users/disable-user.ts';
 import { findUsers, userOverview } from '../../../users/read-user.ts';
@@ -104,8 +103,8 @@ async function shown(
 ) {
   const overview = await userOverview(deps, user_id);
   const [sessions, grants, clients, { versions }] = await Promise.all([
-    liveSessionsOf(deps.db, user_id, now(deps)),
-    liveGrantsOf(deps.db, user_id, now(deps), mostShown),
+    listSessions(deps, user_id),
+    listGrants(deps, user_id, mostShown),
     listOwnClients(deps, user_id),
     entitlementHistory(deps, user_id),
   ]);

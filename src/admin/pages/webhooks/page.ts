@@ -3,16 +3,18 @@ import { type Html, html } from '../../../http/html.ts';
 import type { Page } from '../../../http/page.ts';
 import type { Parameters } from '../../../http/parameters.ts';
 import type { View } from '../../../http/view.ts';
-import { eventTypes } from '../../../webhooks/event-types.ts';
 import type { webhookRecord } from '../../../webhooks/manage-webhook.ts';
 import type { Delivery } from '../../../webhooks/store.ts';
-import { badge, choices, doneNotice, exact, guarded, secretOnce } from '../parts.ts';
+import { badge, doneNotice, exact, guarded, secretOnce } from '../parts.ts';
+import { eventChoices, eventList } from './events.ts';
 
 type Webhook = ReturnType<typeof webhookRecord>;
 export type Counted = Webhook & { dead: number };
 
 const path = '/admin/webhooks';
 const tab = 'admin_webhooks';
+/** More events than these are a number in the list. */
+const mostNamed = 6;
 
 export const webhooksPage = (
   view: View,
@@ -35,18 +37,14 @@ ${problem}
 <label for="url">${view.t('admin.webhooks.url')}</label>
 <input id="url" name="url" type="url" required maxlength="2000" autocomplete="off" value="${form.url ?? ''}" aria-describedby="url-hint">
 <p class="hint" id="url-hint">${view.t('admin.webhooks.url.hint')}</p>
-${choices(
-  view.t('admin.webhooks.events'),
-  'event:',
-  eventTypes.map((name) => ({ name, label: html`<code>${name}</code>`, isChosen: form[`event:${name}`] === 'on' })),
-)}
+${eventChoices(view, (name) => form[`event:${name}`] === 'on')}
 <button type="submit" id="webhook-create">${view.t('admin.webhooks.create.submit')}</button>
 </form>`,
 });
 
 const webhookItem = (view: View, one: Counted) => html`<li><div>
 <h2><a href="${path}/${one.webhook_id}">${foreignUrl(one.url)}</a> ${one.disabled_at !== null && badge(view.t('admin.webhooks.state.off'), 'off')} ${one.dead > 0 && badge(view.t('admin.webhooks.dead.count', { count: one.dead }), 'warn')}</h2>
-<p>${one.event_types.join(', ')}</p>
+<p>${one.event_types.length > mostNamed ? view.t('admin.webhooks.events.count', { count: one.event_types.length }) : one.event_types.join(', ')}</p>
 </div></li>
 `;
 
@@ -78,7 +76,7 @@ ${one.disabled_at !== null && html`<p>${badge(view.t('admin.webhooks.state.off')
 <dl>
 <dt>${view.t('admin.webhooks.url')}</dt><dd>${foreignUrl(one.url)}</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${one.webhook_id}</code></dd>
-<dt>${view.t('admin.webhooks.events')}</dt><dd>${one.event_types.join(', ')}</dd>
+<dt>${view.t('admin.webhooks.events')}</dt><dd>${eventList(view, one.event_types)}</dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
 </dl>
 <div class="actions">

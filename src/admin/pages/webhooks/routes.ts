@@ -7,14 +7,8 @@ import { sendPage } from '../../../http/page.ts';
 import { type Parameters, readForm } from '../../../http/parameters.ts';
 import type { View } from '../../../http/view.ts';
 import { eventTypes } from '../../../webhooks/event-types.ts';
-import {
-  createWebhook,
-  removeWebhook,
-  replay,
-  requireWebhook,
-  webhookRecord,
-} from '../../../webhooks/manage-webhook.ts';
-import { countDeadDeliveries, listDeadDeliveries, listDeliveries, listWebhooks } from '../../../webhooks/store.ts';
+import { webhooksWithDead, webhookWithDeliveries } from '../../../webhooks/list-webhooks.ts';
+import { createWebhook, removeWebhook, replay } from '../../../webhooks/manage-webhook.ts';
 import { disable, enable, rotateSecret, sendTest } from '../../../webhooks/tend-webhook.ts';
 import { chosen } from '../parts.ts';
 import { webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
@@ -29,7 +23,7 @@ const mostDeliveries = 100;
 export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get(list, { config: { page: true } }, async (request, reply) => {
     const { view, query } = await administratorAt(deps, request);
-    return sendPage(reply, view, webhooksPage(view, await counted(deps), { query }));
+    return sendPage(reply, view, webhooksPage(view, await webhooksWithDead(deps), { query }));
   });
 
   app.post(list, { config: { page: true, form: list } }, async (request, reply) => {
@@ -43,7 +37,7 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
       return sendPage(
         reply,
         view,
-        webhooksPage(view, await counted(deps), { problem: problemOf(view, error), form }),
+        webhooksPage(view, await webhooksWithDead(deps), { problem: problemOf(view, error), form }),
         400,
       );
     }
@@ -95,16 +89,6 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
 }
 
 async function shown(deps: Deps, view: View, webhook_id: string, told: { problem?: Html | false; query?: Parameters }) {
-  const webhook = await requireWebhook(deps, webhook_id);
-  const [deliveries, dead] = await Promise.all([
-    listDeliveries(deps.db, webhook_id, mostDeliveries),
-    listDeadDeliveries(deps.db, webhook_id, mostDeliveries),
-  ]);
-  return webhookPage(view, webhookRecord(webhook), { ...told, deliveries, dead });
-}
-
-/** Each with the number of its deliveries that were given up. */
-async function counted(deps: Deps) {
-  const [webhooks, dead] = await Promise.all([listWebhooks(deps.db), countDeadDeliveries(deps.db)]);
-  return webhooks.map((webhook) => ({ ...webhookRecord(webhook), dead: dead.get(webhook.webhook_id) ?? 0 }));
+  const { webhook, ...rest } = await webhookWithDeliveries(deps, webhook_id, mostDeliveries);
+  return webhookPage(view, webhook, { ...told, ...rest });
 }

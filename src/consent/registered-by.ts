@@ -1,0 +1,15 @@
+import type { Client } from '../clients/client.ts';
+import type { Deps } from '../deps.ts';
+import { findUser } from '../users/store.ts';
+import type { RegisteredBy } from './page.ts';
+
+/** Who answers for a client: the house, a domain that its owner has proved to read mail of, or nobody any more. */
+export async function registeredBy(
+  { db }: Pick<Deps, 'db'>,
+  { of_house, owner_user_id }: Client,
+): Promise<RegisteredBy> {
+  if (of_house) return 'house';
+  const owner = owner_user_id === null ? undefined : await findUser(db, owner_user_id);
+  if (owner === undefined) return 'gone';
+  return { domain: owner.email_verified_at === null ? undefined : owner.email.split('@').at(-1) };
+}
