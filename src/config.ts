@@ -39,7 +39,7 @@ export type Config = {
 };
 
 /** How the pages look and what they call the service. */
-export type Brand = {
+type Brand = {
   readonly name: string;
   /** A file, SVG or PNG, which we serve ourselves; absent: our own mark. */
   readonly logo: string | undefined;

@@ -33,7 +33,7 @@ export const statusOf = {
 export type ErrorCode = keyof typeof statusOf;
 
 /** Extra members of the JSON body: `fields`, `current_status`, `stored_revision`, `max_age`. */
-export type ErrorDetails = Record<string, unknown>;
+type ErrorDetails = Record<string, unknown>;
 
 /**
  * Thrown to refuse a request. The caller reads `code`, `message` and `details`; `cause` is for our log alone.

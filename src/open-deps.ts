@@ -15,7 +15,7 @@ import { readCredential } from './service-credentials/store.ts';
 import { loadMasterKey, openVaultFor } from './vault/master-key.ts';
 
 /** `passwords` are hashed by what the process has for it, unless told otherwise. */
-export type Outside = { clock: Clock; log: Logger; passwords?: PasswordHasher };
+type Outside = { clock: Clock; log: Logger; passwords?: PasswordHasher };
 
 /**
  * Opens everything that a use-case needs: store, tables, master key, signing keys. The server and the command line

@@ -38,6 +38,9 @@ function assertNone(violations: string[], advice: string): void {
   assert.equal(violations.length, 0, `${advice}\n  ${violations.join('\n  ')}\n`);
 }
 
+/** The folder in src that a file belongs to. */
+const capability = (path: string) => path.split('/')[1];
+
 const except = (...allowed: (string | RegExp)[]) =>
   source.filter(({ path }) => !allowed.some((one) => (typeof one === 'string' ? path === one : one.test(path))));
 
@@ -183,5 +186,14 @@ test('a capability keeps its routes, its store and its use-cases apart', () => {
     /\bdb\.(all|get|run|batch)\(/g,
   );
   assertNone(sqlInRoutes, `Call a function of a store or a use-case instead.`);
+  const foreignStores = source
+    .filter(({ path }) => basename(path) === 'routes.ts')
+    .flatMap(({ path, text }) =>
+      [...code(text).matchAll(/^import (?!type )[^;]*? from '(\.[^']*store\.ts)';$/gm)]
+        .map(([, store = '']) => join(dirname(path), store))
+        .filter((store) => capability(store) !== capability(path))
+        .map((store) => `${path}: ${store}`),
+    );
+  assertNone(foreignStores, 'Call a use-case of the capability that owns the store, and give it one if it has none.');
   assert.ok(source.some(({ path }) => dirname(path) === 'src'));
 });

@@ -6,7 +6,7 @@ import type { View } from '../http/view.ts';
 import { locales, nameOfLanguage } from '../i18n/translate.ts';
 import type { Session } from '../sessions/session.ts';
 
-export type ProfileForm = {
+type ProfileForm = {
   session: Session;
   /** What was typed, when it did not do. */
   typed?: { name: string; locale: string };

@@ -24,7 +24,7 @@ export const ProfileBody = Type.Object(
 
 const shape = Compile(ProfileBody);
 
-export type ProfileEdit = Static<typeof ProfileBody>;
+type ProfileEdit = Static<typeof ProfileBody>;
 
 /** @throws {RequestError} `invalid_request` with one entry a field. */
 export function readProfileEdit(body: unknown): ProfileEdit {

@@ -22,7 +22,7 @@ type Unit = {
 /** What to tell the caller once the commit is on disk. */
 type Outcome = { results: BatchResult[] } | { error: unknown };
 
-export type GroupCommit = {
+type GroupCommit = {
   /** @throws {StoreUnavailable} {UniqueViolation} by rejecting. */
   enqueue(statements: readonly Statement[]): Promise<BatchResult[]>;
   /** Resolves when everything enqueued so far is answered. */

@@ -10,7 +10,7 @@ import { busyTimeoutMs, createGroupCommit } from './sqlite-group-commit.ts';
 const cachedStatements = 1_000;
 
 /** Every statement runs through this: prepared once, bound by name, rows or a count whichever the text gives. */
-export type Execute = (statement: Statement) => BatchResult;
+type Execute = (statement: Statement) => BatchResult;
 
 /**
  * The embedded store: one file that several processes may share.

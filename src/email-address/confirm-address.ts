@@ -12,9 +12,9 @@ import { refuseUnlessRecent, type Session } from '../sessions/session.ts';
 import { isReachedAt, lockUser, markEmailVerified, replaceEmail } from '../users/store.ts';
 
 const purposes = ['verify_email', 'change_email'] as const;
-export type AddressLink = OneTimeLink & { email: string };
+type AddressLink = OneTimeLink & { email: string };
 /** Who opened the link, and where. */
-export type Opener = { session: Session; address: string };
+type Opener = { session: Session; address: string };
 
 /**
  * A link proves an address to the account that asked for it, in a session of that account: else whoever names somebody

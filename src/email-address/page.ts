@@ -6,7 +6,7 @@ import type { View } from '../http/view.ts';
 
 export const emailDone = ['link_sent', 'change_sent', 'verified', 'changed'] as const;
 
-export type EmailState = {
+type EmailState = {
   email: string;
   isVerified: boolean;
   mailWorks: boolean;
@@ -35,7 +35,7 @@ ${
 <p class="actions">${mailWorks && html`<a class="button quiet" href="/account/email/change">${view.t('email.change')}</a> `}<a href="/account">${view.t('confirm.back')}</a></p>`,
 });
 
-export type ChangeForm = { current: string; email?: string; problem?: Renderable; problems?: readonly FieldProblem[] };
+type ChangeForm = { current: string; email?: string; problem?: Renderable; problems?: readonly FieldProblem[] };
 
 export const changeEmailPage = (view: View, { current, email, problem, problems = [] }: ChangeForm): Page => ({
   title: view.plain('email.change'),

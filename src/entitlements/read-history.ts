@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { requireUser } from '../users/administer-user.ts';
 import { type EntitlementVersion, listStoredEntitlements, listVersions, type StoredEntitlement } from './store.ts';
 
-export type EntitlementHistory = {
+type EntitlementHistory = {
   /** What counts now, by product. */
   entitlements: StoredEntitlement[];
   /** Every write that was applied, newest first. */

@@ -8,7 +8,7 @@ import type { ServiceCredential } from '../service-credentials/service-credentia
 import type { EntitlementWrite } from './entitlement.ts';
 import { entitlementCarries, findConflict, insertVersion, upsertEntitlement } from './store.ts';
 
-export type WriteResult = { user_id: string; product: string; version: number; status: string; applied: boolean };
+type WriteResult = { user_id: string; product: string; version: number; status: string; applied: boolean };
 
 /**
  * Applies a write of a back end (decisions §12).

@@ -13,7 +13,7 @@ import { refuseIdentity, type Why } from './refuse-identity.ts';
 import { failureOf, hasMoved, UpstreamFailure, type Upstreams } from './upstream.ts';
 import { accountOf, type UpstreamAccount } from './upstream-account.ts';
 
-export type Return = {
+type Return = {
   detour: Detour;
   /** The query of the callback as it came. */
   query: string;

@@ -20,7 +20,7 @@ const hashOf: Readonly<Record<string, string>> = {
   Ed25519: 'sha512',
 };
 
-export type ReceivedTokens = { id_token: string; claims: IDToken; access_token: string };
+type ReceivedTokens = { id_token: string; claims: IDToken; access_token: string };
 
 /**
  * What the library leaves to us of OIDC Core §3.1.3.7, after it has checked signature, `iss`, `aud` and `nonce`: the

@@ -13,7 +13,7 @@ import { refuseIdentity, type Trip } from './refuse-identity.ts';
 import { findIdentity, insertIdentity, listIdentities, mayLink, mayLinkByEmail } from './store.ts';
 import { nameOf, type UpstreamAccount } from './upstream-account.ts';
 
-export type Link = {
+type Link = {
   user: Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
   account: UpstreamAccount;
   trip: Trip;

@@ -6,7 +6,7 @@ import { type Goal, goalFields } from '../signin/page.ts';
 import type { Provider } from './provider.ts';
 import type { Question } from './question.ts';
 
-export type LeaveForm = { provider: Provider; goal: Goal; confirm: string | undefined; back: string };
+type LeaveForm = { provider: Provider; goal: Goal; confirm: string | undefined; back: string };
 
 /** For somebody whom another site sends to a provider: a provider that knows the browser would bring them back unasked. */
 export const leavePage = (view: View, { provider, goal, confirm, back }: LeaveForm): Page => ({
@@ -21,7 +21,7 @@ ${goalFields(goal)}${hidden('confirm', confirm)}
 <p><a href="${back}">${view.t('federation.leave.no')}</a></p>`,
 });
 
-export type QuestionForm = {
+type QuestionForm = {
   provider: Provider;
   question: Question;
   /** See answer.ts. */

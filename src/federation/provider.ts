@@ -4,7 +4,7 @@ import { google } from './providers/google.ts';
 import type { KnownProvider } from './providers/known-provider.ts';
 
 /** One line a provider. */
-export const knownProviders: readonly KnownProvider[] = [google];
+const knownProviders: readonly KnownProvider[] = [google];
 
 /** A provider that an operator has switched on. */
 export type Provider = KnownProvider & { readonly client_id: string; readonly client_secret: string };

@@ -14,7 +14,7 @@ import { refuseIdentity, type Trip, type Why } from './refuse-identity.ts';
 import { findIdentity, insertIdentity, listIdentities, touchIdentity } from './store.ts';
 import { nameOf, type UpstreamAccount } from './upstream-account.ts';
 
-export type FederatedSignIn = {
+type FederatedSignIn = {
   account: UpstreamAccount;
   trip: Trip;
   visit: Visit;

@@ -21,7 +21,7 @@ export const listIdentities = (db: Db, user_id: string) =>
 export const findIdentity = (db: Db, issuer: string, subject: string) =>
   db.get<Identity>('select * from identities where issuer = $1 and subject = $2', [issuer, subject]);
 
-export type NewIdentity = Omit<Identity, 'linked_at' | 'last_used_at'>;
+type NewIdentity = Omit<Identity, 'linked_at' | 'last_used_at'>;
 
 /**
  * @param event_id of an event before it in the batch: nothing is linked unless that was kept. Fails on an identity that

@@ -11,7 +11,7 @@ import type { User } from '../users/user.ts';
 import { lockWaysIn, unlessLastWayIn } from '../users/ways-in.ts';
 import { deleteIdentity, isLinked, listIdentities } from './store.ts';
 
-export type Unlink = {
+type Unlink = {
   user: Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
   /** The provider's id: one of today, or the one that an identity was linked under. */
   provider_id: string;

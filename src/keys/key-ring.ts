@@ -8,8 +8,8 @@ import { type Algorithm, type KeyStatus, privateKeyFrom, publicKeyFrom } from '.
 import { listSigningKeys, type SigningKeyRow } from './store.ts';
 
 /** `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token. Every verification of ours says which it wants. */
-export type TokenType = 'at+jwt' | 'JWT';
-export type Claims = Record<string, unknown>;
+type TokenType = 'at+jwt' | 'JWT';
+type Claims = Record<string, unknown>;
 
 export type KeyRing = {
   /** A compact JWS. Signing runs on the thread pool, so the event loop goes on serving. */

@@ -8,7 +8,7 @@ export type Algorithm = (typeof algorithms)[number];
 /** `next` is published and does not sign yet; `active` signs; `retiring` is published while its tokens live. */
 export type KeyStatus = 'next' | 'active' | 'retiring';
 
-export type GeneratedKey = { kid: string; algorithm: Algorithm; publicJwk: JsonWebKey; privatePem: string };
+type GeneratedKey = { kid: string; algorithm: Algorithm; publicJwk: JsonWebKey; privatePem: string };
 
 const generate = promisify(generateKeyPair);
 
@@ -21,7 +21,7 @@ export async function generateSigningKey(algorithm: Algorithm): Promise<Generate
 }
 
 /** JWK thumbprint: SHA-256 over the required members in lexicographic order, base64url (RFC 7638 §3, RFC 8037 §2). */
-export function thumbprint(jwk: JsonWebKey): string {
+function thumbprint(jwk: JsonWebKey): string {
   const required = jwk.kty === 'OKP' ? { crv: jwk.crv, kty: jwk.kty, x: jwk.x } : { e: jwk.e, kty: jwk.kty, n: jwk.n };
   return hash('sha256', JSON.stringify(required), 'base64url');
 }

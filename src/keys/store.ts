@@ -33,7 +33,7 @@ export const insertSigningKey = (key: NewKey, status: 'active' | 'next', now: nu
   ],
 });
 
-export type RotationLimits = {
+type RotationLimits = {
   algorithm: Algorithm;
   now: number;
   /** Only an active key activated at or before this retires. */

@@ -1,7 +1,7 @@
 import type { TLocalizedValidationError } from 'typebox/error';
 
 /** What is wrong with one field; `path` is a JSON pointer without its first slash, empty for the whole body. */
-export type Problem = { path: string; message: string };
+type Problem = { path: string; message: string };
 export type ShapeError = TLocalizedValidationError;
 
 /**

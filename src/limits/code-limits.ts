@@ -22,7 +22,7 @@ const inARow: Backoff = {
 };
 
 /** Whose codes are guessed, and from where. */
-export type CodeGuess = {
+type CodeGuess = {
   user_id: string;
   /** When the secret came into force; a new one begins with a clean count. Unix seconds. */
   confirmed_at: number;

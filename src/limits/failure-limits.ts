@@ -40,7 +40,7 @@ const perAddress: Window = { limit: 20, windowSeconds: 600 };
 /** Wrong client secrets, by client and address, so that a stranger's failures do not stop the client itself. */
 const perClientAndAddress: Window = { limit: 20, windowSeconds: 60 };
 
-export type PasswordLimits = {
+type PasswordLimits = {
   /**
    * Before verifying. One read.
    * @throws {RequestError} `rate_limited` while the account or the address is blocked.
@@ -116,7 +116,7 @@ export function passwordLimits(deps: LimitDeps): PasswordLimits {
   return { check, failed, succeeded, reset, lockOf };
 }
 
-export type ClientSecretLimits = {
+type ClientSecretLimits = {
   /**
    * Before verifying. Looks into memory only.
    * @throws {RequestError} `rate_limited` while this client is known to be blocked for this address.
@@ -149,7 +149,7 @@ export function clientSecretLimits(deps: LimitDeps): ClientSecretLimits {
   };
 }
 
-export type WindowLimit = {
+type WindowLimit = {
   /** @throws {RequestError} `rate_limited` while the window is full. One read. */
   check(subject: string): Promise<void>;
   /** Counts one that has happened, also beyond the limit. */

@@ -6,7 +6,7 @@ import { type Locale, type MessageKey, translatePlain } from '../i18n/translate.
 /** A mail is two messages of the language files: `mail.<name>.subject` and `mail.<name>.text`. */
 export type MailName = MessageKey extends infer Key ? (Key extends `mail.${infer Name}.subject` ? Name : never) : never;
 
-export type Recipient = { email: string; name?: string | null; locale: Locale | null };
+type Recipient = { email: string; name?: string | null; locale: Locale | null };
 
 type Values = Readonly<Record<string, string | number>>;
 type MailDeps = Pick<Deps, 'config' | 'mail'>;

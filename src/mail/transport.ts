@@ -6,10 +6,10 @@ import type { Config } from '../config.ts';
 export type Mail = { to: string; subject: string; text: string };
 
 /** `mail_id` and `created_at` (Unix seconds) stay the same at each attempt. */
-export type OutgoingMail = Mail & { mail_id: string; created_at: number };
+type OutgoingMail = Mail & { mail_id: string; created_at: number };
 
 /** @throws whatever the server answered. */
-export type Transport = (mail: OutgoingMail) => Promise<void>;
+type Transport = (mail: OutgoingMail) => Promise<void>;
 
 /** Milliseconds: a mail server that says nothing must not hold up the mails behind. */
 const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };

@@ -5,7 +5,7 @@ import { RequestError } from '../errors.ts';
 import { useAccessToken } from '../oauth/access-token.ts';
 
 /** Spec 2.4 and decisions §5: `sub` always, the rest by scope. */
-export type Userinfo = {
+type Userinfo = {
   sub: string;
   email?: string;
   email_verified?: boolean;

@@ -6,7 +6,7 @@ import { findOpenLink, type MailedLink, type OneTimeLink } from './store.ts';
 
 /** Decisions §3, in seconds. */
 export const linkSeconds = { sign_up: 86_400, verify_email: 86_400, change_email: 86_400, password_reset: 1800 };
-export type MailedPurpose = keyof typeof linkSeconds;
+type MailedPurpose = keyof typeof linkSeconds;
 
 /** Where each kind of link leads. Both kinds that prove an address lead to one page. */
 const paths: Readonly<Record<MailedPurpose, string>> = {
@@ -16,7 +16,7 @@ const paths: Readonly<Record<MailedPurpose, string>> = {
   password_reset: '/reset/',
 };
 
-export type LinkWish = {
+type LinkWish = {
   purpose: MailedPurpose;
   /** The address that the link is sent to, and so proves. */
   email: string;

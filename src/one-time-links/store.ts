@@ -2,7 +2,7 @@ import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 
 /** What a link is good for. A link for one purpose opens nothing else. */
-export type LinkPurpose =
+type LinkPurpose =
   | 'administrator'
   | 'first_administrator'
   | 'sign_up'

@@ -18,7 +18,7 @@ const expired = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.
 const notAccepted = (cause?: unknown) => refusal('access_denied', { key: 'passkey.problem.refused' }, { cause });
 
 /** @param user_id whose passkeys may answer; left out, the person is found by the passkey. */
-export type AssertionAsked = { use: ChallengeUse; user_id?: string; address: string };
+type AssertionAsked = { use: ChallengeUse; user_id?: string; address: string };
 
 /**
  * What to hand to `navigator.credentials.get`.

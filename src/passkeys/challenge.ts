@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { digest } from '../lib/ids.ts';
 
 /** What a challenge is good for. One for one purpose is worth nothing for another. */
-export type ChallengePurpose = 'register' | 'sign_in' | 'second_factor' | 'confirm';
+type ChallengePurpose = 'register' | 'sign_in' | 'second_factor' | 'confirm';
 
 export type ChallengeUse = {
   purpose: ChallengePurpose;

@@ -13,8 +13,7 @@ const longestId = 1364;
 const transports = ['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'cable', 'internal'] as const;
 
 /** @throws {RequestError} `invalid_request` for what is not the JSON of a credential (WebAuthn §5.1.8). */
-export const unreadable = (cause?: unknown) =>
-  refusal('invalid_request', { key: 'passkey.problem.unreadable' }, { cause });
+const unreadable = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.problem.unreadable' }, { cause });
 
 /** The text of a form field. */
 export function parseCredential(text: string | undefined): unknown {

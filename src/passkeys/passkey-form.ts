@@ -4,7 +4,7 @@ import type { View } from '../http/view.ts';
 /** For the `scripts` of every page with such a form. */
 export const passkeyScripts = ['webauthn', 'passkeys'] as const;
 
-export type PasskeyForm = {
+type PasskeyForm = {
   /** Where the credential is posted; the options come from `/options` below it. */
   action: string;
   ceremony: 'create' | 'get';

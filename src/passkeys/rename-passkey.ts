@@ -13,7 +13,7 @@ export function checkName(name: string): void {
   if (displayNameProblem(name)) throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
 }
 
-export type PasskeyChange = { user_id: string; id: string; address: string };
+type PasskeyChange = { user_id: string; id: string; address: string };
 
 /**
  * @param readName called once it is known whose passkey it is: what is wrong with a name is nobody's business on

@@ -12,7 +12,7 @@ import type { ChallengeUse } from './challenge.ts';
 const proved: readonly Method[] = ['hwk', 'mfa'];
 
 /** The browser that asks for a challenge, and from where. */
-export type Door = { browser: string; address: string };
+type Door = { browser: string; address: string };
 
 const signInUse = (browser: string): ChallengeUse => ({ purpose: 'sign_in', browser, subject: '' });
 const confirmUse = (browser: string, user_id: string): ChallengeUse => ({
@@ -42,7 +42,7 @@ export const confirmOptions = (deps: Deps, user_id: string, { browser, address }
   assertionOptions(deps, { use: confirmUse(browser, user_id), user_id, address });
 
 /** Whoever confirms, by their session. */
-export type Confirming = { user_id: string; visit: Visit };
+type Confirming = { user_id: string; visit: Visit };
 
 /** @throws {RequestError} as {@link acceptAssertion} */
 export async function confirmWithPasskey(deps: Deps, credential: unknown, browser: string, who: Confirming) {

@@ -38,7 +38,7 @@ export const noResetPage = (view: View): Page => ({
 <p><a href="/signin">${view.t('reset.back')}</a></p>`,
 });
 
-export type NewPasswordForm = {
+type NewPasswordForm = {
   token: string;
   email: string;
   /** Characters. */

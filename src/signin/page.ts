@@ -118,7 +118,7 @@ const otherWays = (view: View, form: SignInForm, confirm?: '1'): Html | false =>
       html`<li><a class="button quiet" id="signin-${id}" href="/auth/${id}/login${goalQuery(form, confirm)}">${view.t('signin.with', { provider: label })}</a></li>`,
   )}</ul>`;
 
-export type AccountChoice = { request_id: string; clientName: string; email: string; endsAt: string };
+type AccountChoice = { request_id: string; clientName: string; email: string; endsAt: string };
 
 export const accountChoicePage = (view: View, choice: AccountChoice): Page => ({
   title: view.plain('choose.title'),

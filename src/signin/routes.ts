@@ -1,18 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { RequestError } from '../errors.ts';
-import { listIdentities } from '../federation/store.ts';
 import { clearCookie, cookieNames } from '../http/cookies.ts';
 import type { Renderable } from '../http/html.ts';
 import { type Page, sendPage } from '../http/page.ts';
 import { type Parameters, parseParameters, queryOf, readForm } from '../http/parameters.ts';
 import { type View, viewOf } from '../http/view.ts';
 import { requirePendingRequest } from '../oauth/authorize/browser.ts';
-import { markAccountSelected, type PendingRequest } from '../oauth/authorize/store.ts';
-import { canHavePasskeys } from '../passkeys/relying-party.ts';
-import { listPasskeys } from '../passkeys/store.ts';
-import { passwordOf } from '../passwords/store.ts';
+import { selectAccount } from '../oauth/authorize/select-account.ts';
+import type { PendingRequest } from '../oauth/authorize/store.ts';
 import { currentSession, requireSession, type Session } from '../sessions/session.ts';
 import { signOut } from '../sessions/start-session.ts';
 import { goalOf, sendOnward, visitOf } from './arrival.ts';
@@ -20,6 +16,7 @@ import type { Outcome } from './complete-sign-in.ts';
 import { nextPath } from './next-path.ts';
 import { accountChoicePage, confirmPage, type SignInForm, signInPage } from './page.ts';
 import { signInWithPassword } from './sign-in.ts';
+import { everyWay, waysOf } from './ways-to-confirm.ts';
 
 const config = { page: true } as const;
 
@@ -62,7 +59,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post('/signin/account', { config }, async (request, reply) => {
     const pending = await requirePendingRequest(deps, request, readForm(request.body).request);
-    if (await currentSession(deps, request)) await markAccountSelected(deps.db, pending.request_id, now(deps));
+    if (await currentSession(deps, request)) await selectAccount(deps, pending);
     return reply.redirect(goalOf(deps, { request_id: pending.request_id, next: undefined }), 303);
   });
 
@@ -119,31 +116,6 @@ export async function readGoal(deps: Deps, request: FastifyRequest, query: Param
     ...(pending ? await describe(deps, pending) : {}),
   };
   return { view, form };
-}
-
-type Ways = Pick<SignInForm, 'providers' | 'offersPasskey' | 'offersPassword'>;
-
-/** Before somebody has said who they are, everybody may have each of them. */
-const everyWay = ({ config }: Deps): Ways => ({
-  providers: config.providers,
-  offersPasskey: canHavePasskeys(config),
-  offersPassword: true,
-});
-
-/** What this person can confirm with. */
-async function waysOf({ db, config }: Deps, user_id: string): Promise<Ways> {
-  const [password, passkeys, identities] = await Promise.all([
-    passwordOf(db, user_id),
-    listPasskeys(db, user_id),
-    listIdentities(db, user_id),
-  ]);
-  const canProveHere = password !== undefined || passkeys.length > 0;
-  const providers = config.providers.filter(
-    ({ issuer, saysNoTime }) => identities.some((one) => one.issuer === issuer) && !(canProveHere && saysNoTime),
-  );
-  const hasOther = passkeys.length > 0 || providers.length > 0;
-  // Who has nothing at all sees the field all the same: the link to a reset is under it.
-  return { providers, offersPasskey: passkeys.length > 0, offersPassword: password !== undefined || !hasOther };
 }
 
 /** What a page says about the application that waits, and what its policy needs to know of it. */

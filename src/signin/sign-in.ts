@@ -9,7 +9,7 @@ import { passwordIsFrom, passwordOf, replaceHash } from '../passwords/store.ts';
 import { findUserByEmail } from '../users/store.ts';
 import { completeSignIn, type Outcome, type Visit } from './complete-sign-in.ts';
 
-export type PasswordAttempt = { username: string; password: string; visit: Visit };
+type PasswordAttempt = { username: string; password: string; visit: Visit };
 
 /**
  * Signs a person in by e-mail address and password.

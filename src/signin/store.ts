@@ -14,7 +14,7 @@ export type SignInAttempt = {
   request_id: string | null;
   next: string | null;
 };
-export type TakenTry = SignInAttempt & { triesLeft: number };
+type TakenTry = SignInAttempt & { triesLeft: number };
 type AttemptRow = Omit<SignInAttempt, 'methods'> & { methods: string };
 
 const attemptOf = ({ user_id, methods, request_id, next }: AttemptRow): SignInAttempt => ({

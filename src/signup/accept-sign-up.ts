@@ -6,7 +6,7 @@ import { isOpenLink, requireLink, spentLink } from '../one-time-links/link.ts';
 import { type OneTimeLink, spendLink } from '../one-time-links/store.ts';
 import { createUser } from '../users/create-user.ts';
 
-export type Acceptance = { name: string; password: string; locale: Locale };
+type Acceptance = { name: string; password: string; locale: Locale };
 
 /**
  * Uses the link up and makes the account, both or neither. The link has proved the address.

@@ -38,7 +38,7 @@ export const noSignUpPage = (view: View): Page => ({
 <p><a href="/signin">${view.t('signup.sign_in')}</a></p>`,
 });
 
-export type AccountForm = {
+type AccountForm = {
   token: string;
   email: string;
   name?: string;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
 import { type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
@@ -45,7 +46,10 @@ async function withScripts(t: TestContext, signet: Signet, admin: Person) {
 test('every page of administration is accessible, light and dark, on a phone and on a desk, in both languages', async (t) => {
   const { signet, admin } = await begin(t);
   const owner = await signedInPerson(signet);
-  const pending = await registerClient(signet, { owner, approved: false, redirect_uris: ['https://shop.example/cb'] });
+  const shop = { name: 'Example shop', redirect_uris: ['https://shop.example/cb'] };
+  const pending = await registerClient(signet, { owner, approved: false, ...shop });
+  await rejectClient(signet.deps, { client_id: pending.client_id, caller: { actor: 'cli' } }, 'Which shop is this?');
+  await edit(signet, owner, pending.client_id, { homepage_url: 'https://shop.example/about' });
   const changed = await registerClient(signet, { owner, name: 'Field Notes' });
   await edit(signet, owner, changed.client_id, {
     name: 'Field Notes 2',
@@ -89,6 +93,11 @@ test('every page of administration is accessible, light and dark, on a phone and
     admin: '/admin',
     'admin-clients': '/admin/clients',
     'admin-review': `/admin/clients/${changed.client_id}`,
+    'admin-review-again': `/admin/clients/${pending.client_id}`,
+    'admin-user': `/admin/users/${owner.user_id}`,
+    'admin-services': `/admin/service-credentials/${service.client_id}`,
+    'admin-webhooks': '/admin/webhooks',
+    'admin-audit': '/admin/audit',
   };
   for (const [name, path] of Object.entries(looks)) {
     await page.goto(signet.url + path);
@@ -166,7 +175,7 @@ test('a service credential and a webhook: each secret is shown once, and gone wi
   assert.doesNotMatch(await textOf(page), /ss_/);
 
   await page.getByRole('link', { name: 'Webhooks' }).click();
-  await page.getByLabel('Address').fill('https://hooks.example.com/signet');
+  await page.getByLabel('Address', { exact: true }).fill('https://hooks.example.com/signet');
   await page.getByLabel('user.created').check();
   await page.getByRole('button', { name: 'Create' }).click();
   assert.match(await textOf(page), /whsec_/);

@@ -40,7 +40,7 @@ test('a developer registers with a script that warns at once and copies', async 
 
   await open(page, signet, ada, '/developer');
   await expectAccessible(page);
-  await page.getByRole('main').getByRole('link', { name: 'Register an application' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Register a client' }).click();
   await expectAccessible(page);
 
   await fillIn(page, `${callback}\nhttp://shop.test/callback`);
@@ -80,7 +80,7 @@ test('a developer registers with a script that warns at once and copies', async 
   await page.reload();
   await page.getByRole('heading', { name: 'Example shop' }).waitFor();
   assert.doesNotMatch((await page.textContent('body')) ?? '', /cs_/);
-  const looks = { 'developer-client': '', 'developer-settings': '/settings' };
+  const looks = { 'developer-client': '', 'developer-settings': '/settings', 'developer-secrets': '/secrets' };
   for (const [look, part] of Object.entries(looks)) {
     await page.goto(`${signet.url}/developer/clients/${client_id}${part}`);
     await picture(page, look, 'desktop', 'light');
@@ -131,10 +131,10 @@ test('all of it works without JavaScript', async (t) => {
   await page.getByRole('button', { name: 'Withdraw the change' }).click();
   await page.getByText('The change that waited is withdrawn.').waitFor();
 
-  await page.getByRole('link', { name: 'Delete the application' }).click();
+  await page.getByRole('link', { name: 'Delete the client' }).click();
   await page.getByLabel('To confirm, type its name').fill('Example shop');
   await page.getByRole('button', { name: 'Delete for good' }).click();
-  await page.getByText('You have not registered an application yet.').waitFor();
+  await page.getByText('You have not registered a client yet.').waitFor();
   expectQuiet();
 });
 

@@ -117,7 +117,7 @@ test('an account is looked after without JavaScript', async (t) => {
   await page.waitForURL(`${signet.url}/account/apps`); // where the person wanted to go
   await page.getByRole('button', { name: 'Disconnect' }).click();
   assert.match((await page.getByRole('status').textContent()) ?? '', /disconnected/);
-  assert.match((await page.textContent('main')) ?? '', /No application is connected/);
+  assert.match((await page.textContent('main')) ?? '', /No app is connected/);
 
   await page.getByRole('link', { name: 'Sessions' }).click();
   await page.getByRole('listitem').filter({ hasText: 'Safari, iPhone' }).getByRole('button').click();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findClients } from '../../src/clients/find-clients.ts';
 import { endGrantOf } from '../../src/oauth/end-grant.ts';
+import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
@@ -195,7 +196,8 @@ test('an edit that comes in between is shown, and not approved unread', async (t
 test('rejecting, suspending and reinstating say why, and nothing happens without a reason', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const { client_id } = await pending(signet);
+  const owner = await signedInPerson(signet);
+  const { client_id } = await pending(signet, owner);
   const step = (name: string, fields: Record<string, string> = {}) =>
     admin.browser.post(`/admin/clients/${client_id}/${name}`, fields);
   const status = async () => (await signet.deps.clients.find(client_id))?.status;
@@ -213,6 +215,19 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   assert.match((await follow(admin, rejected)).text, /Name is taken/);
   assert.equal(await status(), 'rejected');
   assert.equal((await step('approve', { revision: '1', 'scope:openid': 'on' })).status, 409);
+
+  // Its owner hands in another version: the reviewer sees what was said, and what came of it.
+  await owner.browser.send(`/v1/oauth/clients/${client_id}`, {
+    method: 'PATCH',
+    headers: { origin: signet.url, 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: ['https://other.example/cb'] }),
+  });
+  const review = (await admin.browser.get(`/admin/clients/${client_id}`)).text;
+  assert.match(
+    review,
+    /Revision 1 was turned down.*<q><bdi>Name is taken<\/bdi><\/q>.*Changed since then: Redirect URIs/s,
+  );
+  assert.match(review, />Turned down<.*>Now<.*shop\.example.*removed.*other\.example.*added/s);
 
   const serving = await registerClient(signet);
   const path = `/admin/clients/${serving.client_id}`;
@@ -335,9 +350,13 @@ test('a service credential shows its secret once, is narrowed, rotated and retir
 
   await follow(admin, await admin.browser.post(`${path}/restrict`, { 'permission:tokens:introspect': 'on' }));
   assert.match((await admin.browser.get(path)).text, /tokens:introspect<\/dd>/);
-  const rotated = await admin.browser.post(`${path}/rotate`);
-  assert.ok(secretOf(rotated));
+  assert.equal((await admin.browser.post(`${path}/rotate`, { overlap_seconds: '86401' })).status, 400);
+  const rotated = await admin.browser.post(`${path}/rotate`, { overlap_seconds: '0' });
+  assert.match(rotated.text, /The secret before this one stops working: <time[^>]*>now</);
   assert.notEqual(secretOf(rotated), secretOf(made));
+  const secrets = 'select count(*) as alive from service_secrets where expires_at is null or expires_at > $1';
+  const left = await signet.deps.db.get<{ alive: number }>(secrets, [signet.clock() / 1000]);
+  assert.equal(left?.alive, 1);
   await follow(admin, await admin.browser.post(`${path}/retire`));
   assert.equal((await admin.browser.post(`${path}/rotate`)).status, 409);
 });
@@ -347,8 +366,11 @@ test('a webhook shows its secret once, its deliveries, and a dead one is sent ag
   const admin = await administrator(signet);
   const receiver = await openReceiver(t);
   receiver.status = 500;
-  const refused = await admin.browser.post('/admin/webhooks', { url: 'ftp://x', 'event:user.created': 'on' });
+  const refused = await admin.browser.post('/admin/webhooks', { url: 'ftp://x' }, { 'accept-language': 'de' });
   assert.equal(refused.status, 400);
+  assert.match(told(refused), /muss mit https:\/\/ beginnen.*mindestens ein Ereignis/s);
+  for (const name of eventTypes) assert.ok(refused.text.includes(`name="event:${name}"`), name);
+  assert.match(refused.text, /<legend>Clients<\/legend>\s*<label>[^\n]*Ein Client wurde registriert/);
   const made = await admin.browser.post('/admin/webhooks', { url: receiver.url, 'event:user.created': 'on' });
   assert.match(made.text, /whsec_[\w+/=]{44}/);
   const webhook_id = /wh_[\w-]{22}/.exec(made.text)?.[0];
@@ -426,6 +448,15 @@ test('the pages speak German', async (t) => {
     assert.match(text, /<html lang="de">/);
     assert.match(text, /aria-label="Verwaltung"/);
   }
+  const german = { 'accept-language': 'de' };
+  const missing = await admin.browser.get('/admin/clients/cl_unknown', german);
+  assert.match(missing.text, /<h1>Nicht gefunden<\/h1>\s*<p>Unter diesem Namen gibt es hier nichts/);
+  const unreasoned = await admin.browser.post(`/admin/clients/${client_id}/reject`, { revision: '1' }, german);
+  assert.match(told(unreasoned), /Sagen Sie, warum/);
+  const nameless = await admin.browser.post('/admin/service-credentials', {}, german);
+  assert.match(told(nameless), /Ein Name hat 1 bis 100 Zeichen.*Wählen Sie mindestens ein Recht/s);
+  const elsewhere = await admin.browser.post('/admin/keys/rotate', {}, { ...german, origin: 'https://evil.example' });
+  assert.match(elsewhere.text, /kam von einer anderen Website/);
 });
 
 onBothEngines('the list of clients is searched, paged, and has changes apart', async (t, engine) => {

@@ -55,7 +55,11 @@ onBothEngines(
     const second = await registerClient(signet, { owner, approved: false });
 
     assert.deepEqual(ids(await root.get('/clients'), 'clients', 'client_id'), [client_id, second.client_id]);
-    assert.deepEqual(ids(await root.get('/clients?limit=1'), 'clients', 'client_id'), [client_id]);
+    const first = await root.get('/clients?limit=1');
+    assert.deepEqual(ids(first, 'clients', 'client_id'), [client_id]);
+    const last = await root.get(`/clients?limit=1&after=${first.next}`);
+    assert.deepEqual([...ids(last, 'clients', 'client_id'), last.next], [second.client_id, null]);
+    assert.deepEqual(ids(await root.get('/clients?query=signet+l'), 'clients', 'client_id'), [client_id]);
     assert.deepEqual((await root.get('/clients?status=approved')).clients, []);
     const record = await root.get(`/clients/${client_id}`);
     assert.deepEqual(record.owner, {
@@ -64,6 +68,7 @@ onBothEngines(
       name: record.owner && (record.owner as Json).name,
     });
     assert.deepEqual([record.consent, record.refresh_retry_window, record.changes], ['skip', 0, []]);
+    assert.equal(record.last_rejection, null);
     assert.deepEqual(
       (record.risks as Json[]).map(({ code }) => code),
       ['name_resembles_service', 'new_redirect_host', 'sensitive_scope', 'first_client'],
@@ -94,11 +99,14 @@ onBothEngines(
     });
 
     const edit = { name: 'Example shop', redirect_uris: ['https://rp.test/cb', 'https://evil.example/cb'] };
-    await owner.browser.send(`/v1/oauth/clients/${client_id}`, {
-      method: 'PATCH',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(edit),
-    });
+    const editTo = (fields: object) =>
+      owner.browser.send(`/v1/oauth/clients/${client_id}`, {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(fields),
+      });
+    signet.clock.advance(1);
+    await editTo(edit);
     assert.deepEqual(ids(await root.get('/clients?status=pending_change'), 'clients', 'client_id'), [client_id]);
     assert.deepEqual((await root.get(`/clients/${client_id}`)).changes, [
       { field: 'name', before: 'Signet Login', after: edit.name },
@@ -106,6 +114,14 @@ onBothEngines(
     ]);
     const rejected = await root.post(`/clients/${client_id}/reject`, { reason });
     assert.deepEqual([rejected.status, rejected.pending_change, rejected.status_reason], ['approved', null, reason]);
+    assert.equal((await root.get(`/clients/${client_id}`)).last_rejection, null, 'nothing waits');
+    await editTo({ ...edit, name: 'Shop' });
+    assert.deepEqual((await root.get(`/clients/${client_id}`)).last_rejection, {
+      at: signet.clock() / 1000,
+      reason,
+      revision: 2,
+      changes: [{ field: 'name', before: edit.name, after: 'Shop' }],
+    });
 
     assert.equal((await root.post(`/clients/${client_id}/suspend`, { reason })).status, 'suspended');
     assert.equal((await root.post(`/clients/${client_id}/reinstate`)).status, 'approved');

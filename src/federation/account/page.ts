@@ -5,7 +5,7 @@ import type { View } from '../../http/view.ts';
 import type { Provider } from '../provider.ts';
 import type { Identity } from '../store.ts';
 
-export type ProviderList = { providers: readonly Provider[]; identities: readonly Identity[]; notice?: Renderable };
+type ProviderList = { providers: readonly Provider[]; identities: readonly Identity[]; notice?: Renderable };
 
 /** Each configured provider, and what was linked with one that is configured no more. */
 export const providersPage = (view: View, list: ProviderList): Page => {
