@@ -1,6 +1,7 @@
 import { type Client, consentPolicies, reviewedRecord } from '../clients/client.ts';
 import { deleteClient } from '../clients/delete-client.ts';
-import { findAnyClient, listClients, listings } from '../clients/list-clients.ts';
+import { findClients, listings } from '../clients/find-clients.ts';
+import { findAnyClient } from '../clients/list-clients.ts';
 import { type ClientReview, clientReview } from '../clients/read-review.ts';
 import { registerClient } from '../clients/register-client.ts';
 import { readRegistration } from '../clients/registration.ts';
@@ -49,9 +50,6 @@ export const client = { client_id: { value: 'client_id' } } as const;
 const reason = { value: 'text', help: 'shown to the owner and kept in the audit log', required: true } as const;
 const revision = { value: 'n', whole: [1, Number.MAX_SAFE_INTEGER] } as const;
 
-/** Of each status. */
-const mostListed = 500;
-
 const statusOf = (one: Client) => one.status + (one.pending_change ? ', change waits' : '');
 
 export const clientCommands = {
@@ -62,7 +60,7 @@ export const clientCommands = {
       name: { value: 'name', help: 'what people read on the sign-in page', required: true },
       'redirect-uri': { value: 'uri', between: /\s+/, help: 'where answers may go', required: true },
       scope: { value: 'scope', between: /[\s,]+/, help: 'what it may ask for; openid profile email without it' },
-      public: { help: 'it cannot keep a secret: a single-page or native application' },
+      public: { help: 'it cannot keep a secret: a single-page or native app' },
       alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'what its tokens are signed with; EdDSA without it' },
       approve: { help: 'you have reviewed it: it may start sign-ins at once' },
     },
@@ -83,18 +81,20 @@ export const clientCommands = {
     },
   }),
   'clients list': command({
-    summary: `Lists registered clients, up to ${mostListed} of each status; those that wait for review first.`,
-    options: { status: { value: 'status', oneOf: listings, help: 'only these' } },
-    async run(deps, { status }) {
-      const found = new Map<string, Client>();
-      for (const listing of status ? [status] : listings) {
-        for (const one of await listClients(deps, listing, mostListed)) found.set(one.client_id, one);
-      }
-      const clients = [...found.values()];
+    summary: 'Lists registered clients, oldest first; with --status waiting, what there is to review.',
+    options: {
+      status: { value: 'status', oneOf: listings, help: 'only these' },
+      query: { value: 'text', help: 'a part of the name, or the id of a client or of its owner' },
+      limit: { value: 'n', whole: [1, 500], help: 'how many at most; 50 without it' },
+      after: { value: 'place', help: 'where the list before ended, as it said' },
+    },
+    async run(deps, { status = 'all', ...search }) {
+      const { clients, next = null } = await findClients(deps, { listing: status, ...search });
       const rows = clients.map((one) => [one.client_id, statusOf(one), `r${one.revision}`, one.client_type, one.name]);
+      const list = table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'NAME'], ...rows]);
       return {
-        json: { clients: clients.map(reviewedRecord) },
-        text: table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'NAME'], ...rows]),
+        json: { clients: clients.map(reviewedRecord), next },
+        text: next === null ? list : `${list}\n\nThere are more: --after ${next}`,
       };
     },
   }),

@@ -1,6 +1,16 @@
 import type { Deps } from '../deps.ts';
 import type { Client } from './client.ts';
-import { type ClientSearch, searchClients } from './store.ts';
+import { type ClientListing, countWaitingClients, searchClients } from './store.ts';
+
+export const listings = [
+  'all',
+  'waiting',
+  'pending_review',
+  'pending_change',
+  'approved',
+  'rejected',
+  'suspended',
+] as const satisfies ClientListing[];
 
 type ClientPage = {
   clients: Client[] /** For `after`; undefined on the last page. */;
@@ -13,7 +23,7 @@ type ClientPage = {
  */
 export async function findClients(
   deps: Pick<Deps, 'db'>,
-  search: { listing: ClientSearch['listing']; query?: string; after?: string; limit?: number },
+  search: { listing: ClientListing; query?: string; after?: string; limit?: number },
 ): Promise<ClientPage> {
   const { listing, query = '', after = '', limit = 50 } = search;
   const [, created_at, client_id] = /^(\d{1,12})-([\w-]{1,64})$/.exec(after) ?? [];
@@ -28,3 +38,6 @@ export async function findClients(
   const hasMore = found.length > limit && last !== undefined;
   return { clients, next: hasMore ? `${last.created_at}-${last.client_id}` : undefined };
 }
+
+/** How many wait for a review: new clients, and changes of approved ones. */
+export const countWaiting = (deps: Pick<Deps, 'db'>) => countWaitingClients(deps.db);

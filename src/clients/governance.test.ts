@@ -4,7 +4,8 @@ import { onBothEngines } from '../../test/support/databases.ts';
 import type { Db } from '../db/db.ts';
 import { RequestError } from '../errors.ts';
 import { deleteClient } from './delete-client.ts';
-import { findAnyClient, listClients } from './list-clients.ts';
+import { findClients } from './find-clients.ts';
+import { findAnyClient } from './list-clients.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from './review-client.ts';
 
 onBothEngines(
@@ -98,7 +99,8 @@ onBothEngines('an approved client goes on as reviewed while its edits wait', asy
   assert.deepEqual(staged.redirect_uris, client.redirect_uris);
   assert.deepEqual([staged.status, staged.revision], ['approved', 3]);
   assert.deepEqual(staged.pending_change, { redirect_uris, logo_url: 'https://rp.test/l.png' });
-  assert.deepEqual(await listClients(deps, 'pending_change'), [{ ...staged, secrets: [] }]);
+  const { clients } = await findClients(deps, { listing: 'pending_change' });
+  assert.deepEqual(clients, [{ ...staged, secrets: [] }]);
 
   await assert.rejects(
     approveClient(deps, review(client), { revision: 2 }),

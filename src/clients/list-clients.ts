@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
-import { type Client, type ClientStatus, isClientId } from './client.ts';
-import { readClient, readClientsByStatus, readClientsOfOwner, readClientsWithPendingChange } from './store.ts';
+import { type Client, isClientId } from './client.ts';
+import { readClient, readClientsOfOwner } from './store.ts';
 
 type ReadDeps = Pick<Deps, 'db'>;
 
@@ -24,27 +24,4 @@ export async function findAnyClient(deps: ReadDeps, client_id: string): Promise<
   const client = isClientId(client_id) ? await readClient(deps.db, client_id) : undefined;
   if (client === undefined) throw notFound();
   return client;
-}
-
-/** As many as a page or a terminal shows; whoever is behind by more works them off from the oldest. */
-const mostListed = 500;
-
-/** What administrators look through: clients in one state, or those whose owner asked for a change. */
-export const listings = ['pending_review', 'pending_change', 'approved', 'rejected', 'suspended'] as const satisfies (
-  | ClientStatus
-  | 'pending_change'
-)[];
-type Listing = (typeof listings)[number];
-
-/** For administrators and the command line. Longest waiting first, without secrets. */
-export const listClients = (deps: ReadDeps, listing: Listing, limit: number = mostListed): Promise<Client[]> =>
-  listing === 'pending_change'
-    ? readClientsWithPendingChange(deps.db, limit)
-    : readClientsByStatus(deps.db, listing, limit);
-
-/** Everything that waits for an administrator: new clients, then changes, the longest waiting first. */
-export async function listWaitingClients(deps: ReadDeps, limit: number = mostListed): Promise<Client[]> {
-  const pending = await listClients(deps, 'pending_review', limit);
-  const changed = pending.length < limit ? await listClients(deps, 'pending_change', limit - pending.length) : [];
-  return [...pending, ...changed];
 }

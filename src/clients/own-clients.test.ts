@@ -6,7 +6,8 @@ import { clientRecord } from './client.ts';
 import { verifyClientSecret } from './client-secret.ts';
 import { deleteClient } from './delete-client.ts';
 import { editClient } from './edit-client.ts';
-import { findAnyClient, findOwnClient, listClients, listOwnClients } from './list-clients.ts';
+import { findClients } from './find-clients.ts';
+import { findAnyClient, findOwnClient, listOwnClients } from './list-clients.ts';
 import { rejectClient } from './review-client.ts';
 
 const hour = 3600;
@@ -93,7 +94,7 @@ onBothEngines(
       [await rowsOf('clients'), await rowsOf('client_secrets'), await rowsOf('audit_log')],
       [20, 20, 20],
     );
-    const [first] = await listClients(deps, 'pending_review');
+    const [first] = (await findClients(deps, { listing: 'pending_review' })).clients;
     await rejectClient(deps, review(first!), 'Not ours.');
     await register();
     await register({}, 'usr_eve');

@@ -72,25 +72,11 @@ export async function readClientsOfOwner(db: Db, owner_user_id: string): Promise
   return rows.map((row) => toClient(row, []));
 }
 
-export async function readClientsByStatus(db: Db, status: ClientStatus, limit: number): Promise<Client[]> {
-  const rows = await db.all<ClientRow>(
-    `select ${columns} from clients c where c.status = $1 order by c.created_at, c.client_id limit $2`,
-    [status, limit],
-  );
-  return rows.map((row) => toClient(row, []));
-}
-
-/** Approved clients whose owner asked for a change. */
-export async function readClientsWithPendingChange(db: Db, limit: number): Promise<Client[]> {
-  const rows = await db.all<ClientRow>(
-    `select ${columns} from clients c where c.pending_change is not null order by c.updated_at, c.client_id limit $1`,
-    [limit],
-  );
-  return rows.map((row) => toClient(row, []));
-}
+/** What an administrator looks through: one state, or what waits for a review, new clients and changes alike. */
+export type ClientListing = ClientStatus | 'all' | 'waiting' | 'pending_change';
 
 export type ClientSearch = {
-  listing: ClientStatus | 'waiting' | 'pending_change';
+  listing: ClientListing;
   /** A part of the name, an id of a client or of its owner; empty for all. */
   query: string;
   /** Where the page before ended. */
@@ -98,14 +84,17 @@ export type ClientSearch = {
   limit: number;
 };
 
-const listingCondition: Readonly<Record<'waiting' | 'pending_change', string>> = {
-  waiting: `(c.status = 'pending_review' or c.pending_change is not null)`,
-  pending_change: 'c.pending_change is not null',
-};
+const waits = `(c.status = 'pending_review' or c.pending_change is not null)`;
+
+function conditionOf(listing: ClientListing): string {
+  if (listing === 'all') return 'true';
+  if (listing === 'waiting') return waits;
+  return listing === 'pending_change' ? 'c.pending_change is not null' : 'c.status = $7';
+}
 
 /** Oldest first, a page at a time. Letters beyond ASCII are found in the case in which they were written. */
 export async function searchClients(db: Db, { listing, query, after, limit }: ClientSearch): Promise<Client[]> {
-  const inListing = listing === 'waiting' || listing === 'pending_change' ? listingCondition[listing] : 'c.status = $7';
+  const inListing = conditionOf(listing);
   const rows = await db.all<ClientRow>(
     `select ${columns} from clients c
       where ($1 = '' or c.client_id = $1 or c.owner_user_id = $1 or lower(c.name) like $2 escape '!'
@@ -123,6 +112,16 @@ export async function searchClients(db: Db, { listing, query, after, limit }: Cl
     ],
   );
   return rows.map((row) => toClient(row, []));
+}
+
+/** How many wait for a review: new clients, and changes of approved ones. */
+export async function countWaitingClients(db: Db): Promise<{ pending: number; changes: number }> {
+  const row = await db.get<{ pending: number; changes: number }>(
+    `select count(case when c.status = 'pending_review' then 1 end) as pending,
+            count(case when c.status <> 'pending_review' then 1 end) as changes
+       from clients c where ${waits}`,
+  );
+  return { pending: Number(row?.pending ?? 0), changes: Number(row?.changes ?? 0) };
 }
 
 /** A text that stands for itself in a pattern. */

@@ -6,9 +6,10 @@ import type { Page } from 'playwright-core';
 import { createUser } from '../../src/users/create-user.ts';
 import { newBrowser } from '../support/browser.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { authorizePath } from '../support/relying-party.ts';
-import { bareSettings, startServer, succeed } from '../support/server-process.ts';
+import { bareSettings, startServer } from '../support/server-process.ts';
 import { freePort, newPerson, type Person, registerClient, type Signet, startSignet } from '../support/signet.ts';
 import { exampleSettings, startExample, startRegisteredExample } from './example-process.ts';
 

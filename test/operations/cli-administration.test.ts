@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { misunderstood, refused, runCommand, signedInClient, succeed } from '../support/command-line.ts';
 import { basic } from '../support/relying-party.ts';
 import { bareSettings, codeFor, isActiveAt, redeemAt, startServer } from '../support/server-process.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import type { Signet } from '../support/signet.ts';
-import { misunderstood, refused, runCommand, signedInClient, succeed } from './command-line.ts';
 
 type Json = Record<string, unknown>;
 

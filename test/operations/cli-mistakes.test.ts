@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { runCommand, succeed } from '../support/command-line.ts';
 import { bareSettings } from '../support/server-process.ts';
-import { runCommand, succeed } from './command-line.ts';
 
 test('a client of the house is edited and gets other secrets from the command line', async (t) => {
   const env = await bareSettings(t);

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newBrowser } from '../support/browser.ts';
+import { misunderstood, refused, runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import {
@@ -14,7 +15,6 @@ import {
   registerByHttp,
   startServer,
 } from '../support/server-process.ts';
-import { misunderstood, refused, runCommand, succeed } from './command-line.ts';
 
 const password = 'ordinary words in a row';
 const create = (email: string, ...more: string[]) => [
@@ -85,6 +85,12 @@ test('what is done from the command line holds for the server that runs', async 
       const { clients } = await succeed(['clients', 'list', '--status', 'pending_review'], env);
       const { owner, changes, risks, ...shown } = await succeed(command('show'), env);
       assert.deepEqual(clients, [shown]);
+      await succeed(['clients', 'create', '--name', 'House', '--redirect-uri', 'https://house.test/cb'], env);
+      const start = await succeed(['clients', 'list', '--limit', '1'], env);
+      const rest = await succeed(['clients', 'list', '--limit', '1', '--after', String(start.next)], env);
+      const all = await succeed(['clients', 'list'], env);
+      assert.deepEqual([start.clients, rest.clients].flat(), all.clients);
+      assert.deepEqual([typeof start.next, rest.next], ['string', null]);
       assert.equal((owner as Record<string, unknown>).email, 'asa@example.com');
       assert.deepEqual(changes, []);
       assert.ok((risks as { code: string }[]).some(({ code }) => code === 'first_client'));
@@ -223,7 +229,7 @@ test('hostile arguments are answered with a sentence', async (t) => {
   );
   assert.ok(long.length < 1000, 'what was typed is not echoed');
   await misunderstood(['x'.repeat(100_000)], env, /There is no command/);
-  await misunderstood(['clients', 'list', '--status', 'lost'], env, /--status takes one of: pending_review/);
+  await misunderstood(['clients', 'list', '--status', 'lost'], env, /--status takes one of: all, waiting/);
 });
 
 test('with --json a refusal is JSON, too', async (t) => {

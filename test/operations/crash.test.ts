@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser } from '../support/browser.ts';
+import { signedInClient } from '../support/command-line.ts';
 import {
   bareSettings,
   codeFor,
@@ -10,7 +11,6 @@ import {
   redeemAt,
   refreshAt,
   type ServerProcess,
-  signedInClient,
   startServer,
   type TokenAnswer,
 } from '../support/server-process.ts';

@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { newBrowser } from '../support/browser.ts';
-import { bareSettings, runCommand, signetCommand, startServer } from '../support/server-process.ts';
+import { runCommand, succeed } from '../support/command-line.ts';
+import { bareSettings, runProcess, signetCommand, startServer } from '../support/server-process.ts';
 import { freePort } from '../support/signet.ts';
-import { runCommand as commandHere, succeed } from './command-line.ts';
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 const account = { email: 'first@example.com', name: 'First', password: 'ordinary words in a row' };
@@ -17,7 +17,7 @@ const account = { email: 'first@example.com', name: 'First', password: 'ordinary
 async function refusedStart(t: TestContext, changes: Record<string, string>, prepare?: (dataDir: string) => unknown) {
   const settings = { ...(await bareSettings(t)), ...changes };
   await prepare?.(settings.SIGNET_DATA_DIR ?? '');
-  const refusal = await commandHere(['serve'], { env: settings });
+  const refusal = await runCommand(['serve'], { env: settings });
   assert.equal(refusal.code, 1);
   assert.equal(refusal.stdout, '');
   assert.match(refusal.stderr, /^signet: [^\n]+\n$/, 'one sentence, no stack');
@@ -76,7 +76,7 @@ test('another master key than the first does not start, and changes nothing', as
   const settings = await bareSettings(t);
   await succeed(['migrate'], settings);
   const other = Buffer.alloc(32, 1).toString('base64');
-  const refusal = await commandHere(['serve'], { env: { ...settings, SIGNET_MASTER_KEY: other } });
+  const refusal = await runCommand(['serve'], { env: { ...settings, SIGNET_MASTER_KEY: other } });
   assert.equal(refusal.code, 1);
   assert.match(refusal.stderr, /^signet: The master key does not open the keys in this database\.[^\n]+\n$/);
   assert.ok(!refusal.stderr.includes(other));
@@ -108,7 +108,7 @@ test('a key file of the operator that is not there is not made', async (t) => {
 
 test('a setting that Signet does not know stops the start', async (t) => {
   const env = { ...(await bareSettings(t)), SIGNET_DATABSE_URL: 'postgres://x' };
-  const { code, stdout, stderr } = await runCommand(['serve'], { env });
+  const { code, stdout, stderr } = await runProcess(['serve'], { env });
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(stderr, /^signet: [^\n]+did you mean SIGNET_DATABASE_URL[^\n]+\n$/);
 });
@@ -117,9 +117,9 @@ test('the command hands over its arguments, its streams and its exit code', asyn
   const env = await bareSettings(t);
   const name = 'Åsa "Öberg" $HOME';
   const create = ['users', 'create', '--email', account.email, '--name', name, '--password-stdin', '--json'];
-  const made = await runCommand(create, { env, input: `${account.password}\n` });
+  const made = await runProcess(create, { env, input: `${account.password}\n` });
   assert.deepEqual([made.code, made.stderr, JSON.parse(made.stdout).name], [0, '', name]);
-  const again = await runCommand(create, { env, input: account.password });
+  const again = await runProcess(create, { env, input: account.password });
   assert.deepEqual([again.code, JSON.parse(again.stdout).error], [1, 'invalid_request']);
 });
 
@@ -141,7 +141,7 @@ for (const workers of ['1', '2']) {
     const other = createServer().listen(Number(settings.SIGNET_PORT), 'localhost');
     t.after(() => other.close());
     await once(other, 'listening');
-    const refusal = await runCommand(['serve'], { env: { ...settings, SIGNET_WORKERS: workers } });
+    const refusal = await runProcess(['serve'], { env: { ...settings, SIGNET_WORKERS: workers } });
     assert.equal(refusal.code, 1);
     assert.match(refusal.stderr, /That address is in use: another server runs there\. Stop it, or set SIGNET_PORT\./);
     assert.doesNotMatch(refusal.stdout, /ready/);
@@ -194,7 +194,7 @@ test('the command works from any folder and through links to it', async (t) => {
   await symlink(signetCommand, join(folder, 'direct'));
   await symlink('direct', join(folder, 'a link with spaces'));
   const command = join(folder, 'a link with spaces');
-  assert.equal((await runCommand(['--version'], { command, cwd: '/' })).stdout, '0.1.0\n');
+  assert.equal((await runProcess(['--version'], { command, cwd: '/' })).stdout, '0.1.0\n');
   const server = await startServer(t, settings, { command, cwd: folder });
   assert.equal((await server.stop('SIGINT')).code, 0);
 });

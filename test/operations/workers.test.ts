@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { signedInClient } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import {
   bareSettings,
@@ -10,7 +11,6 @@ import {
   redeemAt,
   refreshAt,
   type ServerProcess,
-  signedInClient,
   startServer,
   type TokenAnswer,
 } from '../support/server-process.ts';

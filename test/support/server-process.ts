@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Browser, newBrowser } from './browser.ts';
+import type { Browser } from './browser.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 import { authorizePath, redirectedTo, verifier } from './relying-party.ts';
 import { freePort, type RegisteredClient } from './signet.ts';
@@ -33,7 +33,7 @@ function spawnSignet(args: readonly string[], { env = {}, cwd = tmpdir(), comman
 }
 
 /** Runs `bin/signet` to its end. */
-export async function runCommand(
+export async function runProcess(
   args: readonly string[],
   { input = '', ...spawning }: Spawning & { input?: string } = {},
 ): Promise<Finished> {
@@ -78,19 +78,6 @@ export async function startServer(t: TestContext, env: Settings, spawning: Spawn
   return { url, pid: child.pid ?? 0, env, said, finished, stop };
 }
 
-const password = 'ordinary words in a row';
-
-/** A person who has signed in by the form, and a client that the command line has approved. */
-export async function signedInClient({ url, env }: ServerProcess) {
-  const account = ['--email', 'rp@example.com', '--name', 'Owner', '--verified'];
-  await succeed(['users', 'create', ...account, '--password-stdin'], env, password);
-  const browser = newBrowser(url);
-  assert.equal((await browser.post('/signin', { username: 'rp@example.com', password })).status, 303);
-  const client = await registerByHttp(browser);
-  await succeed(['clients', 'approve', client.client_id], env);
-  return { browser, client };
-}
-
 export async function registerByHttp(browser: Browser, client_type = 'confidential'): Promise<RegisteredClient> {
   const redirect_uri = 'https://rp.test/cb';
   const { status, text, json } = await browser.postJson('/v1/oauth/clients', {
@@ -101,13 +88,6 @@ export async function registerByHttp(browser: Browser, client_type = 'confidenti
   });
   assert.equal(status, 200, text);
   return { ...(json as { client_id: string; client_secret: string | null }), redirect_uri };
-}
-
-/** Runs a command that must succeed. @returns what it said with `--json`. */
-export async function succeed(args: readonly string[], env: Settings, input = ''): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await runCommand([...args, '--json'], { env, input });
-  assert.equal(code, 0, `signet ${args.join(' ')}: ${stderr}${stdout}`);
-  return JSON.parse(stdout);
 }
 
 export async function codeFor(browser: Browser, client: RegisteredClient): Promise<string> {

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { consentPolicies } from '../../clients/client.ts';
-import { listings } from '../../clients/list-clients.ts';
+import { listings } from '../../clients/find-clients.ts';
 import { ClientRecord, SecretRecord } from '../../clients/operations.ts';
 import { EditBody } from '../../clients/registration.ts';
 import { riskCodes } from '../../clients/risk-signals.ts';
@@ -50,7 +50,7 @@ export const list: Operation = {
   ...administration,
   summary: 'Clients in one state, or all that wait for review',
   parameters: {
-    status: { description: 'Left out: everything that waits.', schema: Type.Enum([...listings]) },
+    status: { description: 'Left out: `waiting`, which is new clients and changes.', schema: Type.Enum([...listings]) },
     query: { description: 'A part of the name, a client_id, or the user_id of an owner.' },
     limit: Limit,
     after: { description: '`next` of the page before.' },

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Client, reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
-import { findClients } from '../../clients/find-clients.ts';
-import { listings } from '../../clients/list-clients.ts';
+import { findClients, listings } from '../../clients/find-clients.ts';
 import { clientReview } from '../../clients/read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../clients/review-client.ts';
 import type { Deps } from '../../deps.ts';

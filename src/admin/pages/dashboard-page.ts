@@ -1,4 +1,3 @@
-import type { Client } from '../../clients/client.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Page } from '../../http/page.ts';
 import type { View } from '../../http/view.ts';
@@ -6,8 +5,9 @@ import type { KeyRecord } from '../../keys/list-keys.ts';
 import { rotationPeriodSeconds } from '../../keys/rotate-keys.ts';
 import { badge } from './parts.ts';
 
-export type Dashboard = {
-  waiting: readonly Client[];
+type Dashboard = {
+  /** For a review. */
+  waiting: { pending: number; changes: number };
   /** Deliveries that were given up. */
   dead: number;
   keys: readonly KeyRecord[];
@@ -19,8 +19,6 @@ export type Dashboard = {
 
 /** What waits for an administrator, each with a word about whether it is well. */
 export const dashboardPage = (view: View, { waiting, dead, keys, log, now }: Dashboard): Page => {
-  const pending = waiting.filter(({ status }) => status === 'pending_review').length;
-  const changes = waiting.length - pending;
   const oldest = Math.min(...keys.filter(({ status }) => status === 'active').map((key) => key.activated_at ?? now));
   const isLate = now - oldest > rotationPeriodSeconds + 86_400;
   const item = (path: string, title: Html, state: Html, detail: Html) => html`<li><div>
@@ -35,7 +33,7 @@ export const dashboardPage = (view: View, { waiting, dead, keys, log, now }: Das
     content: html`<h1>${view.t('admin.title')}</h1>
 <p class="soft">${view.t('admin.intro')}</p>
 <ul class="items">
-${item('/admin/clients', view.t('admin.tab.clients'), waiting.length === 0 ? badge(view.t('admin.well')) : badge(view.t('admin.review'), 'off'), view.t('admin.overview.clients', { pending, changes }))}
+${item('/admin/clients', view.t('admin.tab.clients'), waiting.pending + waiting.changes === 0 ? badge(view.t('admin.well')) : badge(view.t('admin.review'), 'off'), view.t('admin.overview.clients', waiting))}
 ${item('/admin/webhooks', view.t('admin.tab.webhooks'), word(dead === 0), view.t(dead === 0 ? 'admin.overview.webhooks.well' : 'admin.overview.webhooks.dead', { dead }))}
 ${item('/admin/keys', view.t('admin.tab.keys'), word(!isLate), view.t('admin.overview.keys', { age: view.ago(oldest), next: view.day(oldest + rotationPeriodSeconds) }))}
 ${item('/admin/audit', view.t('admin.tab.audit'), word(log.late === 0), view.t('admin.overview.audit', log))}

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { logState } from '../../audit/log-state.ts';
-import { listWaitingClients } from '../../clients/list-clients.ts';
+import { countWaiting } from '../../clients/find-clients.ts';
 import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
 import { administratorAt } from '../../http/administrator.ts';
@@ -20,7 +20,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/admin', { config: { page: true } }, async (request, reply) => {
     const { view } = await administratorAt(deps, request);
     const [waiting, dead, keys, log] = await Promise.all([
-      listWaitingClients(deps),
+      countWaiting(deps),
       countDead(deps),
       listKeys(deps),
       logState(deps),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Readable, Writable } from 'node:stream';
 import { commandLine } from '../../src/cli/command-line.ts';
-import { newBrowser } from '../support/browser.ts';
-import { registerByHttp, type ServerProcess, type Settings } from '../support/server-process.ts';
+import { newBrowser } from './browser.ts';
+import { registerByHttp, type ServerProcess, type Settings } from './server-process.ts';
 
 type Finished = { code: number | undefined; stdout: string; stderr: string };
 type Typing = { env?: Settings; input?: string };
@@ -55,7 +55,7 @@ export async function misunderstood(args: readonly string[], env: Settings, sent
 const password = 'ordinary words in a row';
 
 /** A person who has signed in by the form, and a client of theirs that is approved. */
-export async function signedInClient({ url, env }: ServerProcess, email: string) {
+export async function signedInClient({ url, env }: ServerProcess, email = 'rp@example.com') {
   const account = ['--email', email, '--name', 'Owner', '--verified'];
   const { user_id } = await succeed(['users', 'create', ...account, '--password-stdin'], env, password);
   const browser = newBrowser(url);
