@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { type Config, ConfigError, parseMasterKey, readConfig } from './config.ts';
+import { type Config, ConfigError, parseMasterKey, readConfig, settings } from './config.ts';
+import { limitSettings } from './limits/limit-settings.ts';
 
 const key = Buffer.alloc(32, 9);
 const onPostgres = { SIGNET_DATABASE_URL: 'postgres://u:p@db.test/signet', SIGNET_MASTER_KEY: key.toString('hex') };
@@ -36,6 +37,30 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     workers: 1,
     trustProxy: false,
     rateLimits: true,
+    limits: {
+      passwordFailures: 5,
+      passwordBlockSeconds: 30,
+      passwordLongestBlockSeconds: 3600,
+      passwordFailuresInARow: 100,
+      passwordAddressFailures: 20,
+      passwordAddressSeconds: 600,
+      codesPerSignIn: 5,
+      codesPerHour: 10,
+      codesInARow: 100,
+      clientSecretFailures: 20,
+      registrationsPerHour: 5,
+      pendingClients: 20,
+      clientChangesPerHour: 30,
+      profileChangesPerHour: 60,
+      mailsPerMailbox: 5,
+      mailsPerAddress: 20,
+      mailsPerPerson: 20,
+      providerFailures: 30,
+      passkeyChallenges: 600,
+      waitingRequests: 1000,
+      bodyKb: 64,
+      headerSeconds: 10,
+    },
     logLevel: 'info',
     signUp: true,
     selfApproval: false,
@@ -48,7 +73,8 @@ test('without any setting it serves localhost from SQLite beside the code', () =
 });
 
 test('a configuration does not change once it is read', () => {
-  assert.ok(Object.isFrozen(readConfig({})));
+  const config = readConfig({});
+  assert.ok(Object.isFrozen(config) && Object.isFrozen(config.limits));
 });
 
 test('an empty setting counts as left out', () => {
@@ -299,6 +325,7 @@ test('an unknown setting is refused with the nearest known one', () => {
     SIGNET_MASTERKEY: 'SIGNET_MASTER_KEY',
     SIGNET_LOGLEVEL: 'SIGNET_LOG_LEVEL',
     SIGNET_RATE_LIMIT: 'SIGNET_RATE_LIMITS',
+    SIGNET_LIMIT_PASSWORD_FAILURE: 'SIGNET_LIMIT_PASSWORD_FAILURES',
   };
   for (const [typo, meant] of Object.entries(typos)) {
     const said = refused({ [typo]: 'hunter2' });
@@ -327,13 +354,33 @@ test('a master key is 32 bytes of base64, base64url or hex, with a line end or w
   }
 });
 
-test('docs/configuration.md has every setting, each once', () => {
-  const page = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8');
-  const rows = page.split('\n').filter((line) => line.startsWith('| `SIGNET_'));
-  const documented = rows.flatMap((row) => row.split('|')[1]!.match(/SIGNET_\w+/g) ?? []);
-  const source = readFileSync(new URL('config.ts', import.meta.url), 'utf8');
-  const [, list = ''] = /const settings = \[([^\]]*)\]/.exec(source) ?? [];
-  const settings = [...list.matchAll(/'(SIGNET_\w+)'/g)].map(([, name]) => name!);
-  assert.ok(settings.length > 15);
-  for (const name of settings) assert.equal(documented.filter((one) => one === name).length, 1, name);
+test('every limit is a whole number within its bounds, and nothing else', () => {
+  for (const { key, name, usual, least, most } of limitSettings) {
+    assert.ok(least <= usual && usual <= most, name);
+    assert.equal(readConfig({ [name]: '' }).limits[key], usual, name);
+    for (const value of [least, most]) assert.equal(readConfig({ [name]: String(value) }).limits[key], value, name);
+    const sentence = `${name} must be a whole number from ${least} to ${most}.`;
+    for (const value of [least - 1, most + 1, '-1', '1.5', '1e1', '0x5', 'off', ' ', '5 ']) {
+      assert.equal(refused({ [name]: String(value) }), sentence, String(value));
+    }
+  }
+});
+
+/** Cells of the rows whose first one names settings. */
+const documented = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('| `SIGNET_'))
+  .map((row) => row.split('|').map((cell) => cell.trim()));
+
+test('DO-01: docs/configuration.md has every setting, each once', () => {
+  const names = documented.flatMap(([, first = '']) => first.match(/SIGNET_\w+/g) ?? []);
+  assert.ok(settings.length > 40 && names.length >= settings.length);
+  for (const name of settings) assert.equal(names.filter((one) => one === name).length, 1, name);
+});
+
+test('DO-01: docs/configuration.md says of every limit its default, its bounds and what it counts', () => {
+  for (const { name, usual, least, most, what } of limitSettings) {
+    const row = documented.find(([, first]) => first === `\`${name}\``);
+    assert.deepEqual(row?.slice(2, 5), [`\`${usual}\``, `${least} to ${most}`, what], name);
+  }
 });

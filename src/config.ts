@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { isProviderSetting, knownProviderSettings, type Provider, readProviders } from './federation/provider.ts';
 import { displayNameProblem } from './lib/display-name.ts';
 import { editDistance } from './lib/edit-distance.ts';
+import { type Limits, limitSettings } from './limits/limit-settings.ts';
 
 /** All that an operator may set. Read once, frozen, handed in; nothing else reads the environment. */
 export type Config = {
@@ -21,7 +22,9 @@ export type Config = {
   readonly workers: number;
   /** Which peers may speak for a client in `X-Forwarded-For`: nobody, a number of hops, or addresses and subnets. */
   readonly trustProxy: false | number | string[];
+  /** Whether failures and requests are counted at all. */
   readonly rateLimits: boolean;
+  readonly limits: Limits;
   readonly logLevel: (typeof logLevels)[number];
   /** Whether people may make accounts themselves. */
   readonly signUp: boolean;
@@ -57,7 +60,7 @@ export class ConfigError extends Error {
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-const settings = [
+const ownSettings = [
   'SIGNET_BASE_URL',
   'SIGNET_HOST',
   'SIGNET_PORT',
@@ -79,10 +82,12 @@ const settings = [
   'SIGNET_LOGO',
   'SIGNET_ACCENT',
 ] as const;
+/** What must be spelled so; names of providers are made by the operator. */
+export const settings: readonly string[] = [...ownSettings, ...limitSettings.map(({ name }) => name)];
 /** Beside the code, not the current folder: the command line finds the server's store from anywhere. */
 const defaultDataDir = resolve(import.meta.dirname, '../data');
 
-type Setting = (typeof settings)[number];
+type Setting = (typeof ownSettings)[number];
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -92,7 +97,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function readConfig(environment: Environment = process.env): Config {
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('SIGNET_') && !settings.includes(name as Setting) && !isProviderSetting(name)) {
+    if (name.startsWith('SIGNET_') && !settings.includes(name) && !isProviderSetting(name)) {
       throw new ConfigError(`${name} is not a setting of Signet${suggestion(name)}`);
     }
   }
@@ -116,6 +121,7 @@ export function readConfig(environment: Environment = process.env): Config {
     workers: readInteger('SIGNET_WORKERS', read('SIGNET_WORKERS') ?? '1', 1, 64),
     trustProxy: readTrustProxy(read('SIGNET_TRUST_PROXY')),
     rateLimits: readChoice('SIGNET_RATE_LIMITS', read('SIGNET_RATE_LIMITS') ?? 'on', ['on', 'off']) === 'on',
+    limits: readLimits(environment),
     logLevel: readChoice('SIGNET_LOG_LEVEL', read('SIGNET_LOG_LEVEL') ?? 'info', logLevels),
     signUp: readChoice('SIGNET_SIGN_UP', read('SIGNET_SIGN_UP') ?? 'on', ['on', 'off']) === 'on',
     selfApproval: readChoice('SIGNET_SELF_APPROVAL', read('SIGNET_SELF_APPROVAL') ?? 'off', ['on', 'off']) === 'on',
@@ -127,6 +133,14 @@ export function readConfig(environment: Environment = process.env): Config {
     }),
     brand,
   });
+}
+
+function readLimits(environment: Environment): Limits {
+  const read = limitSettings.map(({ key, name, usual, least, most }) => [
+    key,
+    readInteger(name, environment[name] || String(usual), least, most),
+  ]);
+  return Object.freeze(Object.fromEntries(read));
 }
 
 function readBrand(read: (name: Setting) => string | undefined): Brand {
@@ -279,7 +293,7 @@ function readSubnets(name: Setting, value: string | undefined): readonly string[
   return list;
 }
 
-function readInteger(name: Setting, value: string, least: number, most: number): number {
+function readInteger(name: string, value: string, least: number, most: number): number {
   const number = /^\d{1,6}$/.test(value) ? Number(value) : Number.NaN;
   if (!(number >= least && number <= most)) {
     throw new ConfigError(`${name} must be a whole number from ${least} to ${most}.`);

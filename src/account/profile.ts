@@ -8,6 +8,7 @@ import { fieldProblem, invalidFields } from '../errors.ts';
 import { locales } from '../i18n/translate.ts';
 import { displayNameProblem, tidyName } from '../lib/display-name.ts';
 import { shapeProblems } from '../lib/field-problems.ts';
+import { windowLimit } from '../limits/failure-limits.ts';
 import type { Session } from '../sessions/session.ts';
 import { setLocale, setName } from '../users/store.ts';
 
@@ -35,7 +36,7 @@ export function readProfileEdit(body: unknown): ProfileEdit {
 /**
  * Changes what a person tells of themselves. What is the same already, or left out, is not written.
  * @returns their session as it would be read now.
- * @throws {RequestError} `invalid_request` with one entry a field.
+ * @throws {RequestError} `invalid_request` with one entry a field; `rate_limited`.
  */
 export async function changeProfile(
   deps: Deps,
@@ -53,6 +54,7 @@ export async function changeProfile(
   if (name !== null && name !== session.name) changes.push(['name', setName(user_id, name, at)]);
   if (locale !== session.locale) changes.push(['locale', setLocale(user_id, locale, at)]);
   if (changes.length === 0) return session;
+  await profileChanges(deps).take(user_id); // each is a row of the audit log for good
   // The log outlives the account, so it keeps which fields were changed and not what a person is called.
   const fields = changes.map(([field]) => field);
   const { statement } = auditEvent(
@@ -62,3 +64,10 @@ export async function changeProfile(
   await deps.db.batch([...changes.map(([, write]) => write), statement]);
   return { ...session, name, locale, user_updated_at: at };
 }
+
+const profileChanges = (deps: Deps) =>
+  windowLimit(deps, {
+    name: 'profile-change',
+    limit: deps.config.limits.profileChangesPerHour,
+    windowSeconds: 3600,
+  });

@@ -14,7 +14,7 @@ import { securityPage } from './security-page.ts';
 
 const config = { page: true, form: '/account' } as const;
 
-/** Who a person is here (specification §4.9), and what they sign in with. */
+/** Who a person is here (specification §4.10), and what they sign in with. */
 export async function accountRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/v1/me', { config: { operation: readCurrentUser } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');

@@ -5,21 +5,22 @@ import { type Backoff, type Counter, countConsecutive, forgetCounter } from './s
 
 const year = 365 * 86_400;
 
-/** Decisions §13. Each sign-in has five tries; this bounds those of all sign-ins together. */
-const perHour = { name: 'second-factor', limit: 10, windowSeconds: 3600 };
+/** Decisions §13. Each sign-in has a few tries; this bounds those of all sign-ins together. */
+const hourlyLimit = (deps: LimitDeps) =>
+  windowLimit(deps, { name: 'second-factor', limit: deps.config.limits.codesPerHour, windowSeconds: 3600 });
 
 /**
  * Six digits with a step either side are three in a million, so ten an hour without an end are a way in after some
- * years. As with passwords, a hundred in a row are the end (SP 800-63B-4 §3.2.2): codes count no more until another
- * factor was right, or until there is a new secret.
+ * years. As with passwords, a hundred in a row at most are the end (SP 800-63B-4 §3.2.2): codes count no more until
+ * another factor was right, or until there is a new secret.
  */
-const inARow: Backoff = {
-  firstBlockAt: 100,
+const inARow = ({ config: { limits } }: LimitDeps): Backoff => ({
+  firstBlockAt: limits.codesInARow,
   firstBlockSeconds: 3600,
   longestBlockSeconds: 3600,
-  disabledAt: 100,
+  disabledAt: limits.codesInARow,
   memorySeconds: { unblocked: year, blocked: year },
-};
+});
 
 /** Whose codes are guessed, and from where. */
 type CodeGuess = {
@@ -35,7 +36,7 @@ export type CodeLimits = {
    * Counts one code that is about to be looked at, as if it were wrong: of any number at once no more are looked at than
    * may be wrong.
    * @returns false when there were so many in a row that none is looked at any more.
-   * @throws {RequestError} `rate_limited` after ten within an hour.
+   * @throws {RequestError} `rate_limited` after as many within an hour as may be wrong.
    */
   take(): Promise<boolean>;
   /** For the batch of a right code: what was counted where it came from. */
@@ -50,15 +51,15 @@ export type CodeLimits = {
  * Backup codes are not counted: 120 random bits cannot be guessed, and they are what is left when these are used up.
  */
 export function codeLimits(deps: LimitDeps, { user_id, confirmed_at, device_hash }: CodeGuess): CodeLimits {
-  const hourly = windowLimit(deps, perHour);
+  const hourly = hourlyLimit(deps);
   const rowOf = (subject: string) => `totp-in-a-row:${subject}:${confirmed_at}`;
   const forgetAt = (subject: string) => [hourly.forget(subject), forgetCounter(rowOf(subject))];
   const here = device_hash === undefined ? user_id : `${user_id}:${device_hash}`;
 
   async function take(): Promise<boolean> {
     if (!deps.config.rateLimits) return true;
-    await hourly.take(here); // first, so that nobody runs through the hundred in less than ten hours
-    const { sql, params } = countConsecutive(rowOf(here), inARow, now(deps));
+    await hourly.take(here); // first, so that nobody runs through all in a row in less than some hours
+    const { sql, params } = countConsecutive(rowOf(here), inARow(deps), now(deps));
     const { rows } = await deps.db.run(sql, params);
     return (rows[0] as Counter | undefined)?.blocked_until === 0;
   }
@@ -74,5 +75,4 @@ export function codeLimits(deps: LimitDeps, { user_id, confirmed_at, device_hash
  * For a change of the password: whoever used up the hour knew the old one. What was counted in a row stays, or control
  * of somebody's mailbox would buy as many guesses as resets.
  */
-export const forgetHourOfCodes = (deps: LimitDeps, user_id: string): Statement =>
-  windowLimit(deps, perHour).forget(user_id);
+export const forgetHourOfCodes = (deps: LimitDeps, user_id: string): Statement => hourlyLimit(deps).forget(user_id);

@@ -28,17 +28,23 @@ const day = 86_400;
  * failures the password is disabled. "Consecutive" has no end there, but a table must have one: below the first block
  * a failure is remembered for 30 days, so patience buys 4 guesses a month; after a block for a year.
  */
-const perAccount: Backoff = {
-  firstBlockAt: 5,
-  firstBlockSeconds: 30,
-  longestBlockSeconds: 3600,
-  disabledAt: 100,
+const perAccount = ({ limits }: LimitDeps['config']): Backoff => ({
+  firstBlockAt: limits.passwordFailures,
+  firstBlockSeconds: limits.passwordBlockSeconds,
+  longestBlockSeconds: limits.passwordLongestBlockSeconds,
+  disabledAt: limits.passwordFailuresInARow,
   memorySeconds: { unblocked: 30 * day, blocked: 365 * day },
-};
+});
 /** Guesses from one address at any account: few passwords tried on many accounts never meet the limit above. */
-const perAddress: Window = { limit: 20, windowSeconds: 600 };
+const perAddress = ({ limits }: LimitDeps['config']): Window => ({
+  limit: limits.passwordAddressFailures,
+  windowSeconds: limits.passwordAddressSeconds,
+});
 /** Wrong client secrets, by client and address, so that a stranger's failures do not stop the client itself. */
-const perClientAndAddress: Window = { limit: 20, windowSeconds: 60 };
+const perClientAndAddress = ({ limits }: LimitDeps['config']): Window => ({
+  limit: limits.clientSecretFailures,
+  windowSeconds: 60,
+});
 
 type PasswordLimits = {
   /**
@@ -77,7 +83,7 @@ export function passwordLimits(deps: LimitDeps): PasswordLimits {
 
   async function readUnlessBlocked(email: string, address: string): Promise<Counter[]> {
     const counters = await readCounters(deps.db, [accountCounter(email), addressCounter(address)]);
-    refuseIfBlocked(counters, now(deps));
+    refuseIfBlocked(deps, counters);
     return counters;
   }
 
@@ -94,8 +100,8 @@ export function passwordLimits(deps: LimitDeps): PasswordLimits {
   async function failed(email: string, address: string): Promise<number> {
     // Accounts before addresses, always: two batches then never wait for each other's row.
     const [account] = await deps.db.batch([
-      countConsecutive(accountCounter(email), perAccount, now(deps)),
-      countInWindow(addressCounter(address), perAddress, now(deps)),
+      countConsecutive(accountCounter(email), perAccount(deps.config), now(deps)),
+      countInWindow(addressCounter(address), perAddress(deps.config), now(deps)),
     ]);
     return counterOf(account?.rows).failures;
   }
@@ -138,11 +144,11 @@ export function clientSecretLimits(deps: LimitDeps): ClientSecretLimits {
   return {
     check(client_id, address) {
       const counter = blocked.get(counterKey(client_id, address));
-      if (counter) refuseIfBlocked([counter], now(deps));
+      if (counter) refuseIfBlocked(deps, [counter]);
     },
     async failed(client_id, address) {
       const key = counterKey(client_id, address);
-      const { sql, params } = countInWindow(key, perClientAndAddress, now(deps));
+      const { sql, params } = countInWindow(key, perClientAndAddress(deps.config), now(deps));
       const counter = counterOf((await deps.db.run(sql, params)).rows);
       if (counter.blocked_until > now(deps)) remember(blocked, counter);
     },
@@ -176,8 +182,7 @@ export function windowLimit(deps: LimitDeps, limit: Window & { name: string }): 
   if (!deps.config.rateLimits)
     return { check: nothing, failed: nothing, take: nothing, mayTake: async () => true, forget };
 
-  const check = async (subject: string) =>
-    refuseIfBlocked(await readCounters(deps.db, [counterKey(subject)]), now(deps));
+  const check = async (subject: string) => refuseIfBlocked(deps, await readCounters(deps.db, [counterKey(subject)]));
   const failed = async (subject: string) => {
     const { sql, params } = countInWindow(counterKey(subject), limit, now(deps));
     await deps.db.run(sql, params);
@@ -197,12 +202,13 @@ export function windowLimit(deps: LimitDeps, limit: Window & { name: string }): 
 
 const nothing = async () => {};
 
-/** Longest `Retry-After`, in seconds. A disabled password answers this too: only its owner is told, by the reset. */
-const longestRetryAfter = 3600;
-
-function refuseIfBlocked(counters: readonly Counter[], at: number): void {
-  const seconds = Math.max(0, ...counters.map(({ blocked_until }) => blocked_until - at));
-  if (seconds > 0) throw rateLimited(Math.min(seconds, longestRetryAfter));
+/** A disabled password answers as if it were the longest wait: only its owner is told, by the reset. */
+function refuseIfBlocked(deps: LimitDeps, counters: readonly Counter[]): void {
+  const { passwordLongestBlockSeconds } = deps.config.limits;
+  const waitOf = ({ blocked_until }: Counter) =>
+    blocked_until === never ? passwordLongestBlockSeconds : blocked_until - now(deps);
+  const seconds = Math.max(0, ...counters.map(waitOf));
+  if (seconds > 0) throw rateLimited(seconds);
 }
 
 function counterOf(rows: Record<string, unknown>[] | undefined): Counter {

@@ -10,28 +10,37 @@ import { emailKey } from '../users/user.ts';
 type LimitDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
 
 /** Who asks without being signed in, by address: whoever asks for many people is told to wait. */
-const perAddress = { name: 'mail-asked-from', limit: 20, windowSeconds: 600 };
+const perAddress = ({ config: { limits } }: LimitDeps) => ({
+  name: 'mail-asked-from',
+  limit: limits.mailsPerAddress,
+  windowSeconds: 600,
+});
 /** Who asks while signed in. */
-const perPerson = { name: 'mail-asked-by', limit: 20, windowSeconds: 3600 };
+const perPerson = ({ config: { limits } }: LimitDeps) => ({
+  name: 'mail-asked-by',
+  limit: limits.mailsPerPerson,
+  windowSeconds: 3600,
+});
 /**
  * Mails of one kind to one mailbox, so that nobody fills somebody else's. A window is never longer than the life of the
  * link that is mailed, and one ends with the link's use ({@link forgetMailsTo}): while there are no more mails to be had,
  * the newest lies in the mailbox and opens. Else somebody who asks all the time could keep its owner out.
  */
-const perMailbox = (kind: string) => ({
-  limit: 5,
+const perMailbox = ({ config: { limits } }: LimitDeps, kind: string) => ({
+  limit: limits.mailsPerMailbox,
   windowSeconds: kind === 'reset' ? linkSeconds.password_reset : 3600,
 });
-const mailsTo = (deps: LimitDeps, kind: string) => windowLimit(deps, { name: `mail-${kind}`, ...perMailbox(kind) });
+const mailsTo = (deps: LimitDeps, kind: string) =>
+  windowLimit(deps, { name: `mail-${kind}`, ...perMailbox(deps, kind) });
 const mailbox = (email: string) => digest(emailKey(email));
 
 /** @throws {RequestError} `rate_limited`. */
 export const takeRequestFrom = (deps: LimitDeps, address: string): Promise<void> =>
-  windowLimit(deps, perAddress).take(addressKey(address));
+  windowLimit(deps, perAddress(deps)).take(addressKey(address));
 
 /** @throws {RequestError} `rate_limited`. */
 export const takeRequestBy = (deps: LimitDeps, user_id: string): Promise<void> =>
-  windowLimit(deps, perPerson).take(user_id);
+  windowLimit(deps, perPerson(deps)).take(user_id);
 
 /**
  * Takes one of the mails of this kind that a mailbox may get. Whoever asks is not told when there are none left: that

@@ -55,7 +55,7 @@ export async function confirmWithPasskey(deps: Deps, credential: unknown, browse
  * @throws {RequestError} `login_required` when none waits; `access_denied` when its first factor was a passkey.
  */
 async function requireAttempt(deps: Deps, attempt_hash: string): Promise<SignInAttempt> {
-  const attempt = await findAttempt(deps.db, attempt_hash, now(deps));
+  const attempt = await findAttempt(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) throw loginRequired();
   if (attempt.methods.includes('hwk')) throw refusal('access_denied', { key: 'passkey.problem.same_factor' });
   return attempt;
@@ -76,8 +76,8 @@ export async function giveSecondFactorWithPasskey(
 ) {
   const { address } = visit;
   await requireAttempt(deps, attempt_hash);
-  // Before the assertion is looked at: a sign-in has five tries, whatever they are made with.
-  const attempt = await takeTry(deps.db, attempt_hash, now(deps));
+  // Before the assertion is looked at: a sign-in has few tries, whatever they are made with.
+  const attempt = await takeTry(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) throw loginRequired();
   const { user_id } = attempt;
   await acceptAssertion(deps, credential, { use: secondFactorUse(browser, attempt_hash), user_id, address });

@@ -71,6 +71,10 @@ onBothEngines('a person says who they are', async (t, engine) => {
     assert.equal((await person.browser.post('/account', { name: 'Fine', locale: 'xx' })).status, 400);
     assert.deepEqual((await person.browser.get('/v1/me')).json, before);
     const done = await person.browser.post('/account', { name: 'Grace Hopper', locale: '' });
+    for (let number = 1; number < 60; number += 1) await patch(person, { name: `Grace ${number}` });
+    assertRefused(await patch(person, { name: 'Grace Hopper' }), 429, 'rate_limited');
+    signet.clock.advance(3600);
+    assert.equal((await patch(person, { name: 'Grace Hopper' })).status, 200);
     assert.deepEqual([done.status, done.headers.get('location')], [303, '/account?done=yes']);
     assert.match((await person.browser.get('/account?done=yes')).text, /Grace Hopper/);
   });

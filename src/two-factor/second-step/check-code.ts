@@ -26,13 +26,13 @@ type Verdict =
 
 /**
  * The second step of a sign-in, by TOTP or backup code. A try is used up before the code is looked at, and the code
- * before there is a session, each by one conditional statement: of any number of requests at once, five are looked at,
+ * before there is a session, each by one conditional statement: of any number of requests at once, a few are looked at,
  * and one code gives one session.
- * @throws {RequestError} `rate_limited` after ten failures of this person within an hour, `access_denied` after a hundred
- * in a row; both for TOTP alone, where they came from.
+ * @throws {RequestError} `rate_limited` after too many failures of this person within an hour, `access_denied` after too
+ * many in a row; both for TOTP alone, where they came from.
  */
 export async function checkCode(deps: Deps, attempt_hash: string, code: string, visit: Visit): Promise<Verdict> {
-  const attempt = await takeTry(deps.db, attempt_hash, now(deps));
+  const attempt = await takeTry(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) return { kind: 'over' };
   const guess = await guessOf(deps, attempt, visit);
   const right = await consumeCode(deps, guess, code);
@@ -133,8 +133,8 @@ type Refusal = 'wrong_code' | 'codes_disabled';
 
 /**
  * Whoever gets here has the first factor, so the owner should know of the first wrong code in an hour: else guesses that
- * stop before the fifth would go on unseen. A slip in their own browser is not told before it is five; and nobody who
- * knows a password fills a mailbox.
+ * stop before the last would go on unseen. A slip in their own browser is not told before it ends the sign-in; and
+ * nobody who knows a password fills a mailbox.
  */
 async function whatToTell(
   deps: Deps,

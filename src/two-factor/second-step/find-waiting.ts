@@ -15,12 +15,12 @@ export type FoundAttempt = {
 
 /** The sign-in between two factors that a browser's secret names, if it is not over. */
 export async function findWaiting(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config'>,
   token: string | undefined,
 ): Promise<FoundAttempt | undefined> {
   if (token === undefined || token.length > 200) return undefined;
   const attempt_hash = digest(token);
-  const attempt = await findAttempt(deps.db, attempt_hash, now(deps));
+  const attempt = await findAttempt(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) return undefined;
   const [user, passkeys] = await Promise.all([
     findUser(deps.db, attempt.user_id),
