@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { latestDate } from '../clock.ts';
 import { type FieldProblem, invalidFields } from '../errors.ts';
 import { shapeProblems } from '../lib/field-problems.ts';
 import { nullable } from '../openapi/operation.ts';
@@ -7,10 +8,12 @@ import { isProduct } from '../service-credentials/service-credential.ts';
 
 export const entitlementStatuses = ['active', 'past_due', 'canceled', 'expired'] as const;
 
-const name = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000-\\u001f\\u007f]+$', description });
-const seconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Unix seconds.' });
-const externalId = nullable(Type.String({ maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }));
+/** None that command a terminal, turn the letters around them, or are not there at all. */
+const seen = '^[^\\p{C}\\p{Zl}\\p{Zp}]*$';
+const name = (description: string) => Type.String({ minLength: 1, maxLength: 100, pattern: seen, description });
+/** As far as there are dates: whoever sends microseconds by mistake is told. */
+const seconds = Type.Integer({ minimum: 0, maximum: latestDate, description: 'Unix seconds.' });
+const externalId = nullable(Type.String({ maxLength: 255, pattern: seen }));
 
 /** Specification 2.10. Other members are refused: whoever sends one believes that it did something. */
 export const WriteBody = Type.Object(
@@ -25,7 +28,14 @@ export const WriteBody = Type.Object(
     external_customer_id: Type.Optional(externalId),
     external_subscription_id: Type.Optional(externalId),
     event_id: Type.Optional(
-      nullable(Type.String({ minLength: 1, maxLength: 255, description: 'A retry carries the same one.' })),
+      nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 255,
+          pattern: seen,
+          description: 'A retry carries the same one.',
+        }),
+      ),
     ),
     metadata: Type.Optional(
       nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'Up to 8 KB; never shown to people.' })),

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { RequestError } from '../errors.ts';
+import { insufficientScope } from '../errors.ts';
 import { bearerToken } from '../http/bearer.ts';
 import { useAccessToken } from '../oauth/access-token.ts';
 import { hasScope } from '../oauth/scopes.ts';
@@ -12,8 +12,6 @@ import { listEntitlements } from './store.ts';
  */
 export async function entitlementsOfToken(deps: Deps, authorization: string): Promise<Entitlement[]> {
   const { claims, subject } = await useAccessToken(deps, bearerToken(authorization));
-  if (!hasScope(claims.scope, 'entitlements:read')) {
-    throw new RequestError('insufficient_scope', 'The access token was not issued for the scope entitlements:read.');
-  }
+  if (!hasScope(claims.scope, 'entitlements:read')) throw insufficientScope('entitlements:read');
   return listEntitlements(deps.db, subject.user_id);
 }

@@ -39,9 +39,11 @@ export const insertVersion = (
   by: { write_id: string; credential_id: string },
   now: number,
 ): Statement => ({
-  sql: `insert into entitlement_versions (user_id, product, version, plan, status, source, current_period_end, event_id,
+  sql: `insert into entitlement_versions (user_id, product, version, plan, status, source, current_period_end,
+                                          external_customer_id, external_subscription_id, metadata, event_id,
                                           credential_id, written_at)
-        select e.user_id, e.product, e.version, e.plan, e.status, e.source, e.current_period_end, $3, $5, cast($6 as bigint)
+        select e.user_id, e.product, e.version, e.plan, e.status, e.source, e.current_period_end,
+               e.external_customer_id, e.external_subscription_id, e.metadata, $3, $5, cast($6 as bigint)
           from entitlements e where e.user_id = $1 and e.product = $2 and e.write_id = $4`,
   params: [write.user_id, write.product, write.event_id, by.write_id, by.credential_id, now],
 });
@@ -75,39 +77,47 @@ export const listEntitlements = (db: Db, user_id: string) =>
     [user_id],
   );
 
-/** As it is stored, without what its source keeps for itself. Times are Unix seconds. */
-export type StoredEntitlement = Entitlement & {
-  version: number;
+/** What a source says for itself: for administrators, never for people or products. */
+type SourceNotes = {
   external_customer_id: string | null;
   external_subscription_id: string | null;
-  updated_at: number;
+  /** JSON */
+  metadata: string | null;
 };
+
+/** As it is stored. Times are Unix seconds. */
+export type StoredEntitlement = Entitlement & SourceNotes & { version: number; updated_at: number };
 
 /** By product. */
 export const listStoredEntitlements = (db: Db, user_id: string) =>
   db.all<StoredEntitlement>(
     `select product, plan, status, current_period_end, source, version, external_customer_id,
-            external_subscription_id, updated_at
+            external_subscription_id, metadata, updated_at
        from entitlements where user_id = $1 order by product`,
     [user_id],
   );
 
-export type EntitlementVersion = {
-  product: string;
-  version: number;
-  plan: string;
-  status: Entitlement['status'];
-  source: string;
-  current_period_end: number | null;
-  event_id: string | null;
-  credential_id: string;
-  written_at: number;
-};
+/** A write that was applied. */
+export type EntitlementVersion = Entitlement &
+  SourceNotes & { version: number; event_id: string | null; credential_id: string; written_at: number };
 
-/** Newest first. */
-export const listVersions = (db: Db, user_id: string, limit: number) =>
+/** Where a page of the history ended. */
+export type VersionPlace = Pick<EntitlementVersion, 'written_at' | 'product' | 'version'>;
+
+const afterAll: VersionPlace = { written_at: Number.MAX_SAFE_INTEGER, product: '', version: 0 };
+
+/** Newest first. @param search.product of this one alone. */
+export const listVersions = (
+  db: Db,
+  user_id: string,
+  { product = '', before = afterAll, limit }: { product?: string; before?: VersionPlace; limit: number },
+) =>
   db.all<EntitlementVersion>(
-    `select product, version, plan, status, source, current_period_end, event_id, credential_id, written_at
-       from entitlement_versions where user_id = $1 order by written_at desc, product, version desc limit $2`,
-    [user_id, limit],
+    `select product, version, plan, status, source, current_period_end, external_customer_id, external_subscription_id,
+            metadata, event_id, credential_id, written_at
+       from entitlement_versions
+      where user_id = $1 and ($2 = '' or product = $2)
+        and (written_at, product, version) < (cast($3 as bigint), $4, cast($5 as bigint))
+      order by written_at desc, product desc, version desc limit $6`,
+    [user_id, product, before.written_at, before.product, before.version, limit],
   );

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { restrictTo, retire, rotateCredential } from '../../src/service-credentials/manage-credential.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { assertRefused, basic, introspect, obtainTokens, userinfo } from '../support/relying-party.ts';
-import { newService, postEntitlement, writeOf } from '../support/services.ts';
+import { newService, postEntitlement, type Write, writeOf } from '../support/services.ts';
 import { newPerson, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
 
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
@@ -15,11 +15,10 @@ const entitlementsOf = async (signet: Signet, person: Awaited<ReturnType<typeof 
   return answer.json?.entitlements as Record<string, unknown>[];
 };
 
-onBothEngines('a written entitlement is read with exactly the five specified fields', async (t, engine) => {
+onBothEngines('a written entitlement', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const service = await newService(signet, { products: ['editor', 'viewer'] });
   const person = await signedInPerson(signet);
-  assert.deepEqual(await entitlementsOf(signet, person), []);
   const write = writeOf(person.user_id, {
     current_period_end: 1_830_000_000,
     external_customer_id: 'cus_1',
@@ -27,19 +26,100 @@ onBothEngines('a written entitlement is read with exactly the five specified fie
     event_id: 'evt_1',
     metadata: { seats: 3 },
   });
-  const answer = await postEntitlement(signet, service.authorization, write);
-  assert.equal(answer.status, 200);
-  assert.equal(answer.headers.get('cache-control'), 'no-store');
-  assert.deepEqual(answer.json, {
-    user_id: person.user_id,
-    product: 'editor',
-    version: 1,
-    status: 'active',
-    applied: true,
+  const admin = await signedInPerson(signet, { role: 'admin' });
+  const page = `/admin/users/${person.user_id}`;
+  const address = `/v1/admin/users/${person.user_id}/entitlements`;
+  const read = async (query = '') => (await admin.browser.get(`${address}?${query}`)).json ?? {};
+
+  await t.test('is read with exactly the five specified fields', async () => {
+    assert.deepEqual(await entitlementsOf(signet, person), []);
+    const answer = await postEntitlement(signet, service.authorization, write);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('cache-control'), 'no-store');
+    assert.deepEqual(answer.json, {
+      user_id: person.user_id,
+      product: 'editor',
+      version: 1,
+      status: 'active',
+      applied: true,
+    });
+    assert.deepEqual(await entitlementsOf(signet, person), [
+      { product: 'editor', plan: 'pro', status: 'active', current_period_end: 1_830_000_000, source: 'billing' },
+    ]);
   });
-  assert.deepEqual(await entitlementsOf(signet, person), [
-    { product: 'editor', plan: 'pro', status: 'active', current_period_end: 1_830_000_000, source: 'billing' },
-  ]);
+  await t.test('is replaced in every field by the next one, and stays in the history as it was', async () => {
+    signet.clock.advance(60);
+    const second: Write = {
+      ...writeOf(person.user_id),
+      plan: 'team',
+      status: 'past_due',
+      source: 'store',
+      version: 2,
+      current_period_end: 1_840_000_000,
+      external_customer_id: 'cus_2',
+      external_subscription_id: 'sub_2',
+      event_id: 'evt_2',
+      metadata: { seats: 9, of: ['<b>'] },
+    };
+    assert.equal((await postEntitlement(signet, service.authorization, second)).status, 200);
+    const at = signet.clock() / 1000;
+    const by = { credential_id: service.client_id };
+    const { user_id: _, event_id, ...replaced } = second;
+    const { user_id: __, event_id: firstEvent, ...before } = write;
+    assert.deepEqual(await read(), {
+      entitlements: [{ ...replaced, updated_at: at }],
+      versions: [
+        { ...replaced, event_id, ...by, written_at: at },
+        { ...before, event_id: firstEvent, ...by, written_at: at - 60 },
+      ],
+      next: null,
+    });
+    assert.deepEqual(await entitlementsOf(signet, person), [
+      { product: 'editor', plan: 'team', status: 'past_due', current_period_end: 1_840_000_000, source: 'store' },
+    ]);
+    for (const kept of ['cus_1', 'sub_1', '{&quot;seats&quot;:3}', 'cus_2', 'sub_2', '[&quot;&lt;b&gt;&quot;]']) {
+      assert.ok((await admin.browser.get(page)).text.includes(kept), kept);
+      assert.ok(!(await person.browser.get('/account/entitlements')).text.includes(kept), kept);
+    }
+    const gone = writeOf(person.user_id, { version: 3 });
+    assert.equal((await postEntitlement(signet, service.authorization, gone)).status, 200);
+    const [emptied] = (await read()).entitlements as Record<string, unknown>[];
+    for (const name of ['current_period_end', 'external_customer_id', 'external_subscription_id', 'metadata']) {
+      assert.equal(emptied?.[name], null, name);
+    }
+  });
+  await t.test('counts and is shown however much was written since, and every write can be reached', async () => {
+    await postEntitlement(signet, service.authorization, writeOf(person.user_id, { product: 'viewer', plan: 'solo' }));
+    signet.clock.advance(60);
+    for (let version = 4; version <= 24; version++) {
+      await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version }));
+    }
+    const shown = (await admin.browser.get(page)).text;
+    assert.match(shown, /<code>viewer<\/code>.*<bdi>solo<\/bdi>/s);
+    const [, older = ''] = /id="writes-older" href="([^"]+)"/.exec(shown) ?? [];
+    const last = (await admin.browser.get(older.replaceAll('&amp;', '&'))).text;
+    assert.match(last, /<code>viewer<\/code>.*<code>editor<\/code>.*sub_1/s);
+    assert.doesNotMatch(last, /id="writes-older"/);
+    const ofViewer = await admin.browser.get(`${page}/entitlements?product=viewer`);
+    assert.match(ofViewer.text, /<bdi>solo<\/bdi>.*counts now/s);
+    assert.doesNotMatch(ofViewer.text, /<code>editor<\/code>/);
+
+    const found: string[] = [];
+    for (let next: unknown = ''; next !== null; ) {
+      const answered = await read(`limit=10${next && `&before=${next}`}`);
+      assert.equal((answered.entitlements as unknown[]).length, 2);
+      const versions = answered.versions as Record<string, unknown>[];
+      found.push(...versions.map(({ product, version }) => `${product} ${version}`));
+      next = answered.next;
+    }
+    const rest = Array.from({ length: 21 }, (_, place) => `editor ${24 - place}`);
+    assert.deepEqual(found, [...rest, 'viewer 1', 'editor 3', 'editor 2', 'editor 1']);
+    assert.equal(((await read('product=viewer')).versions as unknown[]).length, 1);
+    for (const before of ['x', '1-1', '1-9999999999999999-editor', '1-1-editor%27']) {
+      assertRefused(await admin.browser.get(`${address}?before=${before}`), 400, 'invalid_request');
+      assert.equal((await admin.browser.get(`${page}/entitlements?before=${before}`)).status, 400, before);
+    }
+  });
 });
 
 onBothEngines(
@@ -158,7 +238,7 @@ onBothEngines(
   },
 );
 
-onBothEngines('one event sent twenty times at once is applied once', async (t, engine) => {
+onBothEngines('EN-02: one event sent twenty times at once is applied once', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const { authorization } = await newService(signet);
   const { user_id } = await newPerson(signet);
@@ -166,6 +246,26 @@ onBothEngines('one event sent twenty times at once is applied once', async (t, e
   const answers = await Promise.all(Array.from({ length: 20 }, () => postEntitlement(signet, authorization, body)));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
   assert.equal(answers.filter(({ json }) => json.applied).length, 1);
+});
+
+test('EN-03: what no page could draw is refused: a date beyond the calendar, letters that cannot be seen', async (t) => {
+  const signet = await startSignet(t);
+  const { authorization } = await newService(signet);
+  const person = await signedInPerson(signet);
+  const wrong = [
+    ...[8_640_000_000_001, Number.MAX_SAFE_INTEGER, -1].map((current_period_end) => ({ current_period_end })),
+    ...['\u009b31m', 'pro\u202e', 'a\nb'].flatMap((text) => [{ plan: text }, { source: text }, { event_id: text }]),
+  ];
+  for (const changes of wrong) {
+    const answer = await postEntitlement(signet, authorization, writeOf(person.user_id, changes));
+    assert.equal(answer.status, 400, JSON.stringify(changes));
+  }
+  const last = { current_period_end: 8_640_000_000_000 };
+  assert.equal((await postEntitlement(signet, authorization, writeOf(person.user_id, last))).status, 200);
+  assert.equal((await person.browser.get('/account/entitlements')).status, 200);
+  // A row of before that was refused.
+  await signet.deps.db.run('update entitlements set current_period_end = 9007199254740991');
+  assert.match((await person.browser.get('/account/entitlements')).text, /9007199254740991/);
 });
 
 test('EN-03: a version is a whole number from 1 that JSON carries unharmed', async (t) => {

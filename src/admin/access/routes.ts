@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { entitlementHistory } from '../../entitlements/read-history.ts';
+import { entitlementHistory, historyRecord } from '../../entitlements/read-history.ts';
 import { readLimit, readQuery } from '../../http/query.ts';
 import { endGrantOf } from '../../oauth/end-grant.ts';
 import { grantRecord, listGrants } from '../../oauth/list-grants.ts';
@@ -63,7 +63,9 @@ export async function adminAccessRoutes(app: FastifyInstance, deps: Deps) {
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
       await administratorCaller(deps, request);
-      return entitlementHistory(deps, request.params.user_id, readLimit(readQuery(request)));
+      const query = readQuery(request);
+      const search = { product: query.product, before: query.before, limit: readLimit(query) };
+      return historyRecord(await entitlementHistory(deps, request.params.user_id, search));
     },
   );
 }

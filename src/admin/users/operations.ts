@@ -52,13 +52,11 @@ const written = {
   source: Type.String(),
   version: Type.Integer({ minimum: 1 }),
   current_period_end: nullable(Time),
-};
-const StoredEntitlement = Type.Object({
-  ...written,
   external_customer_id: nullable(Type.String()),
   external_subscription_id: nullable(Type.String()),
-  updated_at: Time,
-});
+  metadata: nullable(Type.Record(Type.String(), Type.Unknown())),
+};
+const StoredEntitlement = Type.Object({ ...written, updated_at: Time });
 const EntitlementVersion = Type.Object({
   ...written,
   event_id: nullable(Type.String()),
@@ -177,14 +175,23 @@ export const endGrant: Operation = {
 
 export const listEntitlements: Operation = {
   ...one,
-  summary: 'What a person is entitled to, and every write that made it so',
-  parameters: { ...one.parameters, limit: { ...Limit, description: 'How many versions at most.' } },
+  summary: 'What a person is entitled to, and the writes that made it so',
+  description:
+    'All that counts now is in every answer; the writes come a page at a time. With what their ' +
+    'source keeps for itself, which is null in old versions from before it was kept.',
+  parameters: {
+    ...one.parameters,
+    product: { description: 'Writes of this one alone.' },
+    limit: { ...Limit, description: 'How many writes at most.' },
+    before: { description: '`next` of the page before.' },
+  },
   answers: {
     200: {
       description: 'Entitlements by product, versions newest first.',
       schema: Type.Object({
         entitlements: Type.Array(StoredEntitlement),
         versions: Type.Array(EntitlementVersion),
+        next: nullable(Type.String()),
       }),
     },
   },

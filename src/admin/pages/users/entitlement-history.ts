@@ -1,24 +1,77 @@
-import type { EntitlementVersion } from '../../../entitlements/store.ts';
-import { foreign } from '../../../http/foreign-text.ts';
+import type { EntitlementHistory } from '../../../entitlements/read-history.ts';
+import type { EntitlementVersion, StoredEntitlement } from '../../../entitlements/store.ts';
+import { foreign, plainForeign } from '../../../http/foreign-text.ts';
 import { type Html, html } from '../../../http/html.ts';
+import type { Page } from '../../../http/page.ts';
 import type { View } from '../../../http/view.ts';
+import type { User } from '../../../users/user.ts';
 import { badge, exact, named } from '../parts.ts';
 
-/** What a person is entitled to, with every write that led there; the highest version is the one that counts. */
-export function entitlementHistory(view: View, versions: readonly EntitlementVersion[]): Html {
-  if (versions.length === 0) return html`<p class="soft">${view.t('admin.users.entitlements.none')}</p>`;
-  const byProduct = Map.groupBy(versions, ({ product }) => product);
-  return html`${[...byProduct].map(([product, writes]) => productHistory(view, product, writes))}`;
+/** All that counts now, and the last writes that led there. */
+export function entitlementSection(view: View, user_id: string, history: EntitlementHistory): Html {
+  const { entitlements, versions } = history;
+  if (entitlements.length + versions.length === 0) {
+    return html`<p class="soft">${view.t('admin.users.entitlements.none')}</p>`;
+  }
+  return html`<ul class="items">${entitlements.map((one) => entitlementItem(view, user_id, one))}</ul>
+<h3>${view.t('admin.users.entitlements.writes')}</h3>
+${writes(view, user_id, history)}`;
 }
 
-function productHistory(view: View, product: string, writes: readonly EntitlementVersion[]): Html {
-  const newestFirst = writes.toSorted((one, other) => other.version - one.version);
-  return html`<h3><code>${product}</code></h3>
-<ol class="items" reversed>${newestFirst.map(
-    (write, place) => html`<li><div>
-<p><strong>${foreign(write.plan)}</strong> ${badge(view.t(`admin.users.entitlements.status.${write.status}`), write.status === 'active' ? 'good' : 'off')} ${place === 0 && view.t('admin.users.entitlements.current')}</p>
+/** Every write of a person, or those of one product, a page at a time. */
+export const entitlementHistoryPage = (
+  view: View,
+  { user_id, name, email }: User,
+  { product, history }: { product: string | undefined; history: EntitlementHistory },
+): Page => ({
+  title: view.plain('admin.users.entitlements.writes'),
+  tab: 'admin_users',
+  content: html`<h1>${view.t('admin.users.entitlements.writes')}</h1>
+<p><a href="/admin/users/${user_id}">${foreign(name ?? email)}</a>${product !== undefined && html` · <code>${foreign(product)}</code>`}</p>
+${history.versions.length === 0 ? html`<p class="empty">${view.t('admin.users.entitlements.none')}</p>` : writes(view, user_id, history, product)}`,
+});
+
+const entitlementItem = (view: View, user_id: string, one: StoredEntitlement) => html`<li><div>
+<h3><code>${one.product}</code> ${statusBadge(view, one)}</h3>
+<p><strong>${foreign(one.plan)}</strong> · ${view.t('admin.users.entitlements.version', { version: one.version })} · ${exact(one.updated_at)} · ${foreign(one.source)}</p>
+${details(view, one)}
+<p><a href="${pathTo(user_id, { product: one.product })}">${view.t('admin.users.entitlements.writes_of', { product: one.product })}</a></p>
+</div></li>
+`;
+
+function writes(view: View, user_id: string, { entitlements, versions, next }: EntitlementHistory, product?: string) {
+  const counting = new Map(entitlements.map((one) => [one.product, one.version]));
+  return html`<ul class="items">${versions.map((write) => writeItem(view, write, counting.get(write.product) === write.version))}</ul>
+${next !== undefined && html`<p class="actions"><a class="button quiet" id="writes-older" href="${pathTo(user_id, { ...(product !== undefined && { product }), before: next })}">${view.t('admin.users.entitlements.older')}</a></p>`}`;
+}
+
+const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>
+<p><code>${write.product}</code> <strong>${foreign(write.plan)}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
 <p>${view.t('admin.users.entitlements.version', { version: write.version })} · ${exact(write.written_at)} · ${foreign(write.source)} · ${named(write.credential_id)}${write.event_id !== null && html` · <code>${foreign(write.event_id, 255)}</code>`}</p>
-${write.current_period_end !== null && html`<p>${view.t('admin.users.entitlements.until', { day: view.day(write.current_period_end) })}</p>`}
-</div></li>\n`,
-  )}</ol>`;
+${details(view, write)}
+</div></li>
+`;
+
+const pathTo = (user_id: string, query: Record<string, string>) =>
+  `/admin/users/${user_id}/entitlements?${new URLSearchParams(query)}`;
+
+const statusBadge = (view: View, { status }: Pick<StoredEntitlement, 'status'>) =>
+  badge(view.t(`admin.users.entitlements.status.${status}`), status === 'active' ? 'good' : 'off');
+
+const longestMetadata = 10_000;
+
+/** The end of the period, and what the source keeps for itself. */
+function details(view: View, one: StoredEntitlement | EntitlementVersion): Html {
+  const { current_period_end, external_customer_id, external_subscription_id, metadata } = one;
+  return html`${current_period_end !== null && html`<p>${view.t('admin.users.entitlements.until', { day: view.day(current_period_end) })}</p>\n`}${
+    external_customer_id !== null &&
+    html`<p>${view.t('admin.users.entitlements.customer')}: <code>${foreign(external_customer_id, 255)}</code></p>\n`
+  }${
+    external_subscription_id !== null &&
+    html`<p>${view.t('admin.users.entitlements.subscription')}: <code>${foreign(external_subscription_id, 255)}</code></p>\n`
+  }${
+    metadata !== null &&
+    html`<details><summary>${view.t('admin.users.entitlements.metadata')}</summary>
+<p><code>${plainForeign(metadata, longestMetadata)}</code></p></details>`
+  }`;
 }

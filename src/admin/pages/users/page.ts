@@ -1,5 +1,5 @@
 import type { Client } from '../../../clients/client.ts';
-import type { EntitlementVersion } from '../../../entitlements/store.ts';
+import type { EntitlementHistory } from '../../../entitlements/read-history.ts';
 import type { Provider } from '../../../federation/provider.ts';
 import { foreign, plainForeign } from '../../../http/foreign-text.ts';
 import { type Html, html } from '../../../http/html.ts';
@@ -13,7 +13,7 @@ import type { FactorState, UserOverview } from '../../../users/read-user.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { doneNotice } from '../parts.ts';
 import { userActions } from './actions.ts';
-import { entitlementHistory } from './entitlement-history.ts';
+import { entitlementSection } from './entitlement-history.ts';
 import { userBadges } from './list-page.ts';
 
 export type UserShown = {
@@ -21,7 +21,7 @@ export type UserShown = {
   sessions: readonly ListedSession[];
   grants: readonly ListedGrant[];
   clients: readonly Client[];
-  versions: readonly EntitlementVersion[];
+  entitlements: EntitlementHistory;
   /** Those that are switched on, for what they are called. */
   providers: readonly Provider[];
   /** The administrator looks at themselves. */
@@ -67,7 +67,7 @@ ${listOr(
   view.t('admin.users.clients.none'),
 )}
 <h2>${view.t('admin.users.entitlements')}</h2>
-${entitlementHistory(view, shown.versions)}
+${entitlementSection(view, user.user_id, shown.entitlements)}
 <h2>${view.t('admin.users.actions')}</h2>
 ${userActions(view, shown.overview, shown.isSelf)}
 <p><a href="/admin/audit?target=${user.user_id}">${view.t('admin.history')}</a></p>`,

@@ -11,10 +11,11 @@ import { endGrantOf } from '../../../oauth/end-grant.ts';
 import { listGrants } from '../../../oauth/list-grants.ts';
 import { endSessionOf } from '../../../sessions/end-session-of.ts';
 import { listSessions } from '../../../sessions/list-sessions.ts';
-import { changeRole, signOutUser, unlockUser } from '../../../users/administer-user.ts';
+import { changeRole, requireUser, signOutUser, unlockUser } from '../../../users/administer-user.ts';
 import { disableUser, enableUser } from '../../../users/disable-user.ts';
 import { findUsers, userOverview } from '../../../users/read-user.ts';
 import { resetFactors } from '../../../users/reset-factors.ts';
+import { entitlementHistoryPage } from './entitlement-history.ts';
 import { usersPage } from './list-page.ts';
 import { userPage } from './page.ts';
 
@@ -23,6 +24,8 @@ const one = `${list}/:user_id`;
 type One = { Params: { user_id: string } };
 const config = { page: true, form: one };
 const mostShown = 200;
+/** The others have a page of their own. */
+const writesShown = 20;
 
 type Step = { done: string; act: (visit: AdministratorVisit, user_id: string, form: Parameters) => Promise<unknown> };
 
@@ -40,6 +43,14 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     return sendPage(reply, visit.view, await shown(deps, visit, request.params.user_id, told));
   });
 
+  app.get<One>(`${one}/entitlements`, { config: { page: true } }, async (request, reply) => {
+    const { view, query } = await administratorAt(deps, request);
+    const user = await requireUser(deps, request.params.user_id);
+    const { product, before } = query;
+    const history = await entitlementHistory(deps, user.user_id, { product, before });
+    return sendPage(reply, view, entitlementHistoryPage(view, user, { product, history }));
+  });
+
   const steps: Record<string, Step> = {
     'sign-out': { done: 'signed_out', act: ({ caller }, user_id) => signOutUser(deps, caller, user_id) },
     unlock: { done: 'unlocked', act: ({ caller }, user_id) => unlockUser(deps, caller, user_id) },
@@ -47,7 +58,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     // Nobody is barred without a reason that others can read later.
     disable: {
       done: 'disabled',
-      act: ({ caller }, user_id, { reason = ' ' }) => disableUser(deps, user_id, caller, reason),
+      act: ({ caller }, user_id, { reason = '' }) => disableUser(deps, user_id, caller, reason),
     },
     'reset-factors': {
       done: 'factors_reset',
@@ -102,18 +113,18 @@ async function shown(
   told: { problem?: Html | false; query?: Parameters },
 ) {
   const overview = await userOverview(deps, user_id);
-  const [sessions, grants, clients, { versions }] = await Promise.all([
+  const [sessions, grants, clients, entitlements] = await Promise.all([
     listSessions(deps, user_id),
     listGrants(deps, user_id, mostShown),
     listOwnClients(deps, user_id),
-    entitlementHistory(deps, user_id),
+    entitlementHistory(deps, user_id, { limit: writesShown }),
   ]);
   return userPage(visit.view, {
     overview,
     sessions,
     grants,
     clients,
-    versions,
+    entitlements,
     providers: deps.config.providers,
     isSelf: visit.user_id === user_id,
     ...told,
