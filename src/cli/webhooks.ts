@@ -1,13 +1,13 @@
 import { eventTypes } from '../webhooks/event-types.ts';
-import { allWebhooks, deliveriesTo } from '../webhooks/list-webhooks.ts';
+import { allWebhooks, deliveriesTo, deliveryStates } from '../webhooks/list-webhooks.ts';
 import { createWebhook, removeWebhook, replay } from '../webhooks/manage-webhook.ts';
+import { mostReplayed, replayDead } from '../webhooks/replay-dead.ts';
 import { disable, enable, rotateSecret, sendTest } from '../webhooks/tend-webhook.ts';
-import { command } from './command.ts';
-import { done, listed, shownOnce, time } from './report.ts';
+import { command, UsageError } from './command.ts';
+import { done, listed, type Report, shownOnce, table, time } from './report.ts';
 
 const caller = { actor: 'cli' } as const;
 const webhook = { webhook_id: { value: 'webhook_id' } } as const;
-const mostListed = 200;
 
 export const webhookCommands = {
   'webhooks create': command({
@@ -72,31 +72,49 @@ export const webhookCommands = {
       done(removeWebhook(deps, caller, webhook_id), { deleted: webhook_id }, `${webhook_id} is told nothing any more.`),
   }),
   'webhooks deliveries': command({
-    summary: `Lists what was sent, what waits, and what was given up: the newest ${mostListed}, newest first.`,
+    summary: 'Lists what was sent, what waits, and what was given up (dead), newest first, a page at a time.',
     operands: webhook,
-    run: async (deps, { webhook_id }) =>
-      listed(
-        'deliveries',
-        await deliveriesTo(deps, webhook_id, mostListed),
-        ['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'CREATED', 'LAST ERROR'],
-        (one) => [
-          one.delivery_id,
-          one.event_type,
-          one.state,
-          String(one.attempts),
-          time(one.created_at),
-          one.last_error ?? '-',
-        ],
-      ),
+    options: {
+      state: { value: 'state', oneOf: deliveryStates, help: 'only these' },
+      limit: { value: 'n', whole: [1, 500], help: 'how many at most; 50 without it' },
+      after: { value: 'place', help: 'where the list before ended, as it said' },
+    },
+    async run(deps, { webhook_id, ...search }) {
+      const { deliveries, next } = await deliveriesTo(deps, webhook_id, search);
+      const headings = ['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'CREATED', 'LAST ERROR'];
+      const rows = deliveries.map((one) => [
+        one.delivery_id,
+        one.event_type,
+        one.state,
+        String(one.attempts),
+        time(one.created_at),
+        one.last_error ?? '-',
+      ]);
+      const list = table([headings, ...rows]);
+      return {
+        json: { deliveries, next },
+        text: next === null ? list : `${list}\n\nThere are more: --after ${next}`,
+      };
+    },
   }),
   'webhooks replay': command({
-    summary: 'Sends a delivery that was given up once more.',
-    operands: { ...webhook, delivery_id: { value: 'delivery_id' } },
-    run: (deps, { webhook_id, delivery_id }) =>
-      done(
+    summary: 'Sends a delivery that was given up once more; with --all, every one of the webhook.',
+    operands: { ...webhook, delivery_id: { value: 'delivery_id', optional: true } },
+    options: { all: { help: `all that were given up, the oldest first, up to ${mostReplayed} at once` } },
+    async run(deps, { webhook_id, delivery_id, all }) {
+      if (all === (delivery_id !== undefined)) throw new UsageError('It takes either a <delivery_id> or --all.');
+      if (delivery_id === undefined) return replayedAll(await replayDead(deps, caller, webhook_id));
+      return done(
         replay(deps, caller, { webhook_id, delivery_id }),
         { replayed: delivery_id },
         `${delivery_id} will be sent again within seconds, if the server runs.`,
-      ),
+      );
+    },
   }),
 };
+
+function replayedAll(counts: Awaited<ReturnType<typeof replayDead>>): Report {
+  const { replayed, dead } = counts;
+  const left = dead > 0 ? ` ${dead} are still given up: ask once more for those.` : '';
+  return { json: counts, text: `${replayed} will be sent again within seconds, if the server runs.${left}` };
+}

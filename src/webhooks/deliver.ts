@@ -86,10 +86,13 @@ async function giveUp(deps: Deps, { webhook_id, delivery_id, created_at }: DueDe
     },
     at,
   );
-  await deps.db.batch([
+  const [, , , disabled] = await deps.db.batch([
     lockWebhook(webhook_id),
     markDead(delivery_id, problem, at),
     statement,
     disableWebhook(webhook_id, at, eventWasKept(event_id)),
   ]);
+  deps.log.warn({ webhook_id, delivery_id, problem }, 'a delivery was given up; an administrator can send it again');
+  if (disabled?.changes === 1)
+    deps.log.error({ webhook_id }, 'a webhook was switched off: nothing has come through for days');
 }

@@ -1,6 +1,15 @@
 import type { Deps } from '../deps.ts';
+import { invalidFields } from '../errors.ts';
 import { deliveryRecord, requireWebhook, webhookRecord } from './manage-webhook.ts';
-import { countDeadDeliveries, listDeadDeliveries, listDeliveries, listWebhooks } from './store.ts';
+import {
+  countDeadDeliveries,
+  countDeadOf,
+  type Delivery,
+  type DeliveryPlace,
+  type DeliveryState,
+  listDeliveries,
+  listWebhooks,
+} from './store.ts';
 
 type ReadDeps = Pick<Deps, 'db'>;
 
@@ -13,22 +22,62 @@ export async function webhooksWithDead(deps: ReadDeps) {
   return webhooks.map((webhook) => ({ ...webhook, dead: dead.get(webhook.webhook_id) ?? 0 }));
 }
 
-/** How many deliveries were given up in all. */
-export const countDead = async (deps: ReadDeps): Promise<number> =>
-  [...(await countDeadDeliveries(deps.db)).values()].reduce((sum, count) => sum + count, 0);
+/** How many deliveries were given up in all, and how many webhooks are off, whoever switched them off. */
+export async function webhookTroubles(deps: ReadDeps): Promise<{ dead: number; off: number }> {
+  const [webhooks, dead] = await Promise.all([listWebhooks(deps.db), countDeadDeliveries(deps.db)]);
+  return {
+    dead: [...dead.values()].reduce((sum, count) => sum + count, 0),
+    off: webhooks.filter(({ disabled_at }) => disabled_at !== null).length,
+  };
+}
 
-/** What became of the newest deliveries to one of them. @throws {RequestError} `not_found`. */
-export async function deliveriesTo(deps: ReadDeps, webhook_id: string, limit: number) {
+export const deliveryStates = ['waiting', 'delivered', 'dead'] as const satisfies DeliveryState[];
+
+export type DeliverySearch = { state?: DeliveryState; after?: string; limit?: number };
+export type DeliveryPage = {
+  deliveries: Delivery[];
+  /** For `after`; undefined on the last page. */
+  next: string | undefined;
+};
+
+/**
+ * What became of the deliveries to one of them, a page at a time, newest first.
+ * @param search.state those alone; all without it.
+ * @param search.after what the page before gave as `next`.
+ * @throws {RequestError} `not_found`; `invalid_request` for an `after` that no page has given.
+ */
+export async function findDeliveries(
+  deps: ReadDeps,
+  webhook_id: string,
+  { state, after, limit = 50 }: DeliverySearch = {},
+): Promise<DeliveryPage> {
   await requireWebhook(deps, webhook_id);
-  return (await listDeliveries(deps.db, webhook_id, limit)).map(deliveryRecord);
+  const place = after === undefined ? undefined : placeOf(after);
+  const found = await listDeliveries(deps.db, webhook_id, limit + 1, { state, after: place });
+  const deliveries = found.slice(0, limit);
+  const last = deliveries.at(-1);
+  return { deliveries, next: found.length > limit && last ? `${last.created_at}-${last.delivery_id}` : undefined };
+}
+
+function placeOf(name: string): DeliveryPlace {
+  const [, created_at, delivery_id] = /^(\d{1,12})-([\w.-]{1,200})$/.exec(name) ?? [];
+  if (delivery_id !== undefined) return { created_at: Number(created_at), delivery_id };
+  throw invalidFields([{ path: 'after', message: 'Must be next of the page before.' }]);
+}
+
+/** As programs are told it. */
+export async function deliveriesTo(deps: ReadDeps, webhook_id: string, search: DeliverySearch) {
+  const { deliveries, next } = await findDeliveries(deps, webhook_id, search);
+  return { deliveries: deliveries.map(deliveryRecord), next: next ?? null };
 }
 
 /** One with its newest deliveries, and apart from them those that were given up. @throws {RequestError} `not_found`. */
 export async function webhookWithDeliveries(deps: ReadDeps, webhook_id: string, limit: number) {
   const webhook = webhookRecord(await requireWebhook(deps, webhook_id));
-  const [deliveries, dead] = await Promise.all([
-    listDeliveries(deps.db, webhook_id, limit),
-    listDeadDeliveries(deps.db, webhook_id, limit),
+  const [latest, dead, deadInAll] = await Promise.all([
+    findDeliveries(deps, webhook_id, { limit }),
+    findDeliveries(deps, webhook_id, { state: 'dead', limit }),
+    countDeadOf(deps.db, webhook_id),
   ]);
-  return { webhook, deliveries, dead };
+  return { webhook, latest, dead, deadInAll };
 }

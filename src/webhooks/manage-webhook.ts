@@ -4,13 +4,14 @@ import type { AuditRow } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../errors.ts';
+import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound, refusal } from '../errors.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../lib/ids.ts';
 import { failUnless } from '../one-time-links/store.ts';
 import { eventTypes, isEventType, payloadOf } from './event-types.ts';
 import {
   type Delivery,
+  type DeliveryState,
   deleteWebhook,
   findDelivery,
   findWebhook,
@@ -39,7 +40,7 @@ export const deliveryRecord = ({ payload: _, webhook_id: __, ...delivery }: Deli
   state: stateOf(delivery),
 });
 
-function stateOf({ delivered_at, dead_at }: Pick<Delivery, 'delivered_at' | 'dead_at'>) {
+function stateOf({ delivered_at, dead_at }: Pick<Delivery, 'delivered_at' | 'dead_at'>): DeliveryState {
   if (delivered_at !== null) return 'delivered';
   return dead_at === null ? 'waiting' : 'dead';
 }
@@ -134,6 +135,7 @@ export async function replay(
 ): Promise<void> {
   const delivery = await findDelivery(deps.db, webhook_id, delivery_id);
   if (!delivery) throw notFound();
+  await requireEnabled(deps, webhook_id);
   const at = now(deps);
   const { event_id, statement } = auditEvent({ action: 'webhook.replayed', ...caller, target: delivery_id }, at);
   try {
@@ -147,6 +149,13 @@ export async function replay(
     if (error instanceof UniqueViolation) throw invalidState(stateOf({ ...delivery, dead_at: null }));
     throw error;
   }
+}
+
+/** To one that is off nothing is sent, however often. @throws {RequestError} `not_found`; `invalid_state` when off. */
+export async function requireEnabled(deps: Pick<Deps, 'db'>, webhook_id: string): Promise<void> {
+  const { disabled_at } = await requireWebhook(deps, webhook_id);
+  if (disabled_at !== null)
+    throw refusal('invalid_state', { key: 'webhooks.is_off' }, { details: { current_status: 'disabled' } });
 }
 
 /** For the sealing of an event: a delivery for everybody who wants to hear of it. */

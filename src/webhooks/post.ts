@@ -27,8 +27,9 @@ export async function post(
   deps: Deps,
   { url, delivery_id, webhook_id, payload, secret_sealed }: DueDelivery,
 ): Promise<Problem | undefined> {
+  const secret = secretOf(deps, webhook_id, secret_sealed);
+  if (secret === undefined) return { told: 'Its secret cannot be read: give it another one.', isSilent: true };
   const timestamp = String(now(deps));
-  const secret = deps.vault.open(`webhook:${webhook_id}`, secret_sealed);
   const headers = {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(payload)),
@@ -44,6 +45,15 @@ export async function post(
     if (error instanceof InternalTarget) return { told: error.message, isSilent: true };
     const { code = 'no answer' } = error as NodeJS.ErrnoException;
     return { told: `It could not be reached: ${code}.`, isSilent: true };
+  }
+}
+
+function secretOf(deps: Deps, webhook_id: string, sealed: string): string | undefined {
+  try {
+    return deps.vault.open(`webhook:${webhook_id}`, sealed);
+  } catch (error) {
+    deps.log.error({ err: error, webhook_id }, 'the secret of a webhook cannot be opened');
+    return undefined;
   }
 }
 
@@ -68,6 +78,11 @@ async function send(deps: Deps, url: URL, headers: Record<string, string>, body:
       resolve(answer.statusCode ?? 0);
     });
     sent.on('error', reject);
+    sent.on('upgrade', (answer, socket) => {
+      socket.destroy();
+      resolve(answer.statusCode ?? 0);
+    });
+    sent.on('close', () => reject(new Error('The connection was closed without an answer.'))); // after all else
     sent.end(body);
   });
 }

@@ -91,7 +91,8 @@ export async function claimDelivery(db: Db, delivery: Delivery, claim: { now: nu
 
 export const markDelivered = (db: Db, delivery_id: string, now: number) =>
   db.run(
-    'update webhook_deliveries set delivered_at = $2, next_attempt_at = null, last_error = null where delivery_id = $1',
+    `update webhook_deliveries set delivered_at = $2, next_attempt_at = null, last_error = null, dead_at = null
+      where delivery_id = $1`,
     [delivery_id, now],
   );
 
@@ -161,6 +162,29 @@ export const replayDelivery = (delivery_id: string, now: number): Statement => (
   params: [delivery_id, now],
 });
 
+/** Begins anew with the oldest of those that were given up. @param most the others wait for another time. */
+export const replayDeadDeliveries = (webhook_id: string, most: number, now: number): Statement => ({
+  sql: `update webhook_deliveries set dead_at = null, attempts = 0, next_attempt_at = $3
+         where dead_at is not null and delivery_id in
+           (select delivery_id from webhook_deliveries where webhook_id = $1 and dead_at is not null
+             order by created_at, delivery_id limit $2)`,
+  params: [webhook_id, most, now],
+});
+
+/** Something for this webhook was given up. */
+export const hasDead = (webhook_id: string): Condition => ({
+  sql: 'exists (select 1 from webhook_deliveries where webhook_id = $1 and dead_at is not null)',
+  params: [webhook_id],
+});
+
+export async function countDeadOf(db: Db, webhook_id: string): Promise<number> {
+  const row = await db.get<{ dead: number }>(
+    'select count(*) as dead from webhook_deliveries where webhook_id = $1 and dead_at is not null',
+    [webhook_id],
+  );
+  return row?.dead ?? 0;
+}
+
 /** It was given up. */
 export const isDead = (delivery_id: string): Condition => ({
   sql: 'exists (select 1 from webhook_deliveries where delivery_id = $1 and dead_at is not null)',
@@ -173,11 +197,29 @@ export const findDelivery = (db: Db, webhook_id: string, delivery_id: string) =>
     delivery_id,
   ]);
 
-/** Newest first. */
-export const listDeliveries = (db: Db, webhook_id: string, limit: number) =>
+/** What is to become of a delivery, and what has. */
+export type DeliveryState = 'waiting' | 'delivered' | 'dead';
+/** Where a page of deliveries ended. */
+export type DeliveryPlace = Pick<Delivery, 'created_at' | 'delivery_id'>;
+
+const isIn: Readonly<Record<DeliveryState, string>> = {
+  waiting: 'delivered_at is null and dead_at is null',
+  delivered: 'delivered_at is not null',
+  dead: 'delivered_at is null and dead_at is not null',
+};
+
+/** Newest first. @param search.state all without it. */
+export const listDeliveries = (
+  db: Db,
+  webhook_id: string,
+  limit: number,
+  { state, after }: { state?: DeliveryState; after?: DeliveryPlace } = {},
+) =>
   db.all<Delivery>(
-    'select * from webhook_deliveries where webhook_id = $1 order by created_at desc, delivery_id limit $2',
-    [webhook_id, limit],
+    `select * from webhook_deliveries
+      where webhook_id = $1 and (created_at, delivery_id) < (cast($2 as bigint), $3) ${state ? `and ${isIn[state]}` : ''}
+      order by created_at desc, delivery_id desc limit $4`,
+    [webhook_id, after?.created_at ?? Number.MAX_SAFE_INTEGER, after?.delivery_id ?? '', limit],
   );
 
 /** What arrived, what was given up, and what waits for a webhook that nobody has switched on again. */
@@ -190,14 +232,6 @@ export const purgeDeliveries = (before: { delivered: number; unsent: number }): 
     params: [before.unsent],
   },
 ];
-
-/** Deliveries that were given up, newest first. */
-export const listDeadDeliveries = (db: Db, webhook_id: string, limit: number) =>
-  db.all<Delivery>(
-    `select * from webhook_deliveries where webhook_id = $1 and dead_at is not null
-      order by dead_at desc, delivery_id limit $2`,
-    [webhook_id, limit],
-  );
 
 /** How many were given up, by webhook; those without any are left out. */
 export async function countDeadDeliveries(db: Db): Promise<ReadonlyMap<string, number>> {

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
 import { quickJobs, runJobs, startJobs } from '../../src/jobs.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
-import { listDeliveries, purgeDeliveries } from '../../src/webhooks/store.ts';
+import { listDeliveries } from '../../src/webhooks/store.ts';
 import { disable, enable, rotateSecret, sendTest } from '../../src/webhooks/tend-webhook.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { newPerson, startSignet } from '../support/signet.ts';
@@ -65,7 +65,7 @@ onBothEngines('a slow target gets an event once, whatever other nodes do meanwhi
   const signet = await startSignet(t, { engine, env });
   const beside = await startSignet(t, { engine, env, beside: signet });
   const hanging = await openHanging(t);
-  await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
+  const { webhook_id } = await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
   await newPerson(signet);
   const slow = runJobs(signet.deps, quickJobs);
   await until(() => hanging.held.length === 1);
@@ -79,19 +79,25 @@ onBothEngines('a slow target gets an event once, whatever other nodes do meanwhi
   hanging.answer();
   await Promise.all([slow, other]);
   await breathe();
-});
 
-test('what was given up is kept for a month', async (t) => {
-  const signet = await startSignet(t, { env });
-  const receiver = await openReceiver(t);
-  const { webhook_id } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types });
-  await sendTest(signet.deps, caller, webhook_id);
-  const kept = async () => (await listDeliveries(signet.deps.db, webhook_id, 10)).length;
-  await signet.deps.db.run('update webhook_deliveries set dead_at = 1000, next_attempt_at = null');
-  await signet.deps.db.batch(purgeDeliveries({ delivered: 5000, unsent: 1000 }));
-  assert.equal(await kept(), 1);
-  await signet.runJobs();
-  assert.equal(await kept(), 0);
+  // A node that was taken for dead comes back with a failure while another one is at it.
+  hanging.held.length = 0;
+  await newPerson(signet);
+  const late = runJobs(signet.deps, quickJobs);
+  await until(() => hanging.held.length === 1);
+  signet.clock.advance(31);
+  const second = runJobs(beside.deps, quickJobs);
+  await until(() => hanging.held.length === 2);
+  const newest = async () => (await listDeliveries(signet.deps.db, webhook_id, 1))[0];
+  const claimed = await newest();
+  assert.deepEqual([claimed?.attempts, claimed?.next_attempt_at], [2, signet.clock() / 1000 + 30]);
+  hanging.held[0]?.destroy();
+  await late;
+  assert.deepEqual(await newest(), claimed, 'the claim of the other one is not cut short');
+  hanging.held[1]?.writeHead(204).end();
+  await second;
+  const { attempts, next_attempt_at, last_error, delivered_at } = (await newest()) ?? {};
+  assert.deepEqual([attempts, next_attempt_at, last_error, delivered_at], [2, null, null, signet.clock() / 1000]);
 });
 
 onBothEngines('a webhook is tested, gets another secret, and is switched off and on', async (t, engine) => {
@@ -141,4 +147,35 @@ test('without https only the allowed network is told, and the log keeps no path'
   await runJobs(signet.deps, quickJobs);
   const [delivery] = await listDeliveries(signet.deps.db, webhook_id, 1);
   assert.match(delivery?.last_error ?? '', /Without https/);
+});
+
+test('an address that was taken off the allowed ones is not connected to any more, whatever the scheme', async (t) => {
+  const signet = await startSignet(t, { env });
+  const receiver = await openReceiver(t);
+  const urls = [receiver.url, receiver.url.replace('http:', 'https:')];
+  const made = await Promise.all(urls.map((url) => createWebhook(signet.deps, caller, { url, event_types })));
+  const without = await startSignet(t, { beside: signet });
+  await newPerson(signet);
+  await runJobs(without.deps, quickJobs);
+  const told = await Promise.all(
+    made.map(async ({ webhook_id }) => (await listDeliveries(signet.deps.db, webhook_id, 1))[0]?.last_error),
+  );
+  assert.deepEqual(told, [
+    'Without https it must be one of the allowed internal addresses.',
+    'The target is internal.',
+  ]);
+  assert.equal(receiver.deliveries.length, 0);
+
+  // That counts as no answer: this node leaves both alone for half a minute, then takes what has become due.
+  const attempts = async () =>
+    (await signet.deps.db.all<{ attempts: number }>('select attempts from webhook_deliveries order by attempts')).map(
+      (row) => row.attempts,
+    );
+  await newPerson(signet);
+  signet.clock.advance(29);
+  await runJobs(without.deps, quickJobs);
+  assert.deepEqual(await attempts(), [0, 0, 1, 1]);
+  signet.clock.advance(1);
+  await runJobs(without.deps, quickJobs);
+  assert.deepEqual(await attempts(), [1, 1, 2, 2]);
 });

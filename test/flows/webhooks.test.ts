@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
+import type { LookupAddress } from 'node:dns';
 import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
@@ -7,12 +8,21 @@ import { quickJobs, runJobs } from '../../src/jobs.ts';
 import { type EventType, eventTypes } from '../../src/webhooks/event-types.ts';
 import { createWebhook, replay } from '../../src/webhooks/manage-webhook.ts';
 import { findWebhook, listDeliveries } from '../../src/webhooks/store.ts';
-import { mayReach, subnets } from '../../src/webhooks/target.ts';
+import { guardedLookup, InternalTarget, mayReach, subnets } from '../../src/webhooks/target.ts';
 import { enable } from '../../src/webhooks/tend-webhook.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
-import { basic, claimsOf, obtainTokens, refresh, userinfo } from '../support/relying-party.ts';
+import {
+  authorizePath,
+  basic,
+  claimsOf,
+  obtainTokens,
+  redirectedTo,
+  refresh,
+  userinfo,
+} from '../support/relying-party.ts';
+import { newService, postEntitlement, writeOf } from '../support/services.ts';
 import {
   newPerson,
   type Person,
@@ -72,6 +82,10 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
   const signet = await startSignet(t, { env });
   const receiver = await openReceiver(t);
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
+  await newPerson(signet);
+  await runJobs(signet.deps, quickJobs);
+  assert.equal(receiver.deliveries.splice(0).length, 1, 'one that came through, before the trouble');
+  signet.clock.advance(86_400);
   receiver.status = 500;
   await newPerson(signet);
   await runJobs(signet.deps, quickJobs);
@@ -93,6 +107,12 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
   );
 
   assert.ok((await findWebhook(signet.deps.db, webhook_id))?.disabled_at, 'nothing came through for days: it is off');
+  assert.ok(signet.logLines.some((line) => line.includes('a webhook was switched off')));
+  await assert.rejects(
+    replay(signet.deps, caller, { webhook_id, delivery_id: dead.delivery_id }),
+    /This webhook is off/,
+    'nothing would be sent',
+  );
   receiver.status = 200;
   await enable(signet.deps, caller, webhook_id);
   await replay(signet.deps, caller, { webhook_id, delivery_id: dead.delivery_id });
@@ -102,16 +122,23 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
     replay(signet.deps, caller, { webhook_id, delivery_id: dead.delivery_id }),
     ({ code }: { code: string }) => code === 'invalid_state',
   );
-});
 
-test('what was promised before a crash is delivered after it', async (t) => {
-  const signet = await startSignet(t, { env });
-  const receiver = await openReceiver(t);
-  await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
-  await newPerson(signet); // the process dies here: neither sealed nor delivered
-  const after = await startSignet(t, { env, beside: signet });
-  await runJobs(after.deps, quickJobs);
-  assert.equal(receiver.deliveries.length, 1);
+  signet.clock.advance(1);
+  receiver.status = 500;
+  await newPerson(signet);
+  for (let day = 0; day < 12; day += 1) {
+    await runJobs(signet.deps, quickJobs);
+    if (day === 5) {
+      receiver.status = 200;
+      await newPerson(signet);
+      await runJobs(signet.deps, quickJobs);
+      receiver.status = 500;
+    }
+    signet.clock.advance(86_400);
+  }
+  const states = (await deliveriesTo(signet, webhook_id)).map(({ dead_at }) => dead_at !== null);
+  assert.equal(states.filter((isDead) => isDead).length, 1, 'one was given up');
+  assert.equal((await findWebhook(signet.deps.db, webhook_id))?.disabled_at, null, 'others came through: it stays on');
 });
 
 test('a redirect is not followed', async (t) => {
@@ -180,6 +207,22 @@ test('which addresses are internal', () => {
   }
   assert.ok(mayReach('10.0.0.7', subnets(['10.0.0.7'])));
   assert.ok(!mayReach('10.0.0.8', subnets(['10.0.0.7'])));
+});
+
+test('a name that has one internal address among public ones is refused, wherever it stands', async () => {
+  const [good, bad] = ['8.8.8.8', '10.0.0.7'].map((address) => ({ address, family: 4 }));
+  const lookUp = (addresses: LookupAddress[], all: boolean) =>
+    new Promise<unknown>((resolve, reject) =>
+      guardedLookup(async () => addresses, 'https:', subnets([]))('hooks.example.com', { all }, (error, found) =>
+        error ? reject(error) : resolve(found),
+      ),
+    );
+  for (const all of [true, false]) {
+    for (const mixed of [[good!, bad!], [bad!, good!], [bad!], []])
+      await assert.rejects(lookUp(mixed, all), InternalTarget);
+  }
+  assert.deepEqual(await lookUp([good!], true), [good]);
+  assert.equal(await lookUp([good!], false), '8.8.8.8');
 });
 
 type Told = { type: EventType; data: Record<string, unknown> & { ended?: Record<string, unknown> } };
@@ -342,6 +385,32 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
         'app.disconnected': {
           target: of.app.client_id,
           ended: { user_id: of.person.user_id, client_id: of.app.client_id, session_id: 'all' },
+        },
+      }),
+    ],
+    [
+      'a consent',
+      async ({ person, app }) => {
+        const asked = redirectedTo(await person.browser.get(authorizePath(app, { prompt: 'consent' })));
+        const fields = { request: asked.get('request') ?? '', user: person.user_id, decision: 'allow' };
+        assert.equal((await person.browser.post('/consent', fields)).status, 303);
+      },
+      ({ person: { user_id }, app: { client_id: target } }) => ({
+        'consent.given': { target, state: { user_id, scope: 'openid offline_access' }, ended: undefined },
+      }),
+    ],
+    [
+      'an entitlement',
+      async ({ person }) => {
+        const { authorization } = await newService(signet);
+        const write = writeOf(person.user_id, { metadata: { mail: person.email } });
+        assert.equal((await postEntitlement(signet, authorization, write)).status, 200);
+      },
+      (of) => ({
+        'entitlement.written': {
+          ...user(of),
+          state: { product: 'editor', plan: 'pro', status: 'active', version: 1 },
+          ended: undefined,
         },
       }),
     ],

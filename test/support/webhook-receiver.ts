@@ -6,13 +6,20 @@ import type { TestContext } from 'node:test';
 
 export type ReceivedDelivery = { headers: IncomingHttpHeaders; body: string; path: string };
 
-/** Somebody who wants to be told. `status` is what it answers, and may be changed. */
-export type Receiver = { url: string; deliveries: ReceivedDelivery[]; status: number; location?: string };
+/** Somebody who wants to be told. `status` is what it answers, and may be changed; while it `holds` it answers nothing. */
+export type Receiver = {
+  url: string;
+  deliveries: ReceivedDelivery[];
+  status: number;
+  location?: string;
+  holds?: boolean;
+};
 
 export async function openReceiver(t: TestContext): Promise<Receiver> {
   const receiver: Receiver = { url: '', deliveries: [], status: 204 };
   const server = createServer(async (request, response) => {
     receiver.deliveries.push({ headers: request.headers, body: await text(request), path: request.url ?? '' });
+    if (receiver.holds) return;
     response.writeHead(receiver.status, receiver.location ? { location: receiver.location } : {}).end();
   });
   server.listen(0, '127.0.0.1');

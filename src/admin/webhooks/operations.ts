@@ -1,6 +1,8 @@
 import Type from 'typebox';
 import { nullable, type Operation, Time } from '../../openapi/operation.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
+import { deliveryStates } from '../../webhooks/list-webhooks.ts';
+import { mostReplayed } from '../../webhooks/replay-dead.ts';
 import { administration, Limit } from '../operation-parts.ts';
 
 const record = {
@@ -22,7 +24,7 @@ const Delivery = Type.Object({
   delivery_id: Type.String(),
   event_id: Type.String(),
   event_type: Type.String(),
-  state: Type.Enum(['waiting', 'delivered', 'dead']),
+  state: Type.Enum([...deliveryStates]),
   attempts: Type.Integer({ minimum: 0 }),
   created_at: Time,
   next_attempt_at: nullable(Time),
@@ -96,9 +98,17 @@ export const rotate: Operation = {
 export const deliveries: Operation = {
   ...one,
   summary: 'What was sent, what waits, and what was given up',
-  parameters: { ...one.parameters, limit: Limit },
+  parameters: {
+    ...one.parameters,
+    state: { description: 'Only these; all without it.', schema: Type.Enum([...deliveryStates]) },
+    limit: Limit,
+    after: { description: '`next` of the page before.' },
+  },
   answers: {
-    200: { description: 'Newest first.', schema: Type.Object({ deliveries: Type.Array(Delivery) }) },
+    200: {
+      description: 'Newest first.',
+      schema: Type.Object({ deliveries: Type.Array(Delivery), next: nullable(Type.String()) }),
+    },
   },
   refusals: ['not_found', 'invalid_request'],
 };
@@ -109,4 +119,18 @@ export const replayOne: Operation = {
   parameters: { webhook_id: { description: 'Whose it is.' }, delivery_id: { description: 'As in the list.' } },
   answers: { 200: { description: 'It waits again.', schema: Type.Object({ delivery_id: Type.String() }) } },
   refusals: ['not_found', 'invalid_state', 'invalid_request'],
+};
+
+const Count = Type.Integer({ minimum: 0 });
+export const replayAll: Operation = {
+  ...one,
+  summary: 'Send once more what was given up for a webhook',
+  description: `The oldest first, up to ${mostReplayed} at once. While dead is not 0, ask again for the others.`,
+  answers: {
+    200: {
+      description: 'How many wait again, and how many are still given up.',
+      schema: Type.Object({ replayed: Count, dead: Count }),
+    },
+  },
+  refusals: ['not_found', 'invalid_request'],
 };

@@ -2,10 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { jsonBody } from '../../http/json-body.ts';
 import { readNoBody } from '../../http/no-body.ts';
-import { readLimit, readQuery } from '../../http/query.ts';
+import { readChoice, readLimit, readQuery } from '../../http/query.ts';
 import { administratorCaller } from '../../sessions/session.ts';
-import { allWebhooks, deliveriesTo } from '../../webhooks/list-webhooks.ts';
+import { allWebhooks, deliveriesTo, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import { createWebhook, removeWebhook, replay } from '../../webhooks/manage-webhook.ts';
+import { replayDead } from '../../webhooks/replay-dead.ts';
 import { disable, enable, rotateSecret, sendTest } from '../../webhooks/tend-webhook.ts';
 import {
   CreateBody,
@@ -15,6 +16,7 @@ import {
   enableOne,
   list,
   remove,
+  replayAll,
   replayOne,
   rotate,
   testOne,
@@ -79,8 +81,23 @@ export async function adminWebhookRoutes(app: FastifyInstance, deps: Deps) {
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
       await administratorCaller(deps, request);
-      const limit = readLimit(readQuery(request));
-      return { deliveries: await deliveriesTo(deps, request.params.webhook_id, limit) };
+      const query = readQuery(request);
+      return deliveriesTo(deps, request.params.webhook_id, {
+        state: readChoice(query, 'state', deliveryStates),
+        after: query.after,
+        limit: readLimit(query),
+      });
+    },
+  );
+
+  app.post<OneWebhook>(
+    '/v1/admin/webhooks/:webhook_id/deliveries/replay',
+    { config: { operation: replayAll } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const caller = await administratorCaller(deps, request);
+      readNoBody(request.body);
+      return replayDead(deps, caller, request.params.webhook_id);
     },
   );
 

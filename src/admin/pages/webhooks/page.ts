@@ -1,11 +1,14 @@
-import { foreign, foreignUrl, plainForeign } from '../../../http/foreign-text.ts';
+import { foreignUrl, plainForeign } from '../../../http/foreign-text.ts';
+import { copyScripts } from '../../../http/form.ts';
 import { type Html, html } from '../../../http/html.ts';
 import type { Page } from '../../../http/page.ts';
 import type { Parameters } from '../../../http/parameters.ts';
 import type { View } from '../../../http/view.ts';
+import type { DeliveryPage } from '../../../webhooks/list-webhooks.ts';
 import type { webhookRecord } from '../../../webhooks/manage-webhook.ts';
-import type { Delivery } from '../../../webhooks/store.ts';
-import { badge, doneNotice, exact, guarded, secretOnce } from '../parts.ts';
+import { mostReplayed } from '../../../webhooks/replay-dead.ts';
+import { badge, doneNotice, guarded, secretOnce } from '../parts.ts';
+import { deliveriesPath, deliveryItem } from './deliveries-page.ts';
 import { eventChoices, eventList } from './events.ts';
 
 type Webhook = ReturnType<typeof webhookRecord>;
@@ -52,13 +55,15 @@ export const webhookPage = (
   view: View,
   one: Webhook,
   {
-    deliveries,
+    latest,
     dead,
+    deadInAll,
     problem,
     query = {},
   }: {
-    deliveries: readonly Delivery[];
-    dead: readonly Delivery[];
+    latest: DeliveryPage;
+    dead: DeliveryPage;
+    deadInAll: number;
     problem?: Html | false;
     query?: Parameters;
   },
@@ -68,6 +73,7 @@ export const webhookPage = (
   content: html`<h1>${view.t('admin.webhooks.one')}</h1>
 ${problem}${doneNotice(view, query, {
   replayed: 'admin.webhooks.done.replayed',
+  replayed_all: 'admin.webhooks.done.replayed_all',
   enabled: 'admin.webhooks.done.enabled',
   disabled: 'admin.webhooks.done.disabled',
   tested: 'admin.webhooks.done.tested',
@@ -88,15 +94,19 @@ ${guarded(
 ${step(view, one, 'rotate-secret')}`,
 )}
 ${
-  dead.length > 0 &&
+  dead.deliveries.length > 0 &&
   html`<h2>${view.t('admin.webhooks.dead')}</h2>
-<ul class="items">${dead.map((delivery) => deliveryItem(view, delivery))}</ul>`
+<p class="soft">${view.t('admin.webhooks.replay_all.what', { count: deadInAll, most: mostReplayed })}</p>
+<form method="post" action="${path}/${one.webhook_id}/replay-all"><button type="submit" id="webhook-replay-all">${view.t('admin.webhooks.replay_all')}</button></form>
+<ul class="items">${dead.deliveries.map((delivery) => deliveryItem(view, delivery))}</ul>
+${dead.next !== undefined && html`<p class="actions"><a class="button quiet" id="webhook-dead" href="${deliveriesPath(one.webhook_id, { state: 'dead' })}">${view.t('admin.webhooks.dead.more')}</a></p>`}`
 }
 <h2>${view.t('admin.webhooks.deliveries')}</h2>
 ${
-  deliveries.length === 0
+  latest.deliveries.length === 0
     ? html`<p class="empty">${view.t('admin.webhooks.deliveries.none')}</p>`
-    : html`<ul class="items">${deliveries.filter(({ dead_at }) => dead_at === null).map((delivery) => deliveryItem(view, delivery))}</ul>`
+    : html`<ul class="items">${latest.deliveries.filter(({ dead_at }) => dead_at === null).map((delivery) => deliveryItem(view, delivery))}</ul>
+${latest.next !== undefined && html`<p class="actions"><a class="button quiet" id="webhook-deliveries" href="${deliveriesPath(one.webhook_id, {})}">${view.t('admin.webhooks.deliveries.all')}</a></p>`}`
 }
 ${guarded(
   view.t('admin.webhooks.delete'),
@@ -114,30 +124,10 @@ const stepNames = {
 const step = (view: View, { webhook_id }: Webhook, name: keyof typeof stepNames) =>
   html`<form method="post" action="${path}/${webhook_id}/${name}"><button type="submit" class="quiet" id="webhook-${name}">${view.t(stepNames[name])}</button></form>`;
 
-const deliveryItem = (view: View, delivery: Delivery) => html`<li><div>
-<h3><code>${delivery.event_type}</code> ${stateOf(view, delivery)}</h3>
-<p>${exact(delivery.created_at)} · <code>${delivery.delivery_id}</code></p>
-<p>${view.t('admin.webhooks.attempts', { count: delivery.attempts })}${delivery.next_attempt_at !== null && delivery.attempts > 0 && html` ${view.t('admin.webhooks.next', { when: view.ago(delivery.next_attempt_at) })}`}</p>
-${delivery.last_error !== null && html`<p lang="en">${foreign(delivery.last_error, 300)}</p>`}
-</div>
-${
-  delivery.dead_at !== null &&
-  html`<form method="post" action="${path}/${delivery.webhook_id}/replay">
-<input type="hidden" name="delivery_id" value="${delivery.delivery_id}">
-<button type="submit" class="quiet">${view.t('admin.webhooks.replay')}</button></form>`
-}</li>
-`;
-
-function stateOf(view: View, { delivered_at, dead_at }: Delivery): Html {
-  if (delivered_at !== null) return badge(view.t('admin.webhooks.state.delivered'));
-  return dead_at === null
-    ? badge(view.t('admin.webhooks.state.waiting'), 'off')
-    : badge(view.t('admin.webhooks.state.dead'), 'warn');
-}
-
 export const webhookSecretPage = (view: View, made: { webhook_id: string; secret: string }): Page => ({
   title: view.plain('admin.webhooks.secret.title'),
   tab,
+  scripts: copyScripts,
   content: html`<h1>${view.t('admin.webhooks.secret.title')}</h1>
 <p class="soft">${view.t('admin.webhooks.secret.what')}</p>
 ${secretOnce(view, [{ label: view.t('admin.webhooks.secret'), value: made.secret }])}

@@ -5,19 +5,28 @@ import { administratorAt, answerForm, problemOf } from '../../../http/administra
 import type { Html } from '../../../http/html.ts';
 import { sendPage } from '../../../http/page.ts';
 import { type Parameters, readForm } from '../../../http/parameters.ts';
+import { readChoice } from '../../../http/query.ts';
 import type { View } from '../../../http/view.ts';
 import { eventTypes } from '../../../webhooks/event-types.ts';
-import { webhooksWithDead, webhookWithDeliveries } from '../../../webhooks/list-webhooks.ts';
-import { createWebhook, removeWebhook, replay } from '../../../webhooks/manage-webhook.ts';
+import {
+  deliveryStates,
+  findDeliveries,
+  webhooksWithDead,
+  webhookWithDeliveries,
+} from '../../../webhooks/list-webhooks.ts';
+import { createWebhook, removeWebhook, replay, requireWebhook } from '../../../webhooks/manage-webhook.ts';
+import { replayDead } from '../../../webhooks/replay-dead.ts';
 import { disable, enable, rotateSecret, sendTest } from '../../../webhooks/tend-webhook.ts';
 import { chosen } from '../parts.ts';
+import { deliveriesPage } from './deliveries-page.ts';
 import { webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
 
 const list = '/admin/webhooks';
 const one = `${list}/:webhook_id`;
 type One = { Params: { webhook_id: string } };
 const config = { page: true, form: one };
-const mostDeliveries = 100;
+/** The others have a page of their own. */
+const deliveriesShown = 25;
 
 /** Who is told of what happens here, and whether it has arrived. */
 export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
@@ -48,6 +57,14 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
     return sendPage(reply, view, await shown(deps, view, request.params.webhook_id, { query }));
   });
 
+  app.get<One>(`${one}/deliveries`, { config: { page: true } }, async (request, reply) => {
+    const { view, query } = await administratorAt(deps, request);
+    const { webhook_id, url } = await requireWebhook(deps, request.params.webhook_id);
+    const state = readChoice(query, 'state', deliveryStates);
+    const page = await findDeliveries(deps, webhook_id, { state, after: query.after });
+    return sendPage(reply, view, deliveriesPage(view, { webhook_id, url, state, page }));
+  });
+
   app.post<One>(`${one}/replay`, { config }, async (request, reply) => {
     const { view, caller } = await administratorAt(deps, request);
     const { webhook_id } = request.params;
@@ -61,7 +78,12 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
     });
   });
 
-  const steps = { enable: [enable, 'enabled'], disable: [disable, 'disabled'], test: [sendTest, 'tested'] } as const;
+  const steps = {
+    enable: [enable, 'enabled'],
+    disable: [disable, 'disabled'],
+    test: [sendTest, 'tested'],
+    'replay-all': [replayDead, 'replayed_all'],
+  } as const;
   for (const [name, [step, done]] of Object.entries(steps)) {
     app.post<One>(`${one}/${name}`, { config }, async (request, reply) => {
       const { view, caller } = await administratorAt(deps, request);
@@ -89,6 +111,6 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
 }
 
 async function shown(deps: Deps, view: View, webhook_id: string, told: { problem?: Html | false; query?: Parameters }) {
-  const { webhook, ...rest } = await webhookWithDeliveries(deps, webhook_id, mostDeliveries);
+  const { webhook, ...rest } = await webhookWithDeliveries(deps, webhook_id, deliveriesShown);
   return webhookPage(view, webhook, { ...told, ...rest });
 }
