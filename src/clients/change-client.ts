@@ -2,12 +2,17 @@ import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { invalidState, notFound, staleRevision } from '../errors.ts';
+import { invalidState, notFound, rateLimited, staleRevision } from '../errors.ts';
+import { lockUser } from '../users/store.ts';
 import type { Client, ClientStatus } from './client.ts';
 import { findAnyClient } from './list-clients.ts';
-import { clientCarries, deleteClient, markClient, setClientStatus, updateClient } from './store.ts';
+import { clientCarries, deleteClient, letClientWait, markClient, setClientStatus, updateClient } from './store.ts';
 
 export type ClientDeps = Pick<Deps, 'db' | 'clock' | 'clients'>;
+export type ClientTarget = { client_id: string; caller: Caller };
+
+/** Seconds until it is worth asking again whether a client may wait for review: reviewing is done by people. */
+export const reviewTakes = 3600;
 
 /** What a rule decides about the client that it was shown. */
 export type ClientChange = {
@@ -19,6 +24,8 @@ export type ClientChange = {
   after?: Readonly<Record<string, unknown>>;
   /** Statements of the same batch, given the event that the client carries if the change was made. */
   also?: readonly Statement[] | ((event_id: string) => readonly Statement[]);
+  /** For a change that lets the client wait for review: how many of its owner's may, this one among them. */
+  mostPending?: number;
 };
 
 /** Each lost race means that somebody else's change was kept, so this many in a row is a fight and not bad luck. */
@@ -31,11 +38,11 @@ const mostAttempts = 5;
  *
  * @param decide throws the refusal; returns undefined if there is nothing to change.
  * @returns the client as it is now.
- * @throws notFound; staleRevision after losing too many races; whatever `decide` throws.
+ * @throws notFound; staleRevision after losing too many races; rateLimited for `mostPending`; whatever `decide` throws.
  */
 export async function changeClient(
   deps: ClientDeps,
-  target: { client_id: string; caller: Caller },
+  target: ClientTarget,
   decide: (client: Client) => ClientChange | undefined | Promise<ClientChange | undefined>,
 ): Promise<Client> {
   let seen = await findAnyClient(deps, target.client_id);
@@ -44,7 +51,10 @@ export async function changeClient(
     if (change === undefined) return seen;
     const changed = await tryChange(deps, target.caller, seen, change);
     if (changed !== undefined) return changed;
-    seen = await findAnyClient(deps, target.client_id);
+    const found = await findAnyClient(deps, target.client_id);
+    // Nobody was quicker, so it was the number of those that wait.
+    if (found.event_id === seen.event_id && change.mostPending !== undefined) throw rateLimited(reviewTakes);
+    seen = found;
   }
   throw staleRevision(seen.revision);
 }
@@ -132,7 +142,7 @@ async function tryChange(
   deps: ClientDeps,
   caller: Caller,
   seen: Client,
-  { to, also = [], ...change }: ClientChange,
+  { to, also = [], mostPending, ...change }: ClientChange,
 ): Promise<Client | undefined> {
   const at = now(deps);
   const event = auditEvent(
@@ -147,15 +157,23 @@ async function tryChange(
     at,
   );
   const changed: Client = { ...seen, updated_at: at, ...to, event_id: event.event_id };
-  const [updated] = await deps.db.batch([
-    updateClient(changed, seen),
+  const update =
+    mostPending === undefined
+      ? [updateClient(changed, seen)]
+      : [...lockOwner(seen), letClientWait(changed, { event_id: seen.event_id, mostPending })];
+  const results = await deps.db.batch([
+    ...update,
     event.statement,
     ...(typeof also === 'function' ? also(event.event_id) : also),
   ]);
-  if (updated?.changes !== 1) return undefined;
+  if (results[update.length - 1]?.changes !== 1) return undefined;
   deps.clients.forget(seen.client_id);
   return changed;
 }
+
+/** So that of two batches that let a client wait for review the second counts the first. */
+export const lockOwner = ({ owner_user_id }: Pick<Client, 'owner_user_id'>): Statement[] =>
+  owner_user_id === null ? [] : [lockUser(owner_user_id)];
 
 /** What the log keeps of a client. No secret is among them. */
 const loggedFields = [

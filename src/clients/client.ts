@@ -21,28 +21,25 @@ export type ReviewedFields = {
   readonly id_token_signed_response_alg: Algorithm; // the access token follows it, for libraries without EdDSA (decisions §4)
 };
 
-/** Their names, in the order in which a reviewer reads them. */
-export const reviewedFields = [
-  'name',
-  'redirect_uris',
-  'allowed_scopes',
-  'logo_url',
-  'homepage_url',
-  'id_token_signed_response_alg',
-] as const satisfies readonly (keyof ReviewedFields)[];
+/** The one list of them, in the order in which a reviewer reads them. The compiler misses a field that is not here. */
+const inOrder: Readonly<Record<keyof ReviewedFields, true>> = {
+  name: true,
+  redirect_uris: true,
+  allowed_scopes: true,
+  logo_url: true,
+  homepage_url: true,
+  id_token_signed_response_alg: true,
+};
+export const reviewedFields = Object.keys(inOrder) as readonly (keyof ReviewedFields)[];
+
+const onlyReviewed = (one: ReviewedFields) =>
+  Object.fromEntries(reviewedFields.map((field) => [field, one[field]])) as ReviewedFields;
+
+/** As it serves: without the change that waits. */
+export const servedFields = (client: Client): ReviewedFields => onlyReviewed(client);
 
 /** As its owner wants it: with the change that waits. */
-export const wantedFields = (client: Client): ReviewedFields => {
-  const wanted = { ...client, ...client.pending_change };
-  return {
-    name: wanted.name,
-    redirect_uris: wanted.redirect_uris,
-    allowed_scopes: wanted.allowed_scopes,
-    logo_url: wanted.logo_url,
-    homepage_url: wanted.homepage_url,
-    id_token_signed_response_alg: wanted.id_token_signed_response_alg,
-  };
-};
+export const wantedFields = (client: Client): ReviewedFields => onlyReviewed({ ...client, ...client.pending_change });
 
 /** A registered client. Times are Unix seconds. Shared between requests by the directory, so nobody writes to it. */
 export type Client = ReviewedFields & {
@@ -70,9 +67,12 @@ export type Client = ReviewedFields & {
   readonly secrets: readonly ClientSecret[];
 };
 
+/** Somebody has to decide about its edit. That of a suspended client is decided once the client is reinstated. */
+export const changeWaits = ({ status, pending_change }: Client): boolean =>
+  status === 'approved' && pending_change !== null;
+
 /** An administrator has to decide about it: it is new, or a change of it waits. */
-export const waitsForReview = ({ status, pending_change }: Client): boolean =>
-  status === 'pending_review' || (status === 'approved' && pending_change !== null);
+export const waitsForReview = (client: Client): boolean => client.status === 'pending_review' || changeWaits(client);
 
 /** `expires_at` is set once it has been retired. Nothing of the secret itself is kept, not even its last letters. */
 export type ClientSecret = {

@@ -1,9 +1,10 @@
-import type { Caller } from '../audit/audit.ts';
 import type { Deps } from '../deps.ts';
-import { staleRevision } from '../errors.ts';
-import { type ClientChange, type ClientDeps, changeClient, sameJson } from './change-client.ts';
+import { rateLimited, staleRevision } from '../errors.ts';
+import type { Limits } from '../limits/limit-settings.ts';
+import { type ClientChange, type ClientDeps, reviewTakes, sameJson } from './change-client.ts';
 import { type Client, type ReviewedFields, reviewedFields } from './client.ts';
-import { refuseUnlessOwn, takeChange } from './own-change.ts';
+import { hasTooManyPending } from './list-clients.ts';
+import { changeOwnClient, type OwnTarget } from './own-change.ts';
 import type { ClientEdit } from './registration.ts';
 
 /**
@@ -12,29 +13,38 @@ import type { ClientEdit } from './registration.ts';
  * serves, so that nobody can have a harmless client approved and then give it another redirect URI.
  *
  * @returns the client as it is now; unchanged if the edit says what is already so.
- * @param target.owner_user_id whose client it must be; null: nobody's, for administrators and the command line.
- * @throws notFound for a client of somebody else; staleRevision if the edit names another revision; rateLimited.
+ * @throws staleRevision if the edit names another revision; rateLimited also when it would let one more client wait for
+ * review than may; whatever {@link changeOwnClient} throws.
  */
 export async function editClient(
   deps: ClientDeps & Pick<Deps, 'config'>,
-  target: { client_id: string; owner_user_id: string | null; caller: Caller },
+  target: OwnTarget,
   edit: ClientEdit,
 ): Promise<Client> {
-  await takeChange(deps, target.owner_user_id);
-  return changeClient(deps, target, (client) => {
-    refuseUnlessOwn(client, target);
+  return changeOwnClient(deps, target, async (client) => {
     if (edit.revision !== undefined && edit.revision !== client.revision) throw staleRevision(client.revision);
     const wasReviewed = client.status === 'approved' || client.status === 'suspended';
-    return wasReviewed ? stageChange(client, edit.fields) : makeChange(client, edit.fields);
+    if (wasReviewed) return stageChange(client, edit.fields);
+    const change = makeChange(client, edit.fields, deps.config.limits);
+    // Asked here so that a refusal does not count as a change. Of two at once it is decided when they are written.
+    if (change && client.status === 'rejected' && client.owner_user_id !== null) {
+      if (await hasTooManyPending(deps, client.owner_user_id)) throw rateLimited(reviewTakes);
+    }
+    return change;
   });
 }
 
-function makeChange(client: Client, edit: Partial<ReviewedFields>): ClientChange | undefined {
+function makeChange(
+  client: Client,
+  edit: Partial<ReviewedFields>,
+  { pendingClients }: Limits,
+): ClientChange | undefined {
   const fields = fieldsThatDiffer(client, edit);
   if (Object.keys(fields).length === 0) return undefined;
   return {
     action: 'client.edited',
     to: { ...fields, status: 'pending_review', status_reason: null, revision: client.revision + 1 },
+    mostPending: pendingClients,
   };
 }
 

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
+import pino from 'pino';
 import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
 import { migrate } from '../db/migrate.ts';
 import { countFailure, failuresOf } from './failures.store.ts';
-import { commonEnd, commonStart, nearestTo } from './failures.ts';
+import { commonEnd, commonStart, nearestTo, recordFailure, withoutSecrets } from './failures.ts';
 
 test('the redirect URI that was probably meant is the one that is most alike', () => {
   const registered = ['https://shop.test/cb', 'https://shop.test/admin/cb', 'http://localhost:3000/cb'];
@@ -38,6 +40,40 @@ test('what two texts have in common is cut from both without cutting a character
     }),
     { numRuns: 2000 },
   );
+});
+
+test('no code, token or secret of ours is kept, nor a JWT of anybody, escaped or not', () => {
+  const code = `ac_${'x'.repeat(43)}`;
+  for (const before of ['', 'https://a.test/cb?code=', 'https://a.test/cb?next=%3Fcode%3D', '/', '"']) {
+    for (const secret of [code, code.replace('ac_', 'rt_'), 'eyJhbGciOiJub25lIn0.e30.']) {
+      assert.equal(withoutSecrets(before + secret), `${before}[removed]`);
+    }
+  }
+  assert.equal(withoutSecrets('https://a.test/mac_book_and_more_words'), 'https://a.test/mac_book_and_more_words');
+});
+
+test('while the store is slow a thousand failures wait, and what comes on top is dropped', async (t) => {
+  const { db } = await freshDatabase(t, 'sqlite');
+  const isOpen = Promise.withResolvers<void>();
+  const written: string[] = [];
+  db.batch = async (statements) => {
+    await isOpen.promise;
+    written.push(String(statements[0]?.params?.[1]));
+    return [];
+  };
+  const deps = { db, clock: () => 1_800_000_000_000, log: pino({ level: 'silent' }) };
+  const fail = (client_id: string) => recordFailure(deps, { client_id, stage: 'token' }, { code: 'request' });
+  const until = async (count: number) => {
+    for (let turns = 0; turns < 100_000 && written.length < count; turns += 1) await setImmediate();
+    assert.equal(written.length, count);
+  };
+  for (let client = 0; client < 1500; client += 1) fail(`cl_${client}`);
+  isOpen.resolve();
+  await until(1000);
+  await setImmediate(); // the last one leaves the queue after it was written
+  fail('cl_later');
+  await until(1001);
+  assert.deepEqual([written[0], written[999], written[1000]], ['cl_0', 'cl_999', 'cl_later']);
 });
 
 onBothEngines('what was kept before failures were counted stays, and counts as one', async (t, engine) => {

@@ -131,14 +131,18 @@ function hasRoom(deps: RecorderDeps, { minutes }: Recorder, key: string): boolea
 
 const longest = 300;
 
-/** Our codes, tokens and secrets, and JWTs of anybody: a redirect URI may carry one by mistake. */
-const confidential = /\b(?:ac|rt|cs|ss|st|bt)_[\w-]{16,}|\beyJ[\w-]+(?:\.[\w-]*)*/g;
+/** Our codes, tokens and secrets, and JWTs of anybody: a redirect URI may carry one by mistake, also escaped (`%3Dac_…`). */
+const confidential =
+  /(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))(?:(?:ac|rt|cs|ss|st|bt)_[\w-]{16,}|eyJ[\w-]+(?:\.[\w-]*)*)/g;
+
+/** What somebody sent, without what could still open something. */
+export const withoutSecrets = (text: string): string => text.replace(confidential, '[removed]');
 
 const tidy = (detail: FailureDetail): FailureDetail =>
   Object.fromEntries(
     Object.entries(detail)
       .filter(([, text]) => text !== undefined)
-      .map(([name, text]) => [name, text.replace(confidential, '[removed]').slice(0, longest)]),
+      .map(([name, text]) => [name, withoutSecrets(text).slice(0, longest)]),
   );
 
 /** Of the registered ones the one that was probably meant: with the longest beginning and end in common. */

@@ -9,6 +9,12 @@ type ReadDeps = Pick<Deps, 'db'>;
 export const listOwnClients = (deps: ReadDeps, owner_user_id: string): Promise<Client[]> =>
   readClientsOfOwner(deps.db, owner_user_id);
 
+/** Whether as many of a person's clients wait for review as may: they register no more, and have none reviewed again. */
+export async function hasTooManyPending(deps: Pick<Deps, 'db' | 'config'>, owner_user_id: string): Promise<boolean> {
+  const clients = await listOwnClients(deps, owner_user_id);
+  return clients.filter(({ status }) => status === 'pending_review').length >= deps.config.limits.pendingClients;
+}
+
 /**
  * Read from the store and not from the directory: whoever just changed it expects to see that.
  * @throws notFound for an unknown client and for one of somebody else, so that nobody learns which ids exist.

@@ -1,12 +1,11 @@
-import type { Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../errors.ts';
-import { type ClientDeps, changeClient } from './change-client.ts';
+import type { ClientDeps } from './change-client.ts';
 import type { Client, ClientSecret } from './client.ts';
 import { isAlive, newClientSecret, newSecretRow } from './client-secret.ts';
 import { findAnyClient } from './list-clients.ts';
-import { refuseUnlessOwn, takeChange } from './own-change.ts';
+import { changeOwnClient, type OwnTarget, refuseUnlessOwn } from './own-change.ts';
 import { deleteEndedSecrets, endSecret, insertSecret } from './store.ts';
 
 /** One in use, and one that replaces it. */
@@ -24,8 +23,6 @@ export function readOverlap(text = '0'): number {
   if (seconds <= overlaps.week) return seconds;
   throw invalidFields([fieldProblem('overlap_seconds', { key: 'problem.secret.overlap' })]);
 }
-
-type Target = { client_id: string; owner_user_id: string | null; caller: Caller };
 
 /** A secret as its owner reads it: when it was made and when it ends, and nothing that helps to guess it. */
 export type SecretRecord = Pick<ClientSecret, 'secret_id' | 'created_at' | 'expires_at'>;
@@ -58,15 +55,14 @@ const aliveSecretsOf = (deps: Pick<ClientDeps, 'clock'>, client: Client): Client
  */
 export async function addSecret(
   deps: ClientDeps & Pick<Deps, 'config'>,
-  target: Target & { overlapSeconds?: number },
+  target: OwnTarget & { overlapSeconds?: number },
 ): Promise<{ client: Client; secret: SecretRecord; client_secret: string; previous_expires_at: number | null }> {
-  await takeChange(deps, target.owner_user_id);
   const client_secret = newClientSecret();
   const secret = newSecretRow(client_secret, now(deps));
   const expires_at = target.overlapSeconds === undefined ? null : secret.created_at + target.overlapSeconds;
   let ended: readonly ClientSecret[] = [];
-  const client = await changeClient(deps, target, (client) => {
-    refuseUnlessOwnAndConfidential(client, target);
+  const client = await changeOwnClient(deps, target, (client) => {
+    if (client.client_type === 'public') throw refused(client, 'problem.secret.public');
     const { client_id } = client;
     const alive = aliveSecretsOf(deps, client);
     if (alive.length >= mostAlive) throw refused(client, 'problem.secret.two');
@@ -103,13 +99,11 @@ export async function addSecret(
  */
 export async function retireSecret(
   deps: ClientDeps & Pick<Deps, 'config'>,
-  target: Target & { secret_id: string; overlapSeconds: number },
+  target: OwnTarget & { secret_id: string; overlapSeconds: number },
 ): Promise<SecretRecord> {
-  await takeChange(deps, target.owner_user_id);
   const expires_at = now(deps) + target.overlapSeconds;
   let retired: SecretRecord | undefined;
-  await changeClient(deps, target, (client) => {
-    refuseUnlessOwn(client, target);
+  await changeOwnClient(deps, target, (client) => {
     const alive = aliveSecretsOf(deps, client);
     const secret = alive.find(({ secret_id }) => secret_id === target.secret_id);
     if (!secret) throw notFound();
@@ -126,11 +120,6 @@ export async function retireSecret(
     };
   });
   return retired!;
-}
-
-function refuseUnlessOwnAndConfidential(client: Client, target: Target): void {
-  refuseUnlessOwn(client, target);
-  if (client.client_type === 'public') throw refused(client, 'problem.secret.public');
 }
 
 const refused = ({ status }: Client, key: 'problem.secret.two' | 'problem.secret.last' | 'problem.secret.public') =>

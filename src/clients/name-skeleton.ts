@@ -64,7 +64,16 @@ export const looksAlike = (one: string, other: string): boolean => areAlike(name
 export function areAlike(from: string, to: string): boolean {
   const most = mostEdits(Math.min(from.length, to.length));
   if (from === '' || to === '' || Math.abs(from.length - to.length) > most) return false;
-  return editDistance(from, to, most) <= most;
+  return sharesPiece(from, to, most + 1) && editDistance(from, to, most) <= most;
+}
+
+/** Fewer edits than there are pieces leave one of them whole, which is quickly found: most names share none. */
+function sharesPiece(from: string, to: string, pieces: number): boolean {
+  const length = Math.ceil(from.length / pieces);
+  for (let start = 0; start < from.length; start += length) {
+    if (to.includes(from.slice(start, start + length))) return true;
+  }
+  return false;
 }
 
 /** Whether a name speaks for another: "Signet Support" for "Signet". */

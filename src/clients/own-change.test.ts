@@ -23,6 +23,27 @@ onBothEngines('a person changes their clients thirty times an hour, whatever the
   assert.equal((await edit(client, { name: 'Later' })).name, 'Later');
 });
 
+onBothEngines('what changes nothing, or is refused, is not one of those changes', async (t, engine) => {
+  const environment = { SIGNET_LIMIT_CLIENT_CHANGES_PER_HOUR: '3' };
+  const { deps, register, edit } = await world(t, engine, environment);
+  const { client } = await register();
+  const target = { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada };
+  for (let time = 0; time < 4; time += 1) {
+    assert.equal((await edit(client, { name: 'App' })).revision, 1, 'it says what is so');
+    await assert.rejects(edit(client, { name: 'Late' }, 7), refusedWith('stale_revision', { stored_revision: 1 }));
+    const last = { ...target, secret_id: client.secrets[0]?.secret_id ?? '', overlapSeconds: 0 };
+    await assert.rejects(retireSecret(deps, last), refusedWith('invalid_state', { current_status: 'pending_review' }));
+  }
+  const names = Array.from({ length: 8 }, (_, place) => `App ${place}`);
+  const outcomes = await Promise.allSettled(names.map((name) => edit(client, { name })));
+  const refusals = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []));
+  assert.ok(refusals.filter((code) => code === 'rate_limited').length >= 5, String(refusals));
+  assert.ok((await findAnyClient(deps, client.client_id)).revision <= 4);
+  await assert.rejects(edit(client, { name: 'Once more' }), refusedWith('rate_limited'));
+  const now = await findAnyClient(deps, client.client_id);
+  assert.deepEqual(await edit(now, { name: now.name }), now, 'and what changes nothing goes on being answered');
+});
+
 test('the redirect URIs of a client have 8 KB together', () => {
   const uris = (count: number) =>
     Array.from({ length: count }, (_, place) => `https://rp.test/${String(place).padStart(2, '0')}`.padEnd(2048, 'x'));
@@ -30,8 +51,13 @@ test('the redirect URIs of a client have 8 KB together', () => {
   const isRefused = (error: unknown) =>
     error instanceof RequestError && /"path":"redirect_uris".*8192/.test(JSON.stringify(error.details));
   assert.equal(readRegistration(of(uris(4))).redirect_uris.length, 4);
-  assert.throws(() => readRegistration(of(uris(5))), isRefused);
-  assert.throws(() => readClientEdit({ redirect_uris: uris(5) }), isRefused);
+  const [first = '', ...others] = uris(4);
+  const oneMore = [first.slice(0, -17), ...others, 'https://rp.test/cb'];
+  assert.equal(oneMore.join('').length, 8193);
+  for (const redirect_uris of [oneMore, uris(5)]) {
+    assert.throws(() => readRegistration(of(redirect_uris)), isRefused);
+    assert.throws(() => readClientEdit({ redirect_uris }), isRefused);
+  }
 });
 
 onBothEngines(

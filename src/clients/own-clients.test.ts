@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { refusedWith, review, world } from '../../test/support/client-world.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
 import type { Caller } from '../audit/audit.ts';
-import { clientRecord } from './client.ts';
+import { type Client, clientRecord } from './client.ts';
 import { verifyClientSecret } from './client-secret.ts';
 import { deleteClient } from './delete-client.ts';
 import { editClient } from './edit-client.ts';
@@ -101,3 +101,36 @@ onBothEngines(
     for (let count = 0; count < 21; count++) await register({}, null);
   },
 );
+
+onBothEngines('a rejected client that is edited waits again only where one more may wait', async (t, engine) => {
+  const environment = {
+    SIGNET_LIMIT_PENDING_CLIENTS: '3',
+    SIGNET_LIMIT_REGISTRATIONS_PER_HOUR: '99',
+    SIGNET_LIMIT_CLIENT_CHANGES_PER_HOUR: '6', // refused edits are not among them
+  };
+  const { db, deps, register, edit } = await world(t, engine, environment);
+  const pending = async () => (await findClients(deps, { listing: 'pending_review' })).clients;
+  const rejected: Client[] = [];
+  for (let count = 0; count < 6; count++) {
+    const { client } = await register();
+    rejected.push(await rejectClient(deps, review(client), 'Not ours.'));
+  }
+  const fresh = [await register(), await register(), await register()];
+  const events = async () => (await db.all('select event_id from audit_log')).length;
+  const before = await events();
+  for (const client of rejected) {
+    await assert.rejects(edit(client, { name: 'Again' }), refusedWith('rate_limited'));
+    assert.deepEqual(await findAnyClient(deps, client.client_id), client);
+  }
+  assert.equal(await events(), before);
+  // One that waits already is edited without asking, and what is somebody else's or nobody's takes no place.
+  await edit(fresh[0]!.client, { name: 'Ledger' });
+  await register({}, 'usr_eve');
+  await register({}, null);
+
+  await rejectClient(deps, review(fresh[1]!.client), 'Not ours.');
+  const atOnce = [...rejected.map((client) => edit(client, { name: 'Again' })), register(), register()];
+  const outcomes = await Promise.allSettled<unknown>(atOnce);
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1, 'of all at once one gets the place');
+  assert.equal((await pending()).filter(({ owner_user_id }) => owner_user_id === 'usr_ada').length, 3);
+});

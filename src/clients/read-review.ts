@@ -1,12 +1,20 @@
+import { asLogged, isOnlyDigest } from '../audit/audit.ts';
 import { newestAuditRowOf } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { findUser } from '../users/store.ts';
 import type { User } from '../users/user.ts';
 import { sameJson } from './change-client.ts';
-import { type Client, type ReviewedFields, reviewedFields, waitsForReview, wantedFields } from './client.ts';
+import {
+  type Client,
+  type ReviewedFields,
+  reviewedFields,
+  reviewedRecord,
+  waitsForReview,
+  wantedFields,
+} from './client.ts';
 import { findAnyClient } from './list-clients.ts';
 import { type Risk, riskSignals } from './risk-signals.ts';
-import { readApprovedClients } from './store.ts';
+import { riskContext } from './weigh-risks.ts';
 
 /** One field that its owner wants different. */
 export type FieldChange = { field: keyof ReviewedFields; before: unknown; after: unknown };
@@ -32,20 +40,25 @@ export type ClientReview = {
   lastRejection: LastRejection | undefined;
 };
 
-/** Names and hosts of that many clients are compared with; beyond, the oldest. */
-const mostCompared = 5000;
-
 /** @throws {RequestError} `not_found`. */
 export async function clientReview(deps: Pick<Deps, 'db' | 'config'>, client_id: string): Promise<ClientReview> {
   const client = await findAnyClient(deps, client_id);
-  const [owner, approved, lastRejection] = await Promise.all([
+  const [owner, context, lastRejection] = await Promise.all([
     client.owner_user_id === null ? undefined : findUser(deps.db, client.owner_user_id),
-    readApprovedClients(deps.db, mostCompared),
+    riskContext(deps),
     waitsForReview(client) ? lastRejectionOf(deps, client) : undefined,
   ]);
-  const risks = riskSignals(client, { service: deps.config.brand.name, approved });
-  return { client, owner, changes: changesOf(client), risks, lastRejection };
+  return { client, owner, changes: changesOf(client), risks: riskSignals(client, context), lastRejection };
 }
+
+/** A review as programs read it. */
+export const reviewRecord = ({ client, owner, changes, risks, lastRejection }: ClientReview) => ({
+  ...reviewedRecord(client),
+  owner: owner ? { user_id: owner.user_id, email: owner.email, name: owner.name } : null,
+  changes,
+  risks,
+  last_rejection: lastRejection ?? null,
+});
 
 const decisions = ['client.rejected', 'client.change_rejected', 'client.approved', 'client.change_approved'];
 
@@ -58,8 +71,11 @@ async function lastRejectionOf({ db }: Pick<Deps, 'db'>, client: Client): Promis
   if (decision === undefined || rejected === undefined) return undefined;
   const wanted = wantedFields(client);
   const changes = reviewedFields
-    .filter((field) => !sameJson(rejected[field], wanted[field]))
-    .map((field) => ({ field, before: rejected[field], after: wanted[field] }));
+    .filter(
+      (field) => !sameJson(rejected[field], isOnlyDigest(rejected[field]) ? asLogged(wanted[field]) : wanted[field]),
+    )
+    // Of a very long one the log keeps only whether it is still the same.
+    .map((field) => ({ field, before: isOnlyDigest(rejected[field]) ? null : rejected[field], after: wanted[field] }));
   return { at: decision.at, reason: decision.reason, revision: rejected.revision, changes };
 }
 

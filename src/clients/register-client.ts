@@ -4,31 +4,33 @@ import type { Deps } from '../deps.ts';
 import { rateLimited } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import { windowLimit } from '../limits/failure-limits.ts';
-import { type ClientDeps, loggedState } from './change-client.ts';
+import { type ClientDeps, lockOwner, loggedState, reviewTakes } from './change-client.ts';
 import type { Client } from './client.ts';
 import { newClientSecret, newSecretRow } from './client-secret.ts';
 import type { Registration } from './registration.ts';
 import { clientCarries, insertClient, insertSecret } from './store.ts';
 
-/** Decisions §13: how fast one person may register, and how much of it may wait for the administrators. */
-const perOwner = { name: 'client-registration', limit: 5, windowSeconds: 3600 };
-export const mostPendingPerOwner = 20;
-/** Seconds: reviewing is done by people. */
-const reviewTakes = 3600;
+/** How fast one person may register; how much of it may wait for the administrators is asked when it is written. */
+const registrationsOf = (deps: Pick<Deps, 'db' | 'clock' | 'config'>) =>
+  windowLimit(deps, {
+    name: 'client-registration',
+    limit: deps.config.limits.registrationsPerHour,
+    windowSeconds: 3600,
+  });
 
 /**
  * A new client, waiting for review (specification §3.1). The service chooses its id, secret, state and owner.
  *
  * @param of.owner_user_id null for a client of the house, which the command line registers and only it may change.
  * @returns the client, and the secret of a confidential one: this is the only time that anybody sees it.
- * @throws rateLimited for the sixth of an owner within an hour, and when too many of the owner's wait already.
+ * @throws rateLimited for too many of an owner within an hour, and when too many of the owner's wait already.
  */
 export async function registerClient(
   deps: ClientDeps & Pick<Deps, 'config'>,
   of: { owner_user_id: string | null; caller: Caller },
   registration: Registration,
 ): Promise<{ client: Client; client_secret: string | null }> {
-  if (of.owner_user_id !== null) await windowLimit(deps, perOwner).take(of.owner_user_id);
+  if (of.owner_user_id !== null) await registrationsOf(deps).take(of.owner_user_id);
   const at = now(deps);
   const client_id = newId('cl');
   const client_secret = registration.client_type === 'confidential' ? newClientSecret() : null;
@@ -59,12 +61,13 @@ export async function registerClient(
     at,
   );
   const client: Client = { ...draft, event_id: event.event_id };
-  const [inserted] = await deps.db.batch([
-    insertClient(client, mostPendingPerOwner),
+  const insert = [...lockOwner(client), insertClient(client, deps.config.limits.pendingClients)];
+  const results = await deps.db.batch([
+    ...insert,
     ...secrets.map((secret) => insertSecret({ ...secret, client_id }, event.event_id)),
     event.statement,
   ]);
-  if (inserted?.changes !== 1) throw rateLimited(reviewTakes);
+  if (results[insert.length - 1]?.changes !== 1) throw rateLimited(reviewTakes);
   deps.clients.forget(client_id);
   return { client, client_secret };
 }

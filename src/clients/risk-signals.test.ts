@@ -10,6 +10,9 @@ const context: RiskContext = {
     { client_id: 'cl_1', owner_user_id: 'usr_ada', name: 'Paypal Shop', redirect_uris: ['https://shop.example/cb'] },
     { client_id: 'cl_2', owner_user_id: 'usr_eve', name: 'Melon', redirect_uris: ['https://melon.example/cb'] },
   ],
+  suspended: [
+    { client_id: 'cl_3', owner_user_id: 'usr_mal', name: 'Cheap Phish', redirect_uris: ['https://phish.example/cb'] },
+  ],
 };
 
 /** Nothing about it raises a question. */
@@ -70,6 +73,9 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string][] = [
     'notice',
     'entitlements:read, offline_access',
   ],
+  [{ owner_user_id: 'usr_mal' }, 'owner_has_suspended_client', 'warning', 'Cheap Phish'],
+  [{ name: 'Cheap Phi5h' }, 'suspended_client_name', 'warning', 'Cheap Phish'],
+  [{ redirect_uris: ['https://phish.example/x'] }, 'suspended_client_host', 'warning', 'phish.example'],
   [{ owner_user_id: 'usr_new' }, 'first_client', 'notice', 'usr_new'],
   [
     { client_type: 'public', redirect_uris: ['https://shop.example/a', 'https://melon.example/b'] },
@@ -92,6 +98,18 @@ test('what would be is judged, and not what is', () => {
     { code: 'name_resembles_client', severity: 'warning', detail: 'Melon' },
     { code: 'new_redirect_host', severity: 'warning', detail: 'elsewhere.example' },
   ]);
+});
+
+test('who was stopped and begins again is no newcomer, and a client is not compared with itself', () => {
+  const again = { owner_user_id: 'usr_mal', name: 'Cheap Phish', redirect_uris: ['https://phish.example/cb'] };
+  const codes = ['owner_has_suspended_client', 'suspended_client_name', 'suspended_client_host'];
+  assert.deepEqual(codesOf(again).slice(0, 3), codes);
+  assert.ok(!codesOf(again).includes('first_client'));
+  const itself = codesOf({ ...again, client_id: 'cl_3', status: 'suspended' });
+  assert.deepEqual(
+    itself.filter((code) => codes.includes(code)),
+    [],
+  );
 });
 
 test('a person may name their clients alike, and their own machine is no host', () => {

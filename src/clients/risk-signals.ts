@@ -2,11 +2,14 @@ import type { Scope } from '../oauth/scopes.ts';
 import type { Client, ReviewedFields } from './client.ts';
 import { areAlike, looksAlike, nameSkeleton, speaksFor } from './name-skeleton.ts';
 import { nameWarning } from './presentation.ts';
-import type { ApprovedClient } from './store.ts';
+import type { ComparedClient } from './store.ts';
 
 /** What a reviewer should look at twice. Each has a message `risk.<code>`; honest clients show some of them, too. */
 export const riskCodes = [
   'new_redirect_host',
+  'owner_has_suspended_client',
+  'suspended_client_name',
+  'suspended_client_host',
   'name_resembles_client',
   'name_resembles_service',
   'mixed_scripts',
@@ -32,23 +35,31 @@ export type RiskContext = {
   /** This service's own name. */
   service: string;
   /** Clients that serve, the one under review included if it does. */
-  approved: readonly ApprovedClient[];
+  approved: readonly ComparedClient[];
+  /** Clients that served until an administrator stopped them. */
+  suspended: readonly ComparedClient[];
 };
 
+type NamedClient = ComparedClient & { skeleton: string };
+type StoppedClient = NamedClient & { hosts: readonly string[] };
 type Known = {
-  names: readonly (ApprovedClient & { skeleton: string })[];
+  names: readonly NamedClient[];
+  suspended: readonly StoppedClient[];
   hosts: ReadonlySet<string>;
+  /** Whose clients have passed a review, the ones that were stopped later included. */
   owners: ReadonlySet<string | null>;
 };
 const knownOf = new WeakMap<RiskContext, Known>();
 
 /** Worked out once for each context: a list of clients is judged by one and the same. */
 function knownFrom(context: RiskContext): Known {
-  const { approved } = context;
+  const { approved, suspended } = context;
+  const named = (client: ComparedClient) => ({ ...client, skeleton: nameSkeleton(client.name) });
   const known = knownOf.get(context) ?? {
-    names: approved.map((client) => ({ ...client, skeleton: nameSkeleton(client.name) })),
+    names: approved.map(named),
+    suspended: suspended.map((client) => ({ ...named(client), hosts: hostsOf(client.redirect_uris) })),
     hosts: new Set(approved.flatMap(({ redirect_uris }) => hostsOf(redirect_uris))),
-    owners: new Set(approved.map(({ owner_user_id }) => owner_user_id)),
+    owners: new Set([...approved, ...suspended].map(({ owner_user_id }) => owner_user_id)),
   };
   knownOf.set(context, known);
   return known;
@@ -66,6 +77,7 @@ export function riskSignals(client: Client, context: RiskContext): Risk[] {
   const hosts = hostsOf(proposal.redirect_uris);
   const known = knownFrom(context);
   const risks = [
+    ...suspendedRisks(proposal, hosts, known),
     ...nameRisks(proposal, context.service, known),
     ...hostRisks(client, hosts, known),
     ...presentationRisks(proposal, hosts),
@@ -81,16 +93,34 @@ export function riskSignals(client: Client, context: RiskContext): Risk[] {
   ];
 }
 
+/** Whoever was stopped and begins again, and whoever goes on under what somebody else was stopped for. */
+function suspendedRisks({ client_id, owner_user_id, name }: Client, hosts: readonly string[], known: Known): Risk[] {
+  const others = known.suspended.filter((other) => other.client_id !== client_id);
+  const skeleton = nameSkeleton(name);
+  const ofOwner = others.filter((other) => owner_user_id !== null && other.owner_user_id === owner_user_id);
+  return [
+    ...warning('owner_has_suspended_client', firstNames(ofOwner)),
+    ...warning('suspended_client_name', firstNames(others.filter((other) => areAlike(skeleton, other.skeleton)))),
+    ...warning(
+      'suspended_client_host',
+      hosts.filter((host) => others.some((other) => other.hosts.includes(host))),
+    ),
+  ];
+}
+
+/** Each once, and a few: what a reviewer reads, and not a list to get lost in. */
+const firstNames = (clients: readonly ComparedClient[]): string[] =>
+  [...new Set(clients.map(({ name }) => name))].slice(0, 5);
+
 function nameRisks({ name, client_id, owner_user_id }: Client, service: string, known: Known): Risk[] {
   const skeleton = nameSkeleton(name);
   const alike = known.names
     .filter((other) => other.client_id !== client_id)
     .filter((other) => owner_user_id === null || other.owner_user_id !== owner_user_id)
-    .filter((other) => areAlike(skeleton, other.skeleton))
-    .map((other) => other.name);
+    .filter((other) => areAlike(skeleton, other.skeleton));
   const isService = looksAlike(name, service) || speaksFor(name, service);
   return [
-    ...warning('name_resembles_client', [...new Set(alike)].slice(0, 5)),
+    ...warning('name_resembles_client', firstNames(alike)),
     ...warning('name_resembles_service', isService ? [service] : []),
     ...warning('mixed_scripts', nameWarning(name) === undefined ? [] : [name]),
     ...notice('non_ascii_name', /^[\x20-\x7e]*$/.test(name) ? [] : [name]),

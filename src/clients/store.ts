@@ -84,12 +84,14 @@ export type ClientSearch = {
   limit: number;
 };
 
-const waits = `(c.status = 'pending_review' or c.pending_change is not null)`;
+/** As `waitsForReview` says: an edit of a suspended client is nothing to decide until the client is reinstated. */
+const changeWaits = `(c.status = 'approved' and c.pending_change is not null)`;
+const waits = `(c.status = 'pending_review' or ${changeWaits})`;
 
 function conditionOf(listing: ClientListing): string {
   if (listing === 'all') return 'true';
   if (listing === 'waiting') return waits;
-  return listing === 'pending_change' ? 'c.pending_change is not null' : 'c.status = $7';
+  return listing === 'pending_change' ? changeWaits : 'c.status = $7';
 }
 
 /** Oldest first, a page at a time. Letters beyond ASCII are found in the case in which they were written. */
@@ -127,14 +129,15 @@ export async function countWaitingClients(db: Db): Promise<{ pending: number; ch
 /** A text that stands for itself in a pattern. */
 const literally = (text: string) => text.replace(/[!%_]/g, '!$&');
 
-/** What names and hosts people know already. */
-export type ApprovedClient = Pick<Client, 'client_id' | 'owner_user_id' | 'name' | 'redirect_uris'>;
+/** What a client under review is compared with. */
+export type ComparedClient = Pick<Client, 'client_id' | 'owner_user_id' | 'name' | 'redirect_uris'>;
 
-export async function readApprovedClients(db: Db, limit: number): Promise<ApprovedClient[]> {
-  const rows = await db.all<Omit<ApprovedClient, 'redirect_uris'> & { redirect_uris: string }>(
-    `select client_id, owner_user_id, name, redirect_uris from clients where status = 'approved'
-      order by created_at, client_id limit $1`,
-    [limit],
+/** The names and hosts of clients in one state, the longest there first. */
+export async function readComparedClients(db: Db, status: ClientStatus, limit: number): Promise<ComparedClient[]> {
+  const rows = await db.all<Omit<ComparedClient, 'redirect_uris'> & { redirect_uris: string }>(
+    `select client_id, owner_user_id, name, redirect_uris from clients where status = $1
+      order by created_at, client_id limit $2`,
+    [status, limit],
   );
   return rows.map((row) => ({ ...row, redirect_uris: JSON.parse(row.redirect_uris) }));
 }
@@ -157,10 +160,12 @@ const allColumns = (client: Client) => [
   client.updated_at,
 ];
 
-/**
- * Changes nothing when the owner already has `mostPending` clients waiting for review. On PostgreSQL two inserts at the
- * same instant do not see each other; the counter of registrations per hour bounds by how many that can overshoot.
- */
+/** How many clients of a person wait for review, in the SQL of a batch that has locked the person. Nobody's do not count. */
+const countPending = (owner_user_id: string) =>
+  `(select count(*) from clients other
+     where other.owner_user_id = ${owner_user_id} and other.status = 'pending_review')`;
+
+/** Changes nothing when the owner already has `mostPending` clients waiting for review. */
 export const insertClient = (client: Client, mostPending: number): Statement => ({
   sql: `insert into clients
       (client_id, name, redirect_uris, allowed_scopes, logo_url, homepage_url, id_token_signed_response_alg,
@@ -168,8 +173,7 @@ export const insertClient = (client: Client, mostPending: number): Statement => 
        owner_user_id, client_type, created_at, of_house)
     select $1, $2, $3, $4, $5, $6, $7, cast($8 as bigint), $9, $10, $11, cast($12 as bigint), $13, $14,
            cast($15 as bigint), $16, $17, cast($18 as bigint), cast($20 as bigint)
-     where (select count(*) from clients where owner_user_id = $16 and status = 'pending_review')
-           < cast($19 as bigint)`,
+     where ${countPending('$16')} < cast($19 as bigint)`,
   params: [
     ...allColumns(client),
     client.owner_user_id,
@@ -214,6 +218,13 @@ export const updateClient = (client: Client, seen: { event_id: string }): Statem
      where client_id = $1 and event_id = $16`,
   params: [...allColumns(client), seen.event_id],
 });
+
+/** The same for a change after which it waits for review, unless `mostPending` others of its owner do already. */
+export function letClientWait(client: Client, seen: { event_id: string; mostPending: number }): Statement {
+  const { sql, params = [] } = updateClient(client, seen);
+  const mayWait = `(status = 'pending_review' or ${countPending('clients.owner_user_id')} < cast($17 as bigint))`;
+  return { sql: `${sql} and ${mayWait}`, params: [...params, seen.mostPending] };
+}
 
 /** Whoever holds the row is waited for; then only its state decides. */
 export const setClientStatus = (

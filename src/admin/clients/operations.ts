@@ -17,6 +17,22 @@ const ReviewedRecord = Type.Object({ ...ClientRecord.properties, ...administered
 
 const Changes = Type.Array(Type.Object({ field: Type.String(), before: Type.Unknown(), after: Type.Unknown() }));
 
+const Risks = Type.Array(
+  Type.Object({
+    code: Type.Enum([...riskCodes]),
+    severity: Type.Enum(['notice', 'warning']),
+    detail: Type.String({ description: 'Chosen by whoever registered it: show it as text.' }),
+  }),
+  { description: 'What to look at twice, warnings first.' },
+);
+const ListedRecord = Type.Object({
+  ...ReviewedRecord.properties,
+  risks: Type.Optional({
+    ...Risks,
+    description: 'Of those that wait for a review, and of the first 50 of them: what to look at twice.',
+  }),
+});
+
 export const ApprovalBody = Type.Object(
   {
     revision: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The one that was read.' }),
@@ -58,7 +74,7 @@ export const list: Operation = {
   answers: {
     200: {
       description: 'The longest registered first.',
-      schema: Type.Object({ clients: Type.Array(ReviewedRecord), next: nullable(Type.String()) }),
+      schema: Type.Object({ clients: Type.Array(ListedRecord), next: nullable(Type.String()) }),
     },
   },
   refusals: ['invalid_request'],
@@ -80,13 +96,7 @@ export const read: Operation = {
             { description: 'The version before, if it was turned down and this one waits for review.' },
           ),
         ),
-        risks: Type.Array(
-          Type.Object({
-            code: Type.Enum([...riskCodes]),
-            severity: Type.Enum(['notice', 'warning']),
-            detail: Type.String({ description: 'Chosen by whoever registered it: show it as text.' }),
-          }),
-        ),
+        risks: Risks,
       }),
     },
   },

@@ -2,8 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Client, reviewedRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { findClients, listings } from '../../clients/find-clients.ts';
-import { clientReview } from '../../clients/read-review.ts';
+import { clientReview, reviewRecord } from '../../clients/read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../clients/review-client.ts';
+import { listedRecords } from '../../clients/weigh-risks.ts';
 import type { Deps } from '../../deps.ts';
 import { jsonBody } from '../../http/json-body.ts';
 import { readNoBody } from '../../http/no-body.ts';
@@ -35,15 +36,13 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
       after: query.after,
       limit: readLimit(query),
     });
-    return { clients: clients.map(reviewedRecord), next };
+    return { clients: await listedRecords(deps, clients), next };
   });
 
   app.get<OneClient>('/v1/admin/clients/:client_id', { config: { operation: read } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const { client_id } = await targetOf(request);
-    const { client, owner, changes, risks, lastRejection = null } = await clientReview(deps, client_id);
-    const ownerRecord = owner ? { user_id: owner.user_id, email: owner.email, name: owner.name } : null;
-    return { ...reviewedRecord(client), owner: ownerRecord, changes, risks, last_rejection: lastRejection };
+    return reviewRecord(await clientReview(deps, client_id));
   });
 
   app.delete<OneClient>('/v1/admin/clients/:client_id', { config: { operation: remove } }, async (request, reply) => {

@@ -1,7 +1,7 @@
 import type { ClientAction, HistoryEvent } from '../../clients/activity.ts';
 import { type Client, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import { foreign, foreignUrl, plainForeign } from '../../http/foreign-text.ts';
-import { notice } from '../../http/form.ts';
+import { copyButton, copyScripts, notice } from '../../http/form.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Page } from '../../http/page.ts';
 import type { View } from '../../http/view.ts';
@@ -24,7 +24,7 @@ export type ClientShown = { client: Client; history: readonly HistoryEvent[]; do
 export const clientPage = (view: View, { client, history, done }: ClientShown): Page => ({
   title: plainForeign(client.name),
   tab: 'developer',
-  scripts: ['developer'],
+  scripts: copyScripts,
   content: html`<h1>${foreign(client.name)} ${stateBadges(view, client)}</h1>
 ${doneNotice(view, done)}
 ${stateSentences(view, client)}
@@ -43,10 +43,6 @@ ${values(view, client)}
 <ul class="items">${history.map((event) => historyItem(view, event))}</ul>
 <p><a href="${clientPath(client)}/delete">${view.t('developer.delete.link')}</a></p>`,
 });
-
-/** Hidden where there is no script to copy with: the text can be selected. */
-export const copyButton = (view: View, id: string): Html =>
-  html`<button type="button" class="quiet" data-copy="${id}" data-copied="${view.plain('developer.copied')}" hidden>${view.t('developer.copy')}</button>`;
 
 /** What is in force, or entered and not reviewed yet, and beside it what waits. */
 export function values(view: View, client: Client): Html {

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { clientHistory } from '../../clients/activity.ts';
-import type { Client } from '../../clients/client.ts';
+import { type Client, servedFields } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
-import { findOwnClient, listOwnClients } from '../../clients/list-clients.ts';
+import { findOwnClient, hasTooManyPending, listOwnClients } from '../../clients/list-clients.ts';
 import { readClientEdit } from '../../clients/registration.ts';
 import type { Deps } from '../../deps.ts';
 import { RequestError } from '../../errors.ts';
@@ -70,10 +70,10 @@ async function editRoutes(app: FastifyInstance, deps: Deps) {
       return reply.header('cache-control', 'no-store').redirect(`${clientPath(client)}?done=${done}`, 303);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      const isStale = error.code === 'stale_revision';
-      if (!isStale && error.problems.length === 0) throw error;
       const client = await clientOf(deps, request.params, visit);
-      const refusal = isStale && visit.view.t('developer.edit.stale');
+      const refusal = await whatToSay(deps, error, client, visit);
+      if (refusal === undefined && error.problems.length === 0) throw error;
+      if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
       const again = editPage(visit.view, { client, typed, problems: error.problems, refusal });
       return sendPage(reply, visit.view, again, error.status);
     }
@@ -82,12 +82,20 @@ async function editRoutes(app: FastifyInstance, deps: Deps) {
   app.post<OneClient>(`${base}/withdraw`, pageOf(form), async (request, reply) => {
     const visit = await developerAt(deps, request);
     const client = await clientOf(deps, request.params, visit);
-    const { redirect_uris, allowed_scopes, name, logo_url, homepage_url, id_token_signed_response_alg } = client;
-    const fields = { redirect_uris, allowed_scopes, name, logo_url, homepage_url, id_token_signed_response_alg };
     // A client that nobody has approved has no other values than its own, so there this changes nothing.
-    await editClient(deps, { client_id: client.client_id, ...visit.owner }, { fields, revision: client.revision });
+    const edit = { fields: servedFields(client), revision: client.revision };
+    await editClient(deps, { client_id: client.client_id, ...visit.owner }, edit);
     return reply.header('cache-control', 'no-store').redirect(`${clientPath(client)}?done=withdrawn`, 303);
   });
+}
+
+/** For a refusal that goes with what was typed, rather than with one of its fields. */
+async function whatToSay(deps: Deps, error: RequestError, client: Client, { view, owner }: DeveloperVisit) {
+  if (error.code === 'stale_revision') return view.t('developer.edit.stale');
+  if (error.code !== 'rate_limited') return undefined;
+  return client.status === 'rejected' && (await hasTooManyPending(deps, owner.owner_user_id))
+    ? view.t('developer.edit.pending', { most: deps.config.limits.pendingClients })
+    : view.t('signin.too_many', { wait: view.lasting(error.retryAfter ?? 60) });
 }
 
 async function deleteRoutes(app: FastifyInstance, deps: Deps) {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { listOwnClients } from '../../clients/list-clients.ts';
-import { mostPendingPerOwner, registerClient } from '../../clients/register-client.ts';
+import { hasTooManyPending } from '../../clients/list-clients.ts';
+import { registerClient } from '../../clients/register-client.ts';
 import { readRegistration } from '../../clients/registration.ts';
 import type { Deps } from '../../deps.ts';
 import { RequestError } from '../../errors.ts';
@@ -19,7 +19,7 @@ export async function developerRegistrationRoutes(app: FastifyInstance, deps: De
   app.get('/developer/register', { config }, async (request, reply) => {
     const { view, owner } = await developerAt(deps, request);
     const refusal = (await hasTooManyPending(deps, owner.owner_user_id))
-      ? view.t('developer.limit.pending', { most: mostPendingPerOwner })
+      ? view.t('developer.limit.pending', { most: deps.config.limits.pendingClients })
       : undefined;
     return sendPage(reply, view, registrationPage(view, { typed: emptyForm, refusal }));
   });
@@ -50,15 +50,10 @@ async function showAgain(deps: Deps, { error, reply, visit: { view, owner }, typ
   if (error.code === 'rate_limited') {
     reply.header('retry-after', error.retryAfter ?? 60);
     const refusal: Html = (await hasTooManyPending(deps, owner.owner_user_id))
-      ? view.t('developer.limit.pending', { most: mostPendingPerOwner })
+      ? view.t('developer.limit.pending', { most: deps.config.limits.pendingClients })
       : view.t('developer.limit.hour', { wait: view.lasting(error.retryAfter ?? 60) });
     return sendPage(reply, view, registrationPage(view, { typed, refusal }), error.status);
   }
   if (error.problems.length === 0) throw error;
   return sendPage(reply, view, registrationPage(view, { typed, problems: error.problems }), error.status);
-}
-
-async function hasTooManyPending(deps: Deps, owner_user_id: string): Promise<boolean> {
-  const clients = await listOwnClients(deps, owner_user_id);
-  return clients.filter(({ status }) => status === 'pending_review').length >= mostPendingPerOwner;
 }

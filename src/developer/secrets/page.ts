@@ -1,11 +1,10 @@
 import type { Client } from '../../clients/client.ts';
 import { type Overlap, overlaps, type SecretRecord } from '../../clients/manage-secrets.ts';
 import { foreign } from '../../http/foreign-text.ts';
-import { notice } from '../../http/form.ts';
+import { copyButton, copyScripts, notice } from '../../http/form.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Page } from '../../http/page.ts';
 import type { View } from '../../http/view.ts';
-import { copyButton } from '../clients/page.ts';
 import { settings } from '../settings/page.ts';
 import { clientPath, wayBack } from '../state.ts';
 
@@ -25,7 +24,7 @@ export const secretPage = (
 ): Page => ({
   title: view.plain(`developer.secret.${reason}.title`),
   tab: 'developer',
-  scripts: ['developer'],
+  scripts: copyScripts,
   content: html`<h1 data-address="${clientPath(client)}">${view.t(`developer.secret.${reason}.title`)}</h1>
 ${notice(
   previous_expires_at === null

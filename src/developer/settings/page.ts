@@ -1,15 +1,15 @@
 import type { Client } from '../../clients/client.ts';
+import { copyButton, copyScripts } from '../../http/form.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Page } from '../../http/page.ts';
 import type { View } from '../../http/view.ts';
-import { copyButton } from '../clients/page.ts';
 import { wayBack } from '../state.ts';
 import { type Library, type Snippet, settingsFor } from './settings.ts';
 
 export const settingsPage = (view: View, client: Client, issuer: string): Page => ({
   title: view.plain('developer.settings.title'),
   tab: 'developer',
-  scripts: ['developer'],
+  scripts: copyScripts,
   content: html`${wayBack(view, client)}
 <h1>${view.t('developer.settings.title')}</h1>
 ${settings(view, client, issuer)}`,

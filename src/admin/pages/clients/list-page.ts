@@ -1,5 +1,6 @@
-import type { Client, ClientStatus } from '../../../clients/client.ts';
+import { type Client, type ClientStatus, changeWaits } from '../../../clients/client.ts';
 import type { Risk } from '../../../clients/risk-signals.ts';
+import type { ListedClient } from '../../../clients/weigh-risks.ts';
 import { foreign } from '../../../http/foreign-text.ts';
 import { hidden } from '../../../http/form.ts';
 import { html } from '../../../http/html.ts';
@@ -11,8 +12,6 @@ import { badge, doneNotice, type Tone } from '../parts.ts';
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
 export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended'] as const;
 export type ClientFilter = (typeof clientFilters)[number];
-
-export type ListedClient = { client: Client; owner: string | null; risks: readonly Risk[] };
 
 export type ClientsShown = {
   filter: ClientFilter;
@@ -67,4 +66,4 @@ export const riskBadge = (view: View, { code, severity }: Risk) =>
   badge(view.t(`admin.risk.${code}`), severity === 'warning' ? 'warn' : 'off');
 
 export const statusBadge = (view: View, client: Client) =>
-  html`${badge(view.t(`admin.clients.status.${client.status}`), statusTone[client.status])}${client.pending_change !== null && html` ${badge(view.t('admin.clients.status.change'), 'off')}`}`;
+  html`${badge(view.t(`admin.clients.status.${client.status}`), statusTone[client.status])}${changeWaits(client) && html` ${badge(view.t('admin.clients.status.change'), 'off')}`}`;

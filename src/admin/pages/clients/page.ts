@@ -1,6 +1,6 @@
 import { type Client, consentPolicies, waitsForReview } from '../../../clients/client.ts';
 import type { LastRejection } from '../../../clients/read-review.ts';
-import type { Risk } from '../../../clients/risk-signals.ts';
+import type { Risk, RiskCode } from '../../../clients/risk-signals.ts';
 import { foreign, initialsOf, plainForeign } from '../../../http/foreign-text.ts';
 import { hidden } from '../../../http/form.ts';
 import { type Html, html } from '../../../http/html.ts';
@@ -11,7 +11,7 @@ import { type Scope, scopeNames } from '../../../oauth/scopes.ts';
 import type { User } from '../../../users/user.ts';
 import { choices, doneNotice, guarded, reasonField } from '../parts.ts';
 import { differenceTable } from './difference.ts';
-import { riskBadge, statusBadge } from './list-page.ts';
+import { type ClientFilter, riskBadge, statusBadge } from './list-page.ts';
 
 export type ClientShown = {
   client: Client;
@@ -73,11 +73,19 @@ const riskList = (
 <p>${view.t(`risk.${risk.code}`, { detail: riskDetail(risk, owner) })}</p></div></li>\n`,
 )}</ul>`;
 
+/** Risks whose detail is names of other clients, and where those are found. */
+const othersNamed: Partial<Record<RiskCode, ClientFilter>> = {
+  name_resembles_client: 'approved',
+  owner_has_suspended_client: 'suspended',
+  suspended_client_name: 'suspended',
+};
+
 /** What it is about, as a reviewer knows it: the owner by name, and others of a like name one step away. */
 function riskDetail({ code, detail }: Risk, owner: User | undefined): Html {
   if (code === 'first_client' && owner) return foreign(owner.name ?? owner.email);
-  if (code !== 'name_resembles_client') return foreign(detail, 500);
-  const address = (name: string) => `/admin/clients?${new URLSearchParams({ state: 'approved', q: name })}`;
+  const state = othersNamed[code];
+  if (state === undefined) return foreign(detail, 500);
+  const address = (name: string) => `/admin/clients?${new URLSearchParams({ state, q: name })}`;
   return html`${detail.split(', ').map((name, place) => html`${place > 0 && ', '}<a href="${address(name)}">${foreign(name)}</a>`)}`;
 }
 

@@ -5,6 +5,7 @@ import { findClients } from '../../../clients/find-clients.ts';
 import { findAnyClient } from '../../../clients/list-clients.ts';
 import { clientReview } from '../../../clients/read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../../clients/review-client.ts';
+import { listedWithRisks } from '../../../clients/weigh-risks.ts';
 import type { Deps } from '../../../deps.ts';
 import { fieldProblem, invalidFields } from '../../../errors.ts';
 import { type AdministratorVisit, administratorAt, answerForm } from '../../../http/administrator.ts';
@@ -15,7 +16,6 @@ import { scopeNames } from '../../../oauth/scopes.ts';
 import { chosen } from '../parts.ts';
 import { clientFilters, clientsPage } from './list-page.ts';
 import { clientPage } from './page.ts';
-import { withRisks } from './with-risks.ts';
 
 const list = '/admin/clients';
 const one = `${list}/:client_id`;
@@ -29,7 +29,8 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     const filter = clientFilters.find((name) => name === query.state) ?? 'waiting';
     const listing = filter === 'changes' ? 'pending_change' : filter;
     const { clients, next } = await findClients(deps, { listing, query: query.q, after: query.after });
-    return sendPage(reply, view, clientsPage(view, { filter, clients: await withRisks(deps, clients), next, query }));
+    const listed = await listedWithRisks(deps, clients);
+    return sendPage(reply, view, clientsPage(view, { filter, clients: listed, next, query }));
   });
 
   app.get<One>(one, { config: { page: true } }, async (request, reply) => {

@@ -1,0 +1,59 @@
+import type { Deps } from '../deps.ts';
+import { findUser } from '../users/store.ts';
+import { type Client, reviewedRecord, waitsForReview } from './client.ts';
+import { type Risk, type RiskContext, riskSignals } from './risk-signals.ts';
+import { readComparedClients } from './store.ts';
+
+type RiskDeps = Pick<Deps, 'db' | 'config'>;
+
+/** Names and hosts of that many clients in each state are compared with; beyond, the oldest. */
+const mostCompared = 5000;
+
+/** What clients under review are weighed against, read once however many there are. */
+export async function riskContext({ db, config }: RiskDeps): Promise<RiskContext> {
+  const [approved, suspended] = await Promise.all([
+    readComparedClients(db, 'approved', mostCompared),
+    readComparedClients(db, 'suspended', mostCompared),
+  ]);
+  return { service: config.brand.name, approved, suspended };
+}
+
+/** Each one is compared with thousands, so of a long list only so many are weighed: as many as a page has. */
+const mostWeighed = 50;
+
+/**
+ * What a reviewer should look at, for those in a list that wait for a decision, by client_id.
+ * Nothing for the ones that do not wait, nor for those beyond the first fifty that do.
+ */
+async function risksOfWaiting(deps: RiskDeps, clients: readonly Client[]): Promise<Map<string, Risk[]>> {
+  const weighed = clients.filter(waitsForReview).slice(0, mostWeighed);
+  if (weighed.length === 0) return new Map();
+  const context = await riskContext(deps);
+  return new Map(weighed.map((client) => [client.client_id, riskSignals(client, context)]));
+}
+
+/** A list as programs read it: `risks` is a member of those alone that were weighed. */
+export async function listedRecords(deps: RiskDeps, clients: readonly Client[]) {
+  const weighed = await risksOfWaiting(deps, clients);
+  return clients.map((client) => {
+    const risks = weighed.get(client.client_id);
+    return { ...reviewedRecord(client), ...(risks && { risks }) };
+  });
+}
+
+/** For a list that people read: a client, its owner's address, and the risks if it waits. */
+export type ListedClient = { client: Client; owner: string | null; risks: readonly Risk[] };
+
+export async function listedWithRisks(deps: RiskDeps, clients: readonly Client[]): Promise<ListedClient[]> {
+  const ids = [...new Set(clients.flatMap(({ owner_user_id }) => owner_user_id ?? []))];
+  const [risks, ...owners] = await Promise.all([
+    risksOfWaiting(deps, clients),
+    ...ids.map(async (id) => [id, (await findUser(deps.db, id))?.email] as const),
+  ]);
+  const addresses = new Map(owners);
+  return clients.map((client) => ({
+    client,
+    owner: addresses.get(client.owner_user_id ?? '') ?? null,
+    risks: risks.get(client.client_id) ?? [],
+  }));
+}
