@@ -72,11 +72,20 @@ const longest = 2048;
 function stateText(state: Readonly<Record<string, unknown>>): string {
   const text = JSON.stringify(state);
   if (text.length <= longest) return text;
-  return JSON.stringify(Object.fromEntries(Object.entries(state).map(([name, value]) => [name, shortened(value)])));
+  return JSON.stringify(fieldsAsLogged(state));
 }
 
-function shortened(value: unknown): unknown {
+const fieldsAsLogged = (fields: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, asLogged(value)]));
+
+/** A value as the log keeps it in a long state, to compare one with what is there: of a long object each field. */
+export function asLogged(value: unknown): unknown {
   const text = JSON.stringify(value);
   if (text === undefined || text.length <= longest) return value;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return fieldsAsLogged(value);
   return { sha256: createHash('sha256').update(text).digest('base64url'), bytes: Buffer.byteLength(text) };
 }
+
+/** Whether a field of a state was too long to be kept. */
+export const isOnlyDigest = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'sha256' in value && 'bytes' in value;

@@ -1,4 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises';
+import { now } from '../clock.ts';
 import type { Db, Statement } from '../db/db.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
@@ -20,9 +21,16 @@ const origin: ChainHead = { seq: 0, seal: '', at: 0 };
 const perBatch = 200;
 /** A batch holds its events twice, once for whoever wants to hear of them. */
 const bytesPerBatch = 262_144;
-/** Seconds. An event takes its place within one or two; nothing that happened is ever so much older than the newest. */
-export const lateAfterSeconds = 600;
+/** Seconds. An event takes its place within one or two. */
+const lateAfterSeconds = 600;
 const rowsPerPage = 200;
+
+/**
+ * Whatever claims to be from before this comes too late for a place: older by ten minutes than the newest event in the
+ * chain, and than this node's clock as well. By the chain alone, one node whose clock is ahead would shut out all others.
+ */
+export const lateBefore = (deps: Pick<Deps, 'clock'>, newest: Pick<ChainHead, 'at'> | undefined): number =>
+  Math.min(newest?.at ?? 0, now(deps)) - lateAfterSeconds;
 
 /** What was sealed already is not there as it was. Nothing is sealed on top of that. */
 export class AuditLogTampered extends Error {
@@ -36,7 +44,7 @@ export class AuditLogTampered extends Error {
  * every audited change of every node wait for the one before.
  *
  * So that nobody has altered events sealed anew, nothing is sealed on a chain that has lost what was sealed before
- * (`readHead`), nor an event that is much older than the newest one with a place.
+ * (`readHead`), nor an event from long ago ({@link lateBefore}).
  *
  * Any node may seal at any time. Two that try to give different events one place violate the unique index, and the
  * later one's batch fails whole; two that agree do the same thing twice.
@@ -45,14 +53,14 @@ export class AuditLogTampered extends Error {
  * @throws {AuditLogTampered} and seals nothing.
  */
 export async function sealAuditLog(
-  deps: Pick<Deps, 'db' | 'vault'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'vault'>,
   also: (event: AuditRow) => readonly Statement[] = () => [],
 ): Promise<number> {
   for (let sealed = 0; ; ) {
     const loss = await lossOf(deps);
     if (loss) throw new AuditLogTampered(`Event ${loss.seq} of the audit log is not what was sealed.`);
     const newest = (await chainHead(deps.db)) ?? origin;
-    const found = await unsealedRows(deps.db, newest.at - lateAfterSeconds, perBatch);
+    const found = await unsealedRows(deps.db, lateBefore(deps, newest), perBatch);
     const rows = firstOf(found);
     if (rows.length === 0) return sealed;
     let last = newest;
@@ -128,7 +136,7 @@ const verifying = new WeakMap<Db, Promise<ChainReport>>();
  * Reads the whole log and computes every seal anew, a page at a time between the requests of others.
  * @param expected to be found in it. Without it, whoever asks while a check runs gets the report of that one.
  */
-export function verifyAuditLog(deps: Pick<Deps, 'db' | 'vault'>, expected?: Expected): Promise<ChainReport> {
+export function verifyAuditLog(deps: Pick<Deps, 'db' | 'clock' | 'vault'>, expected?: Expected): Promise<ChainReport> {
   if (expected) return readChain(deps, expected);
   const running = verifying.get(deps.db);
   if (running) return running;
@@ -137,10 +145,10 @@ export function verifyAuditLog(deps: Pick<Deps, 'db' | 'vault'>, expected?: Expe
   return report;
 }
 
-async function readChain(deps: Pick<Deps, 'db' | 'vault'>, expected?: Expected): Promise<ChainReport> {
+async function readChain(deps: Pick<Deps, 'db' | 'clock' | 'vault'>, expected?: Expected): Promise<ChainReport> {
   let last = origin;
   const report = async (broken?: Broken): Promise<ChainReport> => {
-    const { all, late } = await countUnsealed(deps.db, last.at - lateAfterSeconds);
+    const { all, late } = await countUnsealed(deps.db, lateBefore(deps, last));
     const head = { seq: last.seq, seal: last.seal };
     return { verified: last.seq, head, unsealed: all - late, unsealed_late: late, broken };
   };

@@ -30,6 +30,16 @@ export async function readLog(deps: LogDeps, filter: AuditFilter, limit: number)
   return { events: page.map(auditRecord), next: rows.length > limit ? page.at(-1)?.seq : undefined };
 }
 
+/** What looks mistyped in a filter that matches nothing. */
+export type FilterDoubt = 'action' | 'actor';
+
+/** @returns undefined for a filter that may well be meant as it is. */
+export async function doubtOf({ db }: Pick<Deps, 'db'>, filter: AuditFilter): Promise<FilterDoubt | undefined> {
+  if (filter.actor && !/^(user|client|service):.|^(cli|system)$/.test(filter.actor)) return 'actor';
+  if (filter.action && (await searchAuditLog(db, { action: filter.action }, 1)).length === 0) return 'action';
+  return undefined;
+}
+
 /** Reads the whole log, once what is new has its place, and computes every seal anew. */
 export async function verifyLog(deps: LogDeps, expected?: Expected): Promise<ChainReport> {
   await sealNew(deps);

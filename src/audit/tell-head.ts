@@ -1,7 +1,7 @@
 import { now } from '../clock.ts';
 import type { Db } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { lateAfterSeconds } from './chain.ts';
+import { lateBefore } from './chain.ts';
 import { chainHead, countUnsealed } from './store.ts';
 
 const everySeconds = 3600;
@@ -14,7 +14,7 @@ const toldAt = new WeakMap<Db, number>();
 export async function tellHead(deps: Pick<Deps, 'db' | 'clock' | 'log'>): Promise<void> {
   const head = await chainHead(deps.db);
   if (!head) return;
-  const { late } = await countUnsealed(deps.db, head.at - lateAfterSeconds);
+  const { late } = await countUnsealed(deps.db, lateBefore(deps, head));
   if (late > 0) deps.log.error({ unsealed_late: late }, 'the audit log holds events that came too late to be sealed');
   const last = toldAt.get(deps.db);
   if (last !== undefined && now(deps) - last < everySeconds) return;

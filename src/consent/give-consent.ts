@@ -2,7 +2,7 @@ import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import type { PendingRequest } from '../oauth/authorize/store.ts';
-import { markConsented } from '../oauth/authorize/store.ts';
+import { awaitsConsent, markConsented } from '../oauth/authorize/store.ts';
 import type { Session } from '../sessions/session.ts';
 import { findConsent, rememberConsent } from './store.ts';
 
@@ -18,12 +18,13 @@ export async function giveConsent(deps: Deps, session: Session, pending: Pending
       actor: `user:${session.user_id}`,
       target: client_id,
       after: { user_id: session.user_id, scope: allowed },
+      onlyIf: awaitsConsent(pending.request_id, session.user_id),
     },
     at,
   );
   await deps.db.batch([
+    statement, // before the answer is marked: the same answer again is no other event
     rememberConsent(session.user_id, client_id, allowed, at),
     markConsented(pending.request_id, session.user_id),
-    statement,
   ]);
 }

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import type { Client } from '../clients/client.ts';
 import type { Deps } from '../deps.ts';
 import { findUser } from '../users/store.ts';
@@ -11,5 +12,7 @@ export async function registeredBy(
   if (of_house) return 'house';
   const owner = owner_user_id === null ? undefined : await findUser(db, owner_user_id);
   if (owner === undefined) return 'gone';
-  return { domain: owner.email_verified_at === null ? undefined : owner.email.split('@').at(-1) };
+  if (owner.email_verified_at === null) return { domain: undefined };
+  // In the letters of the domain name system, as the host of the app stands beside it: no letter looks like another.
+  return { domain: domainToASCII(owner.email.split('@').at(-1) ?? '') || undefined };
 }

@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Client } from '../clients/client.ts';
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../errors.ts';
 import { sendPage } from '../http/page.ts';
@@ -6,22 +7,43 @@ import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
 import { viewOf } from '../http/view.ts';
 import { AuthorizationError } from '../oauth/authorize/authorization-error.ts';
 import { authorizeClientAgain } from '../oauth/authorize/authorization-request.ts';
-import { refuse } from '../oauth/authorize/authorize.ts';
+import { findStep, refuse } from '../oauth/authorize/authorize.ts';
 import { requirePendingRequest } from '../oauth/authorize/browser.ts';
-import { currentSession } from '../sessions/session.ts';
+import type { PendingRequest } from '../oauth/authorize/store.ts';
+import { currentSession, type Session } from '../sessions/session.ts';
 import { giveConsent } from './give-consent.ts';
 import { consentPage } from './page.ts';
 import { registeredBy } from './registered-by.ts';
 
 const config = { page: true } as const;
 
+type Asked = { pending: PendingRequest; client: Client; session: Session };
+
 /** The question whether a client may learn about a person (OIDC Core §3.1.2.4). */
 export async function consentRoutes(app: FastifyInstance, deps: Deps) {
+  /**
+   * Whoever is to be asked now: a request that still wants a sign-in, or has its answer already, is not to be answered
+   * here, however somebody came to this address.
+   * @returns else the path where the request goes on.
+   */
+  async function whoIsAsked(request: FastifyRequest, pending: PendingRequest): Promise<Asked | string> {
+    const { client } = await authorizeClientAgain(deps, pending.parameters); // it may have been suspended meanwhile
+    const session = await currentSession(deps, request);
+    if (!session) return `/signin?request=${pending.request_id}`;
+    try {
+      const step = await findStep(deps, pending.parameters, { client, session, pending });
+      return step === 'consent' ? { pending, client, session } : onward(pending);
+    } catch (error) {
+      if (error instanceof AuthorizationError) return onward(pending); // there the client is told
+      throw error;
+    }
+  }
+
   app.get('/consent', { config }, async (request, reply) => {
     const pending = await requirePendingRequest(deps, request, parseParameters(queryOf(request.url)).values.request);
-    const session = await currentSession(deps, request);
-    if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
-    const { client } = await authorizeClientAgain(deps, pending.parameters); // it may have been suspended meanwhile
+    const asked = await whoIsAsked(request, pending);
+    if (typeof asked === 'string') return reply.redirect(asked, 303);
+    const { client, session } = asked;
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
     return sendPage(
       reply,
@@ -42,20 +64,21 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/consent', { config }, async (request, reply) => {
     const form = readForm(request.body);
     const pending = await requirePendingRequest(deps, request, form.request);
-    const session = await currentSession(deps, request);
     reply.header('cache-control', 'no-store');
-    if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
+    const asked = await whoIsAsked(request, pending);
+    if (typeof asked === 'string') return reply.redirect(asked, 303);
     // Somebody else has signed in since the page was drawn: they have not been asked.
-    if (form.user !== undefined && form.user !== session.user_id) {
+    if (form.user !== undefined && form.user !== asked.session.user_id) {
       return reply.redirect(`/consent?request=${pending.request_id}`, 303);
     }
-    await authorizeClientAgain(deps, pending.parameters);
     if (form.decision === 'allow') {
-      await giveConsent(deps, session, pending);
-      return reply.redirect(`/oauth/authorize/continue?request=${pending.request_id}`, 303);
+      await giveConsent(deps, asked.session, pending);
+      return reply.redirect(onward(pending), 303);
     }
     if (form.decision !== 'deny') throw invalidRequest('decision must be allow or deny.');
     const denial = new AuthorizationError('access_denied', 'The person did not allow this.');
     return reply.redirect((await refuse(deps, pending.parameters, denial, pending)).location, 303);
   });
 }
+
+const onward = ({ request_id }: PendingRequest): string => `/oauth/authorize/continue?request=${request_id}`;

@@ -7,7 +7,7 @@ import { forgetPendingTotp } from '../two-factor/store.ts';
 import { lockUser } from '../users/store.ts';
 import { endSessionOf } from './end-session-of.ts';
 import type { Session } from './session.ts';
-import { endOtherSessions } from './store.ts';
+import { endOtherSessions, hasAccessElsewhere } from './store.ts';
 
 /** Who ends sessions of their own. `address` is where the request came from. */
 export type Ending = { session: Session; address: string };
@@ -38,16 +38,17 @@ export async function endAllOtherSessions(deps: Deps, { session, address }: Endi
       reason: 'sign_out',
       after: { kept_session_id: session_id },
       address,
+      onlyIf: hasAccessElsewhere(user_id, session_id, at),
     },
     at,
   );
-  const [, ended] = await deps.db.batch([
+  const [, , ended] = await deps.db.batch([
     lockUser(user_id),
+    statement, // before all is ended: it is told only if there is something to end
     endOtherSessions(user_id, session_id, 'sign_out', at),
     revokeGrantsOfOtherSessions(user_id, session_id, 'sign_out', at),
     deleteAttemptsOfUser(user_id),
     forgetPendingTotp(user_id),
-    statement,
   ]);
   return ended?.changes ?? 0;
 }

@@ -223,6 +223,14 @@ export const purgeDevices = (unusedSince: number): Statement => ({
 });
 
 /** All of a person's sessions but one. */
+/** That a person has another session that lives, or tokens that came from another one, which may have outlived it. */
+export const hasAccessElsewhere = (user_id: string, session_id: string, now: number): Condition => ({
+  sql: `(exists (select 1 from sessions where user_id = $1 and session_id <> $2 and ended_at is null
+                    and idle_expires_at > $3 and expires_at > $3)
+         or exists (select 1 from grants where user_id = $1 and session_id <> $2 and revoked_at is null))`,
+  params: [user_id, session_id, now],
+});
+
 export const endOtherSessions = (user_id: string, session_id: string, reason: string, now: number): Statement => ({
   sql: `update sessions set ended_at = $4, end_reason = $3
          where user_id = $1 and session_id <> $2 and ended_at is null and idle_expires_at > $4 and expires_at > $4`,

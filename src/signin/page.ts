@@ -2,6 +2,7 @@ import type { Provider } from '../federation/provider.ts';
 import { alert, hidden, notice } from '../http/form.ts';
 import { type Html, html, type Renderable } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
+import { pageOfUnfinished } from '../http/unfinished.ts';
 import type { View } from '../http/view.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/passkey-form.ts';
 
@@ -86,8 +87,16 @@ ${
   })
 }
 ${otherWays(view, form, '1')}
-<p><a href="/account">${view.t('confirm.back')}</a></p>`,
+<p><a id="confirm-not" href="${wayOut(form)}">${view.t('confirm.without')}</a></p>`,
 });
+
+/**
+ * For somebody who would rather not. The page of a form that was sent leads back to it; a page that could not be seen
+ * without confirming would only ask again, so then it is one that takes no recent sign-in.
+ */
+function wayOut({ next = '' }: Goal): string {
+  return pageOfUnfinished(next) ?? (/^\/developer\b/.test(next) ? '/developer' : '/account');
+}
 
 export const goalFields = ({ request_id, next }: Goal): Html =>
   html`${hidden('request', request_id)}${hidden('next', next)}`;

@@ -30,7 +30,10 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
     // once, the right one would be the odd answer out.
     await limits.check(attempt.username, address);
     await limits.failed(attempt.username, address);
-    await recordFailure(deps, address, user?.user_id);
+    await recordFailure(deps, address, {
+      user_id: user?.user_id,
+      reason: isRight ? 'account_disabled' : 'wrong_password',
+    });
     return undefined;
   }
   // Asks again before it forgets the failures: while this password was being hashed, a hundred guesses beside it may
@@ -51,14 +54,12 @@ async function strengthen(deps: Deps, user_id: string, password: string, from: s
 }
 
 /** The address that was typed is not kept: people type passwords there. */
-async function recordFailure(deps: Deps, address: string, user_id: string | undefined): Promise<void> {
-  const event = {
-    action: 'session.refused',
-    actor: 'system',
-    target: user_id,
-    reason: 'wrong_password',
-    address,
-  } as const;
+async function recordFailure(
+  deps: Deps,
+  address: string,
+  { user_id, reason }: { user_id: string | undefined; reason: 'wrong_password' | 'account_disabled' },
+): Promise<void> {
+  const event = { action: 'session.refused', actor: 'system', target: user_id, reason, address } as const;
   const { statement } = auditEvent(event, now(deps));
   await deps.db.run(statement.sql, statement.params);
 }

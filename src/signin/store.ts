@@ -4,8 +4,6 @@ import type { Method } from '../sessions/authentication.ts';
 
 /** A sign-in between its first factor and its second (decisions §3). */
 export const attemptSeconds = 600;
-/** Wrong codes that one sign-in may give (decisions §13). */
-const triesPerAttempt = 5;
 
 export type SignInAttempt = {
   user_id: string;
@@ -38,25 +36,36 @@ export const insertAttempt = (attempt_hash: string, attempt: SignInAttempt, now:
   ],
 });
 
-const open = `expires_at > $2 and failures < ${triesPerAttempt}`;
+/** `mostTries`: the wrong codes that one sign-in may give. */
+type OpenAttempt = { attempt_hash: string; mostTries: number };
 
-export async function findAttempt(db: Db, attempt_hash: string, now: number): Promise<SignInAttempt | undefined> {
+const open = 'expires_at > $2 and failures < $3';
+
+export async function findAttempt(
+  db: Db,
+  { attempt_hash, mostTries }: OpenAttempt,
+  now: number,
+): Promise<SignInAttempt | undefined> {
   const row = await db.get<AttemptRow>(
     `select user_id, methods, request_id, next from sign_in_attempts where attempt_hash = $1 and ${open}`,
-    [attempt_hash, now],
+    [attempt_hash, now, mostTries],
   );
   return row && attemptOf(row);
 }
 
-/** Uses up one of its tries, before the code is looked at: of any number of guesses at once, five are looked at. */
-export async function takeTry(db: Db, attempt_hash: string, now: number): Promise<TakenTry | undefined> {
+/** Uses up one of its tries, before the code is looked at: of any number of guesses at once, so many are looked at. */
+export async function takeTry(
+  db: Db,
+  { attempt_hash, mostTries }: OpenAttempt,
+  now: number,
+): Promise<TakenTry | undefined> {
   const { rows } = await db.run(
     `update sign_in_attempts set failures = failures + 1 where attempt_hash = $1 and ${open}
   returning user_id, methods, request_id, next, failures`,
-    [attempt_hash, now],
+    [attempt_hash, now, mostTries],
   );
   const row = rows[0] as (AttemptRow & { failures: number }) | undefined;
-  return row && { ...attemptOf(row), triesLeft: triesPerAttempt - row.failures };
+  return row && { ...attemptOf(row), triesLeft: mostTries - row.failures };
 }
 
 /** For a batch that ends it: of two at once, and beside whatever else ends it, one still finds it. */

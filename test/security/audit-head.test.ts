@@ -60,6 +60,18 @@ onBothEngines('an event that claims to be from long ago gets no place', async (t
   assert.ok(signet.logLines.some((line) => line.includes('"unsealed_late":1')));
 });
 
+test('one node whose clock is ahead shuts out nobody else', async (t) => {
+  const signet = await startSignet(t);
+  await addEvents(signet.deps, 1);
+  const ahead = { ...signet.deps, clock: () => signet.clock() + 3_600_000 };
+  await addEvents(ahead, 1, now + 3600);
+  assert.equal(await sealAuditLog(ahead), 2);
+  await addEvents(signet.deps, 3);
+  assert.equal(await sealAuditLog(signet.deps), 3);
+  const { broken, unsealed_late } = await verifyAuditLog(signet.deps);
+  assert.deepEqual([broken, unsealed_late], [undefined, 0]);
+});
+
 test('what an earlier check gave is compared, and the head is told once an hour', async (t) => {
   const signet = await startSignet(t);
   await addEvents(signet.deps, 3);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { obtainTokens } from '../support/relying-party.ts';
+import { auditEvent } from '../../src/audit/audit.ts';
+import { authorizePath, basic, redeem, redirectedTo, tokensOf } from '../support/relying-party.ts';
+import { postEntitlement, writeOf } from '../support/services.ts';
 import { newPerson, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
 
 type Json = Record<string, unknown>;
@@ -39,8 +41,12 @@ test('each change is one event, with who, why and from where, and no secret is i
   const before = (await events()).length;
 
   const clientPath = `/clients/${client.client_id}`;
-  await post(`${clientPath}/approve`, { revision: 1 });
-  const { access_token, refresh_token, id_token } = await obtainTokens(signet, person, client);
+  await post(`${clientPath}/approve`, { revision: 1, consent: 'required' });
+  const asked = redirectedTo(await person.browser.get(authorizePath(client))).get('request') ?? '';
+  const allowed = await person.browser.post('/consent', { request: asked, user: person.user_id, decision: 'allow' });
+  const onward = await person.browser.get(allowed.headers.get('location') ?? '');
+  const code = redirectedTo(onward).get('code') ?? '';
+  const { access_token, refresh_token, id_token } = tokensOf(await redeem(signet, client, code));
   secrets.push(access_token, refresh_token, id_token);
   const { grants } = (await browser.get(`/v1/admin/users/${person.user_id}/grants`)).json as { grants: Json[] };
   await browser.send(`/v1/admin/grants/${grants[0]?.grant_id}`, { method: 'DELETE' });
@@ -68,13 +74,19 @@ test('each change is one event, with who, why and from where, and no secret is i
     products: ['editor'],
   });
   const servicePath = `/service-credentials/${service.client_id}`;
+  const written = await postEntitlement(
+    signet,
+    basic(String(service.client_id), String(service.client_secret)),
+    writeOf(person.user_id, { metadata: { note: 'from the back end alone' } }),
+  );
+  assert.equal(written.status, 200);
   secrets.push(String(service.client_secret), String((await post(`${servicePath}/rotate`)).client_secret));
   await post(`${servicePath}/retire`);
   const webhook = await post('/webhooks', { url: 'https://hooks.example.com/', event_types: ['user.disabled'] });
   secrets.push(String(webhook.secret));
   await browser.send(`/v1/admin/webhooks/${webhook.webhook_id}`, { method: 'DELETE' });
 
-  const all = await events('?limit=500');
+  const all = (await events('?limit=500')) as (Event & { address: string | null; after: Json | null })[];
   const done = all.slice(0, all.length - before).filter(({ actor }) => actor === `user:${administrator.user_id}`);
   assert.deepEqual(done.map(({ action }) => action).sort(), [
     'client.approved',
@@ -98,11 +110,29 @@ test('each change is one event, with who, why and from where, and no secret is i
     'webhook.created',
     'webhook.deleted',
   ]);
-  for (const event of done as (Event & { address: string })[]) assert.equal(event.address, '127.0.0.1', event.action);
+  for (const event of done) assert.equal(event.address, '127.0.0.1', event.action);
   for (const action of ['client.suspended', 'user.disabled', 'user.factors_reset']) {
     assert.equal(done.find((event) => event.action === action)?.reason, reason);
   }
+  // What a person and a back end did, each once.
+  const byOthers = (action: string) => all.filter((event) => event.action === action);
+  assert.deepEqual(
+    byOthers('consent.given').map(({ actor, target, after }) => [actor, target, after]),
+    [[`user:${person.user_id}`, client.client_id, { user_id: person.user_id, scope: 'openid offline_access' }]],
+  );
+  assert.deepEqual(
+    byOthers('entitlement.written').map(({ actor, target, address, after }) => [actor, target, address, after]),
+    [
+      [
+        `service:${service.client_id}`,
+        person.user_id,
+        '127.0.0.1',
+        { product: 'editor', plan: 'pro', status: 'active', version: 1 },
+      ],
+    ],
+  );
   const rows = JSON.stringify(await signet.deps.db.all('select * from audit_log'));
+  assert.ok(!rows.includes('from the back end alone'), 'what a back end notes is in the log');
   assert.ok(secrets.length >= 10);
   for (const secret of secrets) assert.ok(secret && !rows.includes(secret), `a secret is in the log: ${secret}`);
 });
@@ -119,11 +149,17 @@ test('the log is filtered and read a page at a time', async (t) => {
   assert.deepEqual(await actions(`?target=${person.user_id}`), ['user.created', 'user.signed_out', 'user.unlocked']);
   assert.deepEqual(await actions(`?target=${person.user_id}&since=${later}`), ['user.signed_out', 'user.unlocked']);
   assert.deepEqual(await actions(`?target=${person.user_id}&until=${later - 1}`), ['user.created']);
+  assert.equal((await actions(`?target=${person.user_id}&until=${later}`)).length, 3, 'the second itself is in it');
   assert.deepEqual(await actions(`?actor=user:${administrator.user_id}&action=user`), [
     'user.signed_out',
     'user.unlocked',
   ]);
   assert.deepEqual(await actions('?action=user.unlocked'), ['user.unlocked']);
+  const alike = ['client.made', 'clientele.made', 'client_made'].map(
+    (action) => auditEvent({ action, actor: 'cli' }, later).statement,
+  );
+  await signet.deps.db.batch(alike);
+  assert.deepEqual(await actions('?action=client'), ['client.made'], 'a word up to its dot, and no longer one');
   assert.deepEqual(await actions('?since=2027-01-16'), []);
   assert.deepEqual(await actions('?until=2027-01-14'), []);
   assert.ok((await actions('?since=2027-01-15T08:00:00Z')).length > 3);

@@ -43,7 +43,7 @@ async function goOn(person: Person, answer: Answer): Promise<URLSearchParams> {
   return redirectedTo(await person.browser.get(answer.headers.get('location') ?? ''));
 }
 
-test('the page names client, owner, host, review, scopes in plain words, and how long it lasts', async (t) => {
+test('CO-01: the page names client, owner, host, review, scopes in plain words, and how long it lasts', async (t) => {
   const signet = await startSignet(t);
   const owner = await signedInPerson(signet);
   const client = await registerClient(signet, { owner, name: 'Field Notes', consent: 'required' });
@@ -56,13 +56,13 @@ test('the page names client, owner, host, review, scopes in plain words, and how
   assert.doesNotMatch(text, /Person \d+<\/bdi>/, 'a name that nobody has reviewed vouches for nothing');
   assert.match(text, /<code>rp\.test<\/code> and has been reviewed/);
   assert.match(text, /Confirm who you are.*See your e-mail address.*Stay connected/s);
-  assert.match(text, /up to 90 days/);
+  assert.match(text, /remembered until you disconnect the app.*up to 90 days/);
   assert.doesNotMatch(text, /<img[^>]+src="http/);
   const short = askedAbout(await ask(person, client, { scope: 'openid' }));
-  assert.match((await person.browser.get(`/consent?request=${short}`)).text, /lasts for an hour/);
+  assert.match((await person.browser.get(`/consent?request=${short}`)).text, /has access for an hour/);
 });
 
-test('a client of the house is answered for by its administrators', async (t) => {
+test('CO-01: a client of the house is answered for by its administrators', async (t) => {
   const signet = await startSignet(t);
   const client = await registerClient(signet, { consent: 'required' });
   await signet.deps.db.run('update clients set owner_user_id = null, of_house = 1 where client_id = $1', [
@@ -76,7 +76,7 @@ test('a client of the house is answered for by its administrators', async (t) =>
   );
 });
 
-test('nobody answers for a client whose owner has left', async (t) => {
+test('CO-01: nobody answers for a client whose owner has left', async (t) => {
   const signet = await startSignet(t);
   const owner = await signedInPerson(signet);
   const client = await registerClient(signet, { owner, consent: 'required' });
@@ -90,7 +90,7 @@ test('nobody answers for a client whose owner has left', async (t) => {
   assert.doesNotMatch(await shown(), /answer for it/);
 });
 
-onBothEngines('Allow leads to a code, and is remembered for those scopes and no others', async (t, engine) => {
+onBothEngines('CO-01: Allow leads to a code, and is remembered for those scopes and no others', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await registerClient(signet, { consent: 'required' });
   const person = await signedInPerson(signet);
@@ -108,7 +108,7 @@ onBothEngines('Allow leads to a code, and is remembered for those scopes and no 
   askedAbout(await ask(other, client, { scope: 'openid email' }));
 });
 
-onBothEngines('Cancel tells the client access_denied and nothing is remembered', async (t, engine) => {
+onBothEngines('CO-01: Cancel tells the client access_denied and nothing is remembered', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await registerClient(signet, { consent: 'required' });
   const person = await signedInPerson(signet);
@@ -122,7 +122,7 @@ onBothEngines('Cancel tells the client access_denied and nothing is remembered',
   askedAbout(await ask(person, client));
 });
 
-test('prompt=consent asks somebody who has allowed it, also where nobody is asked otherwise', async (t) => {
+test('CO-01: prompt=consent asks somebody who has allowed it, also where nobody is asked otherwise', async (t) => {
   const signet = await startSignet(t);
   const person = await signedInPerson(signet);
   for (const consent of ['required', 'skip'] as const) {
@@ -134,32 +134,31 @@ test('prompt=consent asks somebody who has allowed it, also where nobody is aske
   }
 });
 
-test('prompt=none says consent_required instead of asking', async (t) => {
+test('CO-01: prompt=none says consent_required instead of asking', async (t) => {
   const signet = await startSignet(t);
   const client = await registerClient(signet, { consent: 'required' });
   const person = await signedInPerson(signet);
   assert.equal(redirectedTo(await ask(person, client, { prompt: 'none' })).get('error'), 'consent_required');
 });
 
-onBothEngines('a consent that was taken back asks again', async (t, engine) => {
+onBothEngines('CO-01: a consent that was taken back asks again', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await registerClient(signet, { consent: 'required' });
   const person = await signedInPerson(signet);
   await goOn(person, await decide(person, askedAbout(await ask(person, client)), 'allow'));
   const code = redirectedTo(await ask(person, client)).get('code') ?? '';
   const tokens = tokensOf(await redeem(signet, client, code));
-  // What "disconnect" in connected apps does to the store.
-  await signet.deps.db.run('delete from consents where user_id = $1 and client_id = $2', [
-    person.user_id,
-    client.client_id,
-  ]);
-  await signet.deps.db.run('update grants set revoked_at = $1 where user_id = $2', [1, person.user_id]);
+  const disconnected = await person.browser.send(`/v1/me/grants/${client.client_id}`, {
+    method: 'DELETE',
+    headers: { origin: signet.url },
+  });
+  assert.equal(disconnected.status, 204, disconnected.text);
   askedAbout(await ask(person, client));
   assert.equal((await refresh(signet, client, tokens.refresh_token ?? '')).status, 400);
   assert.deepEqual((await introspect(signet, client, tokens.access_token)).json, { active: false });
 });
 
-test("another browser, another person and a stranger cannot answer somebody's question", async (t) => {
+test("CO-01: another browser, another person and a stranger cannot answer somebody's question", async (t) => {
   const signet = await startSignet(t);
   const client = await registerClient(signet, { consent: 'required' });
   const person = await signedInPerson(signet);
@@ -175,7 +174,7 @@ test("another browser, another person and a stranger cannot answer somebody's qu
   askedAbout(await ask(person, client));
 });
 
-test('an answer counts for the person who was asked: whoever signed in meanwhile is asked themselves', async (t) => {
+test('CO-01: an answer counts for the person who was asked: whoever signed in meanwhile is asked themselves', async (t) => {
   const signet = await startSignet(t);
   const client = await registerClient(signet, { consent: 'required' });
   const first = await signedInPerson(signet);
@@ -190,7 +189,7 @@ test('an answer counts for the person who was asked: whoever signed in meanwhile
   askedAbout(await ask(second, client));
 });
 
-test('a session that has ended is not asked and does not answer', async (t) => {
+test('CO-01: a session that has ended is not asked and does not answer', async (t) => {
   const signet = await startSignet(t);
   const client = await registerClient(signet, { consent: 'required' });
   const person = await signedInPerson(signet);
@@ -201,7 +200,7 @@ test('a session that has ended is not asked and does not answer', async (t) => {
   assert.equal((await decide(person, request, 'allow')).headers.get('location'), location);
 });
 
-test('nobody is asked for a client that was suspended meanwhile, and no answer counts', async (t) => {
+test('CO-01: nobody is asked for a client that was suspended meanwhile, and no answer counts', async (t) => {
   const signet = await startSignet(t);
   const client = await registerClient(signet, { consent: 'required' });
   const person = await signedInPerson(signet);
@@ -212,7 +211,7 @@ test('nobody is asked for a client that was suspended meanwhile, and no answer c
   assert.deepEqual(await signet.deps.db.all('select client_id from consents'), []);
 });
 
-test('a decision that is none is refused, and the request goes on waiting', async (t) => {
+test('CO-01: a decision that is none is refused, and the request goes on waiting', async (t) => {
   const signet = await startSignet(t);
   const client = await registerClient(signet, { consent: 'required' });
   const person = await signedInPerson(signet);
@@ -221,9 +220,24 @@ test('a decision that is none is refused, and the request goes on waiting', asyn
   assert.ok((await goOn(person, await decide(person, request, 'allow'))).get('code'));
 });
 
-test('where the approval asks nobody, nobody is asked', async (t) => {
+test('CO-01: where the approval asks nobody, nobody is asked', async (t) => {
   const signet = await startSignet(t);
   const client = await registerClient(signet, { consent: 'skip' });
   const person = await signedInPerson(signet);
   assert.ok((await obtainTokens(signet, person, client)).access_token);
+});
+
+test('FL-01: an answer counts once, and only from whoever is asked by then', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet, { consent: 'required' });
+  const person = await signedInPerson(signet);
+  const given = async () => (await signet.deps.db.all(`select 1 from audit_log where action = 'consent.given'`)).length;
+
+  const request = askedAbout(await ask(person, client));
+  await Promise.all(Array.from({ length: 20 }, () => decide(person, request, 'allow')));
+  assert.equal(await given(), 1);
+
+  const early = redirectedTo(await ask(person, client, { prompt: 'login consent' }));
+  assert.equal((await decide(person, String(early.get('request')), 'allow')).status, 303);
+  assert.equal(await given(), 1, 'the sign-in that was asked for has not happened');
 });

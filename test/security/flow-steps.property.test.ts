@@ -246,6 +246,10 @@ const steps = {
       const answer = await side.browser.post('/consent', { request: waiting?.id ?? bogusRequest, decision });
       if (of === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
       if (!side.session) return leadsTo(answer, `/signin?request=${waiting.id}`);
+      // Whoever is not asked yet, or not any more, answers nothing.
+      if (nextPage(side, waiting, world, waiting) !== '/consent') {
+        return leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
+      }
       if (decision === 'deny') {
         leadsTo(answer, /[?&]error=access_denied/);
         return endRequest(waiting);

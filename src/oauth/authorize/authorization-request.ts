@@ -1,10 +1,10 @@
-import type { Client } from '../../clients/client.ts';
-import { isClientId } from '../../clients/client.ts';
+import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
 import { type Failure, nearestTo, recordFailure } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import type { Deps } from '../../deps.ts';
-import { invalidRequest, RequestError } from '../../errors.ts';
+import { RequestError } from '../../errors.ts';
 import type { parseParameters } from '../../http/parameters.ts';
+import type { Sentence } from '../../i18n/translate.ts';
 import { isCodeChallenge } from '../pkce.ts';
 import { defaultScope, parseScope } from '../scopes.ts';
 import { AuthorizationError } from './authorization-error.ts';
@@ -36,6 +36,18 @@ type Parsed = ReturnType<typeof parseParameters>;
 /** Where an answer may go. */
 type RedirectTarget = { client: Client; redirect_uri: string; state: string | undefined };
 
+/** Why a client may not send people here. */
+const whyNot = {
+  pending_review: 'is waiting for its review, so it cannot start a sign-in yet.',
+  rejected: 'was turned down in its review, so it cannot start a sign-in.',
+  suspended: 'is suspended, so it cannot start a sign-in.',
+} as const satisfies Record<Exclude<ClientStatus, 'approved'>, string>;
+
+/** The description is for whoever builds the client; the person who was sent here reads in their own language. */
+const badLink = (description: string, say: Sentence) => new RequestError('invalid_request', description, { say });
+const missing = (parameter: 'client_id' | 'redirect_uri') =>
+  badLink(`${parameter} is missing.`, { key: 'authorize.missing', values: { parameter } });
+
 /**
  * First phase: who asks, and where an answer may go. Until both are known, a refusal is a page and never a redirect,
  * or we would send people wherever a link tells us (OAuth 2.1 §7.13.2). That holds for clients nobody has reviewed too.
@@ -43,27 +55,32 @@ type RedirectTarget = { client: Client; redirect_uri: string; state: string | un
  */
 export async function authorizeClient(deps: Deps, { values, repeated }: Parsed): Promise<RedirectTarget> {
   const { client_id, redirect_uri } = values;
-  if (repeated.has('client_id')) throw invalidRequest('client_id was sent more than once.');
-  if (repeated.has('redirect_uri')) throw invalidRequest('redirect_uri was sent more than once.');
-  if (client_id === undefined) throw invalidRequest('client_id is missing.');
+  for (const parameter of ['client_id', 'redirect_uri']) {
+    if (repeated.has(parameter))
+      throw badLink(`${parameter} was sent more than once.`, { key: 'authorize.repeated', values: { parameter } });
+  }
+  if (client_id === undefined) throw missing('client_id');
   const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
-  if (!client) throw invalidRequest('client_id names no registered client.');
+  if (!client) throw badLink('client_id names no registered client.', { key: 'authorize.unknown_client' });
   const note = (failure: Failure) => recordFailure(deps, { client_id, stage: 'authorize' }, failure);
   if (redirect_uri === undefined) {
     note({ code: 'redirect_uri_missing' });
-    throw invalidRequest('redirect_uri is missing.');
+    throw missing('redirect_uri');
   }
   if (!matchesRegistered(client.redirect_uris, redirect_uri)) {
     note({
       code: 'redirect_uri_differs',
       detail: () => ({ sent: redirect_uri, registered: nearestTo(client.redirect_uris, redirect_uri) }),
     });
-    throw invalidRequest('redirect_uri is not one that this client has registered, character for character.');
+    throw badLink('redirect_uri is not one that this client has registered, character for character.', {
+      key: 'authorize.redirect_uri',
+    });
   }
   if (client.status !== 'approved') {
     note({ code: 'client_not_approved' });
-    const why = client.status === 'pending_review' ? 'is waiting for its review' : `is ${client.status}`;
-    throw new RequestError('unauthorized_client', `This client ${why}, so it cannot start a sign-in yet.`);
+    // A name that nobody has reviewed is not repeated in our own words: it may be a sentence.
+    const say = { key: `authorize.${client.status}`, values: { client: client.name } } as const;
+    throw new RequestError('unauthorized_client', `This client ${whyNot[client.status]}`, { say });
   }
   return { client, redirect_uri, state: repeated.has('state') ? undefined : values.state };
 }

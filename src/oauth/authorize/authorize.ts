@@ -26,7 +26,11 @@ const pageOf: Record<Exclude<Step, 'code'>, string> = {
  * Anybody may make a request wait, without a session, so rows are bounded by address. The bound is far above what the
  * people behind one address do.
  */
-const waitingRequests = { name: 'waiting-requests', limit: 1000, windowSeconds: 600 };
+const waitingRequests = ({ config: { limits } }: Deps) => ({
+  name: 'waiting-requests',
+  limit: limits.waitingRequests,
+  windowSeconds: 600,
+});
 
 type Standing = {
   client: Client;
@@ -65,7 +69,12 @@ export async function refuse(
   return { location: errorRedirect(target, error, deps.config.baseUrl) };
 }
 
-async function findStep(deps: Deps, request: AuthorizationRequest, { client, session, pending }: Standing) {
+/** What stands between a request and its code now. @throws {AuthorizationError} as {@link nextStep} does. */
+export async function findStep(
+  deps: Deps,
+  request: AuthorizationRequest,
+  { client, session, pending }: Pick<Standing, 'client' | 'session' | 'pending'>,
+): Promise<Step> {
   const asksForConsent = session !== undefined && client.consent === 'required';
   return nextStep(request, {
     client,
@@ -83,7 +92,7 @@ const issueFor = (deps: Deps, request: AuthorizationRequest, { session, pending 
 async function pageFor(deps: Deps, request: AuthorizationRequest, standing: Standing, step: Exclude<Step, 'code'>) {
   if (request.prompt.includes('none')) throw new AuthorizationError('login_required', 'There is no live session.');
   if (standing.pending) return `${pageOf[step]}?request=${standing.pending.request_id}`;
-  await windowLimit(deps, waitingRequests).take(addressKey(standing.address));
+  await windowLimit(deps, waitingRequests(deps)).take(addressKey(standing.address));
   const request_id = newId('ar');
   const browser_hash = digest(standing.browserToken());
   await insertPendingRequest(deps.db, { request_id, browser_hash, parameters: request }, now(deps));

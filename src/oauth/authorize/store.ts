@@ -1,3 +1,4 @@
+import type { Condition } from '../../audit/store.ts';
 import type { Db, Statement } from '../../db/db.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Progress } from './next-step.ts';
@@ -50,6 +51,13 @@ export const markAuthenticated = (request_id: string, session_id: string, token_
 
 export const markAccountSelected = (db: Db, request_id: string, now: number) =>
   db.run('update authorization_requests set account_selected_at = $2 where request_id = $1', [request_id, now]);
+
+/** That this person has not answered the page for this request yet. */
+export const awaitsConsent = (request_id: string, user_id: string): Condition => ({
+  sql: `exists (select 1 from authorization_requests
+                 where request_id = $1 and (consented_user_id is null or consented_user_id <> $2))`,
+  params: [request_id, user_id],
+});
 
 export const markConsented = (request_id: string, user_id: string): Statement => ({
   sql: 'update authorization_requests set consented_user_id = $2 where request_id = $1',
