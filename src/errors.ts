@@ -32,7 +32,7 @@ export const statusOf = {
 
 export type ErrorCode = keyof typeof statusOf;
 
-/** Extra members of the JSON body: `fields`, `current_status`, `stored_revision`, `max_age`. */
+/** Extra members of the JSON body: `fields`, `current_status`, `stored_revision`, `stored_version`, `max_age`. */
 type ErrorDetails = Record<string, unknown>;
 
 /**
@@ -46,6 +46,8 @@ export class RequestError extends Error {
   readonly details: ErrorDetails;
   /** Seconds for `Retry-After`. */
   readonly retryAfter: number | undefined;
+  /** The scope that a token lacks, for the challenge (RFC 6750 §3.1). */
+  readonly scope: string | undefined;
   /** What a page says instead of `message`, in its reader's language. */
   readonly say: Sentence | undefined;
   /** What is wrong with which field, for a form to show. */
@@ -60,6 +62,7 @@ export class RequestError extends Error {
       cause?: unknown;
       details?: ErrorDetails;
       retryAfter?: number;
+      scope?: string;
       say?: Sentence;
       problems?: readonly FieldProblem[];
       back?: string;
@@ -70,6 +73,7 @@ export class RequestError extends Error {
     this.status = statusOf[code];
     this.details = options.details ?? {};
     this.retryAfter = options.retryAfter;
+    this.scope = options.scope;
     this.say = options.say;
     this.problems = options.problems ?? [];
     this.back = options.back;
@@ -106,13 +110,14 @@ export const invalidToken = (cause?: unknown) =>
   new RequestError('invalid_token', 'The access token is expired, revoked or not valid.', { cause });
 export const accessDenied = (description: string) => new RequestError('access_denied', description);
 export const loginRequired = () => new RequestError('login_required', 'Sign in first; there is no live session.');
+export const insufficientScope = (scope: string) =>
+  new RequestError('insufficient_scope', `The access token was not issued for the scope ${scope}.`, { scope });
+/** @param max_age how old the sign-in may be, in seconds. */
 export const reauthenticationRequired = (max_age: number) =>
   new RequestError(
     'reauthentication_required',
-    'Sign in again first: this takes a sign-in of the last 15 minutes, with every factor that you have.',
-    {
-      details: { max_age },
-    },
+    `Sign in again first: this takes a sign-in of the last ${max_age / 60} minutes, with every factor that you have.`,
+    { details: { max_age } },
   );
 export const notFound = () => new RequestError('not_found', 'There is nothing here by that name.');
 export const invalidState = (current_status: string) =>

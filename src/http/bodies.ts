@@ -12,6 +12,28 @@ export function readBodies(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
     // PostgreSQL keeps no NUL in a text, and no field of ours has a use for one.
     if (/\\u0000|\0/.test(text as string)) return done(invalidRequest('The body contains a NUL character.'));
-    return parseJson(request, text as string, done);
+    return parseJson(request, text as string, (error, body) => {
+      const problem = error ? undefined : problemIn(body);
+      done(problem === undefined ? error : invalidRequest(problem), body);
+    });
   });
+}
+
+/** None of our bodies has more than five levels; recursive readers, the libraries' among them, run out of stack. */
+const deepest = 32;
+
+/** Level by level, without recursion. */
+function problemIn(body: unknown): string | undefined {
+  let level: unknown[] = [body];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > deepest) return `The body is nested more than ${deepest} levels deep.`;
+    // Stored, each unpaired surrogate becomes the same replacement character, and two different texts one.
+    if (level.some((value) => typeof value === 'string' && !value.isWellFormed())) {
+      return 'The body contains half of a character (an unpaired surrogate).';
+    }
+    level = level.flatMap((value) =>
+      typeof value !== 'object' || value === null ? [] : Array.isArray(value) ? value : Object.entries(value).flat(),
+    );
+  }
+  return undefined;
 }

@@ -1,12 +1,17 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ForeignKeyViolation, StoreUnavailable } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { RequestError, unavailable } from '../errors.ts';
+import { RequestError, refusal, unavailable } from '../errors.ts';
 import type { MessageKey } from '../i18n/translate.ts';
+import { newId } from '../lib/ids.ts';
 import { type Html, html } from './html.ts';
 import { sendPage } from './page.ts';
 import { toldTo } from './told.ts';
+import { unfinishedAt } from './unfinished.ts';
 import { type View, viewOf } from './view.ts';
+
+/** On the answers that are our failure, or another server's: under this id it is in the log. */
+const failureHeader = 'x-request-id';
 
 type ErrorDeps = Pick<Deps, 'config' | 'look' | 'clock'>;
 
@@ -14,10 +19,15 @@ type ErrorDeps = Pick<Deps, 'config' | 'look' | 'clock'>;
 export function handleErrors(app: FastifyInstance, deps: ErrorDeps) {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const refusal = refusalOf(error, request);
-    const log = { err: refusal.status >= 500 ? error : undefined, code: refusal.code, cause: reasonOf(refusal) };
+    const failed = refusal.status >= 500;
+    // Whoever reports a failure can say which one. The pattern of the route, because an address may hold a secret.
+    const id = failed ? newId('req') : undefined;
+    const asked = { id, method: request.method, route: request.routeOptions.url };
+    const log = { err: failed ? error : undefined, request: asked, code: refusal.code, cause: reasonOf(refusal) };
+    if (id !== undefined) reply.header(failureHeader, id);
     // Somebody else's failure, which a visitor can bring about at will.
     if (refusal.code === 'upstream_failed') request.log.warn({ ...log, err: undefined }, 'upstream failed');
-    else if (refusal.status >= 500) request.log.error(log, 'failed');
+    else if (failed) request.log.error(log, 'failed');
     else request.log.debug(log, 'refused');
     return sendRefusal(deps, request, reply, refusal);
   });
@@ -49,12 +59,11 @@ export function sendRefusal(
 function detourOf(request: FastifyRequest, { code }: RequestError): string | undefined {
   const pages = { login_required: '/signin', reauthentication_required: '/signin/confirm' };
   if (code !== 'login_required' && code !== 'reauthentication_required') return undefined;
-  const { form = '/account' } = request.routeOptions.config;
+  const { form } = request.routeOptions.config;
   const ids = request.params as Record<string, string>;
-  const next =
-    request.method === 'GET'
-      ? request.url
-      : form.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''));
+  const pageOf = (pattern: string) =>
+    unfinishedAt(pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? '')));
+  const next = request.method === 'GET' ? request.url : form === undefined ? '/account' : pageOf(form);
   return `${pages[code]}?${new URLSearchParams({ next })}`;
 }
 
@@ -72,6 +81,7 @@ const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError, w
       content: html`<h1>${view.t(headingOf(refusal))}</h1>
 ${sentenceOf(view, refusal)}
 <p class="soft">${view.t(adviceFor(refusal), { code: html`<code>${refusal.code}</code>` })}</p>
+${reply.hasHeader(failureHeader) && html`<p class="hint">${view.t('error.reference', { id: html`<code>${String(reply.getHeader(failureHeader))}</code>` })}</p>`}
 ${refusal.back !== undefined && html`<p><a class="button" id="way-back" href="${refusal.back}">${view.t('error.way_back')}</a></p>`}
 ${ways.length > 0 && html`<p class="actions">${ways.map(({ path, label }) => html`<a href="${path}">${view.t(label)}</a>\n`)}</p>`}`,
     },
@@ -117,7 +127,7 @@ const prefersJson = ({ headers: { accept = '' } }: FastifyRequest) =>
 function challengeOf({ config }: Pick<Deps, 'config'>, request: FastifyRequest, refusal: RequestError) {
   if (refusal.code === 'invalid_client') return `Basic realm="${config.baseUrl}", charset="UTF-8"`;
   if (refusal.code === 'invalid_token' || refusal.code === 'insufficient_scope') {
-    const scope = refusal.code === 'insufficient_scope' ? ', scope="openid"' : '';
+    const scope = refusal.scope === undefined ? '' : `, scope="${refusal.scope}"`;
     return `Bearer error="${refusal.code}", error_description="${refusal.message}"${scope}`;
   }
   return request.routeOptions.url === '/oauth/userinfo' && refusal.status === 400
@@ -128,6 +138,11 @@ function challengeOf({ config }: Pick<Deps, 'config'>, request: FastifyRequest, 
 const reasonOf = ({ cause }: RequestError) =>
   cause instanceof Error ? cause.name : typeof cause === 'string' ? cause : undefined;
 
+const tooLarge = ({ server }: FastifyRequest) => ({
+  key: 'refusal.content_too_large' as const,
+  values: { most: server.initialConfig.bodyLimit! / 1024 },
+});
+
 /** Fastify's own refusals, in our words; everything unforeseen is a `server_error` without details. */
 function refusalOf(error: Error & { code?: string; statusCode?: number }, request: FastifyRequest): RequestError {
   if (error instanceof RequestError) return error;
@@ -135,9 +150,7 @@ function refusalOf(error: Error & { code?: string; statusCode?: number }, reques
   if (error instanceof StoreUnavailable || error instanceof ForeignKeyViolation) return unavailable(error);
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new RequestError('content_too_large', 'The body is larger than 64 KB. Nothing was changed.', {
-        cause: error,
-      });
+      return refusal('content_too_large', tooLarge(request), { cause: error });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new RequestError('invalid_request', expectedMediaType(request), { cause: error });
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':

@@ -30,3 +30,10 @@ export const newPasswordField = (
 <input id="password" name="password" type="password" autocomplete="new-password" required minlength="${least}"
  aria-describedby="password-hint">
 <p class="hint" id="password-hint">${view.t('field.new_password.hint', { least })}</p>`;
+
+/** The file of `assets/` that makes copy buttons work. */
+export const copyScripts = ['developer'];
+
+/** Hidden where there is no script to copy with: the text can be selected. @param id of the element with the text. */
+export const copyButton = (view: View, id: string): Html =>
+  html`<button type="button" class="quiet" data-copy="${id}" data-copied="${view.plain('developer.copied')}" hidden>${view.t('developer.copy')}</button>`;

@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import { locales, nameOfLanguage } from '../i18n/translate.ts';
 import { type Html, html } from './html.ts';
 import { navigationOf, type Tab } from './navigation.ts';
+import { isUnfinished } from './unfinished.ts';
 import type { View } from './view.ts';
 
 export type Page = {
@@ -39,7 +40,11 @@ ${scripts.map((name) => html`<script src="${look.scripts[name]?.path}" defer></s
 <a class="skip" href="#main">${t('layout.skip')}</a>
 <header class="brand"><a href="/account"><img src="${look.logo.path}" alt="" width="28" height="28"> ${look.name}</a>${tab && signOutForm(t)}</header>
 ${tab ? navigation(t, tab) : aside}<main id="main">
-${content}
+${
+  isUnfinished(view.query) &&
+  html`<div class="alert" role="alert"><p>${t('layout.unfinished')}</p></div>
+`
+}${content}
 </main>
 ${!tab && !aside && languageChoice(view)}</body>
 </html>

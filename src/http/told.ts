@@ -8,7 +8,6 @@ const sentences: Partial<Record<ErrorCode, MessageKey>> = {
   not_found: 'refusal.not_found',
   invalid_state: 'refusal.invalid_state',
   stale_revision: 'refusal.stale_revision',
-  content_too_large: 'refusal.content_too_large',
   server_error: 'refusal.server_error',
   temporarily_unavailable: 'refusal.temporarily_unavailable',
 };

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { now } from '../clock.ts';
+import { isInCalendar, now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import {
   chooseLocale,
@@ -55,12 +55,18 @@ function viewIn(deps: Pick<Deps, 'look' | 'clock'>, locale: Locale): View {
     plain: (key, values) => translatePlain(locale, { key, values }),
     ago: (at) => moment(at, ago(locale, at - today)),
     lasting: (seconds) => lasting(locale, seconds),
-    day: (at) => moment(at, new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000)),
+    day: (at) => moment(at, dayIn(locale, at)),
   };
 }
 
+/** What others have stored may lie beyond the calendar, and a page must not fail for it. */
+const dayIn = (locale: Locale, at: number): string =>
+  isInCalendar(at)
+    ? new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000)
+    : String(at);
+
 const moment = (at: number, text: string): Html =>
-  html`<time datetime="${new Date(at * 1000).toISOString()}">${text}</time>`;
+  isInCalendar(at) ? html`<time datetime="${new Date(at * 1000).toISOString()}">${text}</time>` : html`${text}`;
 
 const units = [
   ['year', 31_557_600],

@@ -15,6 +15,7 @@ export function displayNameProblem(name: string): string | undefined {
   const trimmed = name.trim();
   // By its code units first, so that nothing longer is looked at.
   if (trimmed.length > 2 * longestName) return unfit;
+  if (/\p{M}{4}/u.test(trimmed)) return 'Must not stack more than three marks on a letter.';
   if (unseen.test(trimmed)) return 'Must not hold control, invisible or text-direction characters.';
   if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(trimmed) || [...trimmed].length > longestName) {
     return unfit;

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox';
-import type { Operation } from '../openapi/operation.ts';
+import { type Operation, Time } from '../openapi/operation.ts';
 import { prompts } from './authorize/authorization-request.ts';
 
 const text = (description: string) => ({ description, schema: Type.String() });
@@ -38,7 +38,9 @@ const credentials = {
 export const token: Operation = {
   tag: 'OIDC',
   summary: 'Redeem an authorization code, or rotate a refresh token',
-  authentication: ['client'],
+  description:
+    'A confidential client sends its secret by HTTP Basic or in the body; a public one sends `client_id` alone.',
+  authentication: ['client', 'public_client'],
   body: {
     form: true,
     schema: Type.Object({
@@ -64,28 +66,42 @@ export const token: Operation = {
       }),
     },
   },
-  refusals: [
-    'invalid_grant',
-    'invalid_scope',
-    'unsupported_grant_type',
-    'unauthorized_client',
-    'invalid_client',
-    'rate_limited',
-  ],
+  refusals: ['invalid_grant', 'invalid_scope', 'unsupported_grant_type', 'invalid_client', 'rate_limited'],
 };
 
-const tokenForm = (description: string) =>
-  Type.Object({ token: Type.String({ description }), token_type_hint: Type.Optional(Type.String()), ...credentials });
+const tokenForm = {
+  token: Type.String({ description: 'An access token or a refresh token.' }),
+  token_type_hint: Type.Optional(Type.String({ description: 'Not needed.' })),
+};
+
+/** RFC 7662 §2.2, and the claims of our access tokens. */
+const ActiveToken = Type.Object({
+  scope: Type.String(),
+  client_id: Type.String(),
+  token_type: Type.Enum(['Bearer', 'refresh_token']),
+  exp: Time,
+  iat: Time,
+  sub: Type.String({ description: 'The user_id.' }),
+  aud: Type.String(),
+  iss: Type.String(),
+  jti: Type.String(),
+  sid: Type.String({ description: 'The session that it came from.' }),
+  auth_time: Time,
+  acr: Type.String(),
+  amr: Type.Array(Type.String()),
+});
 
 export const introspect: Operation = {
   tag: 'OIDC',
   summary: 'Ask what a token is worth right now (RFC 7662)',
-  authentication: ['client'],
-  body: { form: true, schema: tokenForm('An access token or a refresh token.') },
+  description:
+    'For confidential clients and services with `tokens:introspect`. Their credentials come by HTTP Basic alone.',
+  authentication: ['client', 'service'],
+  body: { form: true, schema: Type.Object(tokenForm) },
   answers: {
     200: {
       description: 'Everything that is not active is exactly `{"active":false}`.',
-      schema: Type.Object({ active: Type.Boolean(), scope: Type.Optional(Type.String()) }),
+      schema: Type.Object({ active: Type.Boolean(), ...Type.Partial(ActiveToken).properties }),
     },
   },
   refusals: ['invalid_client', 'access_denied', 'rate_limited'],
@@ -95,8 +111,8 @@ export const revoke: Operation = {
   tag: 'OIDC',
   summary: 'Revoke a token (RFC 7009)',
   description: 'A refresh token ends its whole grant. Possession is enough for a public client.',
-  authentication: ['client'],
-  body: { form: true, schema: tokenForm('An access token or a refresh token.') },
+  authentication: ['client', 'public_client'],
+  body: { form: true, schema: Type.Object({ ...tokenForm, ...credentials }) },
   answers: { 200: { description: 'It is not worth anything, or never was.' } },
   refusals: ['invalid_client', 'rate_limited'],
 };

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import type { Entitlement } from '../entitlements/entitlement.ts';
 import { listEntitlements } from '../entitlements/store.ts';
-import { RequestError } from '../errors.ts';
+import { insufficientScope } from '../errors.ts';
 import { useAccessToken } from '../oauth/access-token.ts';
 
 /** Spec 2.4 and decisions §5: `sub` always, the rest by scope. */
@@ -22,9 +22,7 @@ type Userinfo = {
 export async function userinfo(deps: Deps, accessToken: string): Promise<Userinfo> {
   const { claims, subject } = await useAccessToken(deps, accessToken);
   const granted = claims.scope.split(' ');
-  if (!granted.includes('openid')) {
-    throw new RequestError('insufficient_scope', 'The access token was not issued for the scope openid.');
-  }
+  if (!granted.includes('openid')) throw insufficientScope('openid');
   const answer: Userinfo = { sub: subject.user_id };
   if (granted.includes('email')) {
     answer.email = subject.email;

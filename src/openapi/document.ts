@@ -16,6 +16,18 @@ const ErrorBody = Type.Object(
         description: 'With `invalid_request` on /v1: what is wrong with which member.',
       }),
     ),
+    current_status: Type.Optional(
+      Type.String({ description: 'With `invalid_state`: the state that does not allow it.' }),
+    ),
+    stored_revision: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'With `stale_revision`: the revision that is stored by now.' }),
+    ),
+    stored_version: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'With `stale_version`: the version that is stored already.' }),
+    ),
+    max_age: Type.Optional(
+      Type.Integer({ description: 'With `reauthentication_required`: how old the sign-in may be, in seconds.' }),
+    ),
   },
   { description: 'Extra members depend on the code.' },
 );
@@ -46,12 +58,14 @@ export function describeApi(config: Config, version: string, routes: readonly De
 export type ApiDocument = ReturnType<typeof describeApi>;
 export type DescribedOperation = ReturnType<typeof describeOperation>;
 
-const schemeOf: Readonly<Record<Authentication, string>> = {
+/** None for a public client: an empty requirement, which makes the others optional. */
+const schemeOf: Readonly<Record<Authentication, string | undefined>> = {
   session: 'SessionCookie',
   recent_session: 'SessionCookie',
   administrator: 'SessionCookie',
   bearer: 'BearerAuth',
   client: 'BasicAuth',
+  public_client: undefined,
   service: 'BasicAuth',
 };
 
@@ -72,7 +86,7 @@ function describeOperation(url: string, operation: Operation) {
     tags: [operation.tag],
     summary: operation.summary,
     description: [operation.description, recent].filter(Boolean).join(' ') || undefined,
-    security: [...new Set(authentication.map((one) => schemeOf[one]))].map((scheme) => ({ [scheme]: [] })),
+    security: [...new Set(authentication.map((one) => schemeOf[one]))].map(requirement),
     parameters: describeParameters(url, operation),
     requestBody: body && {
       required: true,
@@ -83,6 +97,9 @@ function describeOperation(url: string, operation: Operation) {
     responses: { ...describeAnswers(operation), ...describeRefusals(operation) },
   };
 }
+
+const requirement = (scheme: string | undefined): Record<string, string[]> =>
+  scheme === undefined ? {} : { [scheme]: [] };
 
 function describeParameters(url: string, { parameters = {} }: Operation) {
   const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, name]) => name!));

@@ -5,8 +5,18 @@ import type { ErrorCode } from '../errors.ts';
 /** The endpoint groups of the specification (§1), in the order in which people read about them, and ours. */
 export const tags = ['OIDC', 'Federated', 'Account', '2FA', 'Clients', 'Entitlements', 'Administration'] as const;
 
-/** How a caller proves who it is (specification §5). `client` is HTTP Basic, or id and secret in the form body. */
-export type Authentication = 'session' | 'recent_session' | 'administrator' | 'bearer' | 'client' | 'service';
+/**
+ * How a caller proves who it is (specification §5). `client` and `service` are HTTP Basic; `public_client` proves nothing
+ * and gives its client_id, so where it may call, nobody is stopped for want of credentials.
+ */
+export type Authentication =
+  | 'session'
+  | 'recent_session'
+  | 'administrator'
+  | 'bearer'
+  | 'client'
+  | 'public_client'
+  | 'service';
 
 /** What a program may rely on at one route: the part of the API description that the route's own code cannot tell. */
 export type Operation = {

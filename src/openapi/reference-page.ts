@@ -88,9 +88,12 @@ const callerKeys = {
 } as const;
 
 function callers(view: View, { security }: DescribedOperation): Html {
-  const schemes = security.flatMap((one) => Object.keys(one) as (keyof typeof callerKeys)[]);
-  if (schemes.length === 0) return view.t('reference.who.anybody');
-  return html`${schemes.map((scheme, place) => html`${place > 0 && html`; `}${view.t(callerKeys[scheme])}`)}`;
+  if (security.length === 0) return view.t('reference.who.anybody');
+  const keys = security.flatMap((one) => {
+    const schemes = Object.keys(one) as (keyof typeof callerKeys)[];
+    return schemes.length === 0 ? ['reference.who.public' as const] : schemes.map((scheme) => callerKeys[scheme]);
+  });
+  return html`${keys.map((key, place) => html`${place > 0 && html`; `}${view.t(key)}`)}`;
 }
 
 const parameters = (view: View, operation: DescribedOperation) =>
