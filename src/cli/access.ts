@@ -1,4 +1,5 @@
-import { entitlementHistory } from '../entitlements/read-history.ts';
+import { entitlementHistory, historyRecord } from '../entitlements/read-history.ts';
+import type { EntitlementVersion, StoredEntitlement } from '../entitlements/store.ts';
 import { endGrantOf } from '../oauth/end-grant.ts';
 import { grantRecord, listGrants } from '../oauth/list-grants.ts';
 import { endSessionOf } from '../sessions/end-session-of.ts';
@@ -61,17 +62,23 @@ export const accessCommands = {
       ),
   }),
   'entitlements show': command({
-    summary: 'Shows what a person is entitled to, and every write that made it so, newest first.',
+    summary: 'Shows all that a person is entitled to, and the writes that made it so, newest first, a page at a time.',
     operands: person,
-    async run(deps, { who }) {
+    options: {
+      product: { value: 'product', help: 'only writes of this one' },
+      limit: { value: 'n', whole: [1, 500], help: 'how many writes at most; 50 without it' },
+      before: { value: 'place', help: 'where the writes before ended, as it said' },
+    },
+    async run(deps, { who, ...search }) {
       const { user_id } = await findPerson(deps, who);
-      const history = await entitlementHistory(deps, user_id);
+      const history = await entitlementHistory(deps, user_id, search);
       const current = history.entitlements.map((one) => [
         one.product,
         one.plan,
         one.status,
         `v${one.version}`,
         time(one.current_period_end),
+        ...notesOf(one),
       ]);
       const versions = history.versions.map((one) => [
         time(one.written_at),
@@ -81,12 +88,28 @@ export const accessCommands = {
         one.status,
         one.source,
         one.credential_id,
+        ...notesOf(one),
       ]);
       const text = [
-        table([['PRODUCT', 'PLAN', 'STATUS', 'VERSION', 'PERIOD ENDS'], ...current]),
-        table([['WRITTEN', 'PRODUCT', 'VERSION', 'PLAN', 'STATUS', 'SOURCE', 'BY'], ...versions]),
+        table([['PRODUCT', 'PLAN', 'STATUS', 'VERSION', 'PERIOD ENDS', ...notes], ...current]),
+        table([['WRITTEN', 'PRODUCT', 'VERSION', 'PLAN', 'STATUS', 'SOURCE', 'BY', ...notes], ...versions]),
+        ...(history.next === undefined ? [] : [`There are more: --before ${history.next}`]),
       ].join('\n\n');
-      return { json: history, text };
+      return { json: historyRecord(history), text };
     },
   }),
 };
+
+const notes = ['CUSTOMER', 'SUBSCRIPTION', 'METADATA'];
+const longestNote = 200;
+
+/** What the source keeps for itself; `--json` has all of it. */
+const notesOf = ({
+  external_customer_id,
+  external_subscription_id,
+  metadata,
+}: EntitlementVersion | StoredEntitlement) => [
+  external_customer_id ?? '-',
+  external_subscription_id ?? '-',
+  metadata === null || metadata.length <= longestNote ? (metadata ?? '-') : `${metadata.slice(0, longestNote)}...`,
+];

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Expected } from '../audit/chain.ts';
 import { momentIn } from '../audit/moment.ts';
-import { type AuditRecord, exportFormats, exportLog, readLog, verifyLog } from '../audit/read-log.ts';
+import { type AuditRecord, doubtOf, exportFormats, exportLog, readLog, verifyLog } from '../audit/read-log.ts';
 import type { AuditFilter } from '../audit/store.ts';
 import { command, UsageError } from './command.ts';
 import { listed, time } from './report.ts';
@@ -20,7 +20,12 @@ export const auditCommands = {
     summary: 'Shows the audit log, newest first.',
     options: { ...filters, limit: { value: 'n', whole: [1, 10_000], help: 'how many at most; 50 without it' } },
     async run(deps, { limit = 50, ...given }) {
-      const { events } = await readLog(deps, filterOf(given), limit);
+      const filter = filterOf(given);
+      const { events } = await readLog(deps, filter, limit);
+      if (events.length === 0) {
+        const doubt = await doubtOf(deps, filter);
+        return { json: { events }, text: `No event matches the filter.${doubt ? ` ${whatIsMeant[doubt]}` : ''}` };
+      }
       return listed('events', events, ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'], line);
     },
   }),
@@ -61,6 +66,11 @@ export const auditCommands = {
     },
   }),
 };
+
+const whatIsMeant = {
+  action: 'No such action has been logged. Actions read like client.approved.',
+  actor: 'That is no actor: it is user:, client: or service: with an id, or cli, or system.',
+} as const;
 
 const whatIs = {
   missing: 'is missing',

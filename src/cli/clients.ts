@@ -1,11 +1,18 @@
-import { type Client, consentPolicies, reviewedRecord } from '../clients/client.ts';
+import { type Client, changeWaits, consentPolicies, reviewedRecord, waitsForReview } from '../clients/client.ts';
 import { deleteClient } from '../clients/delete-client.ts';
 import { findClients, listings } from '../clients/find-clients.ts';
-import { findAnyClient } from '../clients/list-clients.ts';
-import { type ClientReview, clientReview } from '../clients/read-review.ts';
+import {
+  type ClientReview,
+  clientReview,
+  type FieldChange,
+  type LastRejection,
+  reviewRecord,
+} from '../clients/read-review.ts';
 import { registerClient } from '../clients/register-client.ts';
 import { readRegistration } from '../clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../clients/review-client.ts';
+import type { Risk } from '../clients/risk-signals.ts';
+import { listedRecords } from '../clients/weigh-risks.ts';
 import { command } from './command.ts';
 import { done, type Report, shownOnce, table, time } from './report.ts';
 
@@ -30,17 +37,33 @@ const describe = (client: Client) =>
 export const report = (client: Client): Report => ({ json: reviewedRecord(client), text: describe(client) });
 
 /** What strangers have chosen is printed as JSON: no character of it reaches the terminal as a command. */
-function reviewReport({ client, owner, changes, risks }: ClientReview): Report {
+function reviewReport(review: ClientReview): Report {
+  const { client, changes, risks, lastRejection } = review;
   const lines = [
-    ...changes.map(({ field, before, after }) => [`  ${field}`, `    - ${printed(before)}`, `    + ${printed(after)}`]),
-    ...risks.map(({ code, severity, detail }) => [`  ${severity}  ${code}  ${printed(detail)}`]),
-  ].flat();
-  const ownerRecord = owner ? { user_id: owner.user_id, email: owner.email, name: owner.name } : null;
+    ...changes.flatMap(changeLines),
+    ...risks.map(({ code, severity, detail }) => `  ${severity}  ${code}  ${printed(detail)}`),
+    ...(lastRejection ? rejectionLines(lastRejection) : []),
+    ...(waitsForReview(client)
+      ? ['', `Approve just this: signet clients approve ${client.client_id} --revision ${client.revision}`]
+      : []),
+  ];
   return {
-    json: { ...reviewedRecord(client), owner: ownerRecord, changes, risks },
+    json: reviewRecord(review),
     text: [describe(client), ...(lines.length > 0 ? ['', ...lines] : [])].join('\n'),
   };
 }
+
+const changeLines = ({ field, before, after }: FieldChange) => [
+  `  ${field}`,
+  `    - ${printed(before)}`,
+  `    + ${printed(after)}`,
+];
+
+const rejectionLines = ({ at, revision, reason, changes }: LastRejection) => [
+  `  Revision ${revision} was rejected ${time(at)}: ${printed(reason)}`,
+  ...(changes.length > 0 ? ['  Changed since:', ...changes.flatMap(changeLines)] : ['  Nothing has changed since.']),
+];
+
 const printed = (value: unknown) => JSON.stringify(value);
 
 export const target = (client_id: string) => ({ client_id, caller: { actor: 'cli' } as const });
@@ -50,7 +73,17 @@ export const client = { client_id: { value: 'client_id' } } as const;
 const reason = { value: 'text', help: 'shown to the owner and kept in the audit log', required: true } as const;
 const revision = { value: 'n', whole: [1, Number.MAX_SAFE_INTEGER] } as const;
 
-const statusOf = (one: Client) => one.status + (one.pending_change ? ', change waits' : '');
+/** What they are is told by `clients show`. Nothing was weighed of what does not wait. */
+function riskCount(risks: readonly Risk[] | undefined): string {
+  if (risks === undefined) return '-';
+  const warnings = risks.filter(({ severity }) => severity === 'warning').length;
+  const notices = risks.length - warnings;
+  const counted = [warnings > 0 && counting(warnings, 'warning'), notices > 0 && counting(notices, 'notice')];
+  return counted.filter(Boolean).join(', ') || 'none';
+}
+const counting = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+const statusOf = (one: Client) => one.status + (changeWaits(one) ? ', change waits' : '');
 
 export const clientCommands = {
   'clients create': command({
@@ -90,10 +123,18 @@ export const clientCommands = {
     },
     async run(deps, { status = 'all', ...search }) {
       const { clients, next = null } = await findClients(deps, { listing: status, ...search });
-      const rows = clients.map((one) => [one.client_id, statusOf(one), `r${one.revision}`, one.client_type, one.name]);
-      const list = table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'NAME'], ...rows]);
+      const records = await listedRecords(deps, clients);
+      const rows = clients.map((one, place) => [
+        one.client_id,
+        statusOf(one),
+        `r${one.revision}`,
+        one.client_type,
+        riskCount(records[place]?.risks),
+        one.name,
+      ]);
+      const list = table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'RISKS', 'NAME'], ...rows]);
       return {
-        json: { clients: clients.map(reviewedRecord), next },
+        json: { clients: records, next },
         text: next === null ? list : `${list}\n\nThere are more: --after ${next}`,
       };
     },
@@ -107,7 +148,7 @@ export const clientCommands = {
     summary: 'Lets a reviewed client start sign-ins, or puts its pending change into force.',
     operands: client,
     options: {
-      revision: { ...revision, help: 'approve only if this is still the revision; without it, the present one' },
+      revision: { ...revision, required: true, help: 'the revision that you have read, as `clients show` gave it' },
       consent: { oneOf: consentPolicies, help: 'whether each person is asked first; as before without it' },
       scope: { value: 'scope', between: /[\s,]+/, help: 'only these of the scopes that it asks for' },
       'retry-window': {
@@ -118,7 +159,7 @@ export const clientCommands = {
     },
     async run(deps, { client_id, revision, consent, scope, ...given }) {
       const approval = {
-        revision: revision ?? (await findAnyClient(deps, client_id)).revision,
+        revision,
         consent,
         refresh_retry_window: given['retry-window'],
         allowed_scopes: scope,

@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../db/db.ts';
 import { MigrationRefused } from '../db/migrate.ts';
 import { databaseFile } from '../db/open.ts';
 import { RequestError } from '../errors.ts';
+import { plainForeign } from '../http/foreign-text.ts';
 import { editDistance } from '../lib/edit-distance.ts';
 import { openDeps, openLog } from '../open-deps.ts';
 import { type Command, readArguments, type Terminal, UsageError } from './command.ts';
@@ -138,7 +139,7 @@ function fail(error: unknown, { stdout, stderr }: Terminal, args: readonly strin
   const { code: systemCode, syscall, message, stack } = error as NodeJS.ErrnoException;
   const text =
     error instanceof RequestError
-      ? refusalText(error)
+      ? refusalText(error) + soughtBy(error, args)
       : syscall !== undefined && listenCalls.has(syscall)
         ? listenProblem(systemCode)
         : json
@@ -147,6 +148,17 @@ function fail(error: unknown, { stdout, stderr }: Terminal, args: readonly strin
   stderr.write(`signet: ${text}\n`);
   if (code === 2) stderr.write(`Try: signet ${[nameIn(args), '--help'].filter(Boolean).join(' ')}\n`);
   return code;
+}
+
+/** What was looked for in vain, as it was typed; the address or id of something else may be in it. */
+function soughtBy({ code }: RequestError, args: readonly string[]): string {
+  const name = nameIn(args) ?? '';
+  const command = commands.get(name);
+  if (code !== 'not_found' || !command) return '';
+  const read = readArguments(command, args.slice(name.split(' ').length));
+  const typed = read === 'help' ? [] : Object.keys(command.operands ?? {}).map((operand) => read.given[operand]);
+  const shown = typed.map((one) => plainForeign(String(one), 60)).filter(Boolean);
+  return shown.length > 0 ? ` It was asked for: ${shown.join(' ')}` : '';
 }
 
 /** A worker hears from its supervisor of a failed `bind`. */

@@ -15,7 +15,10 @@ type Argument = {
   readonly whole?: readonly [least: number, most: number];
 };
 
-type Operand = Argument;
+type Operand = Argument & {
+  /** It may be left out, like all that come after it. */
+  readonly optional?: true;
+};
 
 export type Option = Argument & {
   readonly help: string;
@@ -42,12 +45,14 @@ type Optional<O extends Option> = O extends { required: true }
 
 /** What was typed, by the names of the operands and options, each as what it takes. */
 type Given<Operands extends Record<string, Operand>, Options extends Record<string, Option>> = {
-  [Name in keyof Operands]: Read<Operands[Name]>;
+  [Name in keyof Operands]: Operands[Name] extends { optional: true }
+    ? Read<Operands[Name]> | undefined
+    : Read<Operands[Name]>;
 } & { [Name in keyof Options]: Optional<Options[Name]> };
 
 type Shape<Operands, Options> = {
   summary: string;
-  /** In the order in which they are typed; all are required. */
+  /** In the order in which they are typed. */
   operands?: Operands;
   /** `--json` and `--help` are everywhere. */
   options?: Options;
@@ -92,13 +97,15 @@ export function readArguments(
   const { values, positionals } = parse(options, args);
   if (values.help) return 'help';
   const names = Object.keys(operands);
-  if (positionals.length !== names.length) {
-    const wanted = Object.values(operands).map(placeholder).join(' ');
+  const required = Object.values(operands).filter(({ optional }) => !optional).length;
+  if (positionals.length < required || positionals.length > names.length) {
+    const wanted = Object.values(operands).map(operandOf).join(' ');
     throw new UsageError(wanted ? `It takes: ${wanted}.` : 'This command takes no arguments besides its options.');
   }
   const given: Typed = {};
   for (const [index, [name, operand]] of Object.entries(operands).entries()) {
-    given[name] = readOne(operand.value ?? name, operand, positionals[index] ?? '');
+    const text = positionals[index];
+    given[name] = text === undefined ? undefined : readOne(operand.value ?? name, operand, text);
   }
   for (const [name, option] of Object.entries(options)) given[name] = readOption(name, option, values[name]);
   return { given, json: values.json !== undefined };
@@ -117,8 +124,17 @@ function parse(options: Readonly<Record<string, Option>>, args: readonly string[
   try {
     return parseArgs({ args: [...args], options: accepted, allowPositionals: true }) as Parsed;
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw new UsageError(misread(error as NodeJS.ErrnoException));
   }
+}
+
+/** Node's sentences go on about what else may have been meant, over several lines. */
+function misread({ code, message }: NodeJS.ErrnoException): string {
+  const [, option = ''] = /'(--?[^\s'=]{1,60})/.exec(message) ?? [];
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `There is no option ${option || 'like that'} here.`;
+  if (message.includes('does not take')) return `${option} takes no value.`;
+  if (message.includes('ambiguous')) return `${option} takes a value. One that begins with a dash: ${option}=-...`;
+  return message.includes('missing') ? `${option} takes a value.` : message;
 }
 
 function readOption(name: string, option: Option, typed: (string | boolean)[] | undefined): Typed[string] {
@@ -149,6 +165,9 @@ export function placeholder({ value, oneOf, between }: Argument & { between?: Re
   if (between) return `"<${value}> ..."`;
   return oneOf && !value ? oneOf.join('|') : `<${value}>`;
 }
+
+export const operandOf = (operand: Operand): string =>
+  operand.optional ? `[${placeholder(operand)}]` : placeholder(operand);
 
 export const asTyped = ([name, option]: readonly [string, Option]): string =>
   isSwitch(option) ? `--${name}` : `--${name} ${placeholder(option)}`;

@@ -1,5 +1,5 @@
 import { version } from '../config.ts';
-import { asTyped, type Command, type Option, placeholder } from './command.ts';
+import { asTyped, type Command, type Option, operandOf } from './command.ts';
 
 const width = 80;
 
@@ -20,7 +20,7 @@ and --json. Exit codes: 0 done, 1 refused or failed, 2 not understood.
 export function helpOf(name: string, { summary, operands = {}, options = {} }: Command): string {
   const known = Object.entries(options);
   const pieces = [
-    ...Object.values(operands).map(placeholder),
+    ...Object.values(operands).map(operandOf),
     ...known.map((one) => (one[1].required ? asTyped(one) : `[${asTyped(one)}]`)),
   ];
   const explained = known.map((one) => [asTyped(one), explain(one[1])]);

@@ -1,4 +1,6 @@
+import { isInCalendar } from '../clock.ts';
 import type { RequestError } from '../errors.ts';
+import { plainForeign } from '../http/foreign-text.ts';
 
 /** What a command tells: `json` for machines, `text` for people. */
 export type Report = {
@@ -22,12 +24,18 @@ export const listed = <One>(
   row: (one: One) => string[],
 ): Report => ({ json: { [name]: all }, text: table([headings, ...all.map(row)]) });
 
+const longestCell = 10_000;
+
 /** What nobody can read again. */
 export const shownOnce = (fields: Record<string, string>): string =>
   `${table(Object.entries(fields))}\n\nThe secret is shown this once.`;
 
-/** Columns, two spaces apart, each as wide as its widest cell. */
-export function table(rows: readonly (readonly string[])[]): string {
+/**
+ * Columns, two spaces apart, each as wide as its widest cell. Much of what stands in cells was chosen by others: none of
+ * it commands the terminal, and none begins a line of its own.
+ */
+export function table(texts: readonly (readonly string[])[]): string {
+  const rows = texts.map((row) => row.map((cell) => plainForeign(cell.replaceAll(/[\n\t]+/g, ' '), longestCell)));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd())
@@ -35,7 +43,11 @@ export function table(rows: readonly (readonly string[])[]): string {
 }
 
 export const time = (seconds: number | null | undefined): string =>
-  seconds === null || seconds === undefined ? '-' : new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
+  seconds === null || seconds === undefined
+    ? '-'
+    : isInCalendar(seconds)
+      ? new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+      : String(seconds);
 
 /** A refusal as the command line says it: the sentence, then what each field wants. */
 export function refusalText(error: RequestError): string {

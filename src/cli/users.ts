@@ -7,7 +7,7 @@ import { createUser } from '../users/create-user.ts';
 import { disableUser, enableUser } from '../users/disable-user.ts';
 import { findUsers, userOverview, userRecord } from '../users/read-user.ts';
 import { resetFactors } from '../users/reset-factors.ts';
-import { findUser, findUserByEmail, listUsers } from '../users/store.ts';
+import { findUser, findUserByEmail, hasAdministrator, listUsers } from '../users/store.ts';
 import type { User } from '../users/user.ts';
 import { command, UsageError } from './command.ts';
 import { type Report, table, time } from './report.ts';
@@ -71,6 +71,14 @@ async function change(deps: Deps, who: string, said: string, act: (user_id: stri
   return { json, text: `${said}\n\n${text}` };
 }
 
+const nobodyLeft = 'There is no administrator any more. Make one: bin/signet admin invite';
+
+/** For what may take the last administrator away: on the command line it is done, and told. */
+async function changeOfRank(...[deps, ...how]: Parameters<typeof change>): Promise<Report> {
+  const { json, text } = await change(deps, ...how);
+  return { json, text: (await hasAdministrator(deps.db)) ? text : `${text}\n\n${nobodyLeft}` };
+}
+
 const saidOf = {
   admin: 'An administrator from the next request on.',
   user: 'No administrator from the next request on.',
@@ -112,7 +120,8 @@ export const userCommands = {
   'users role': command({
     summary: 'Makes a person an administrator, or no longer one.',
     operands: { ...person, role: { oneOf: ['admin', 'user'] } },
-    run: (deps, { who, role }) => change(deps, who, saidOf[role], (user_id) => changeRole(deps, caller, user_id, role)),
+    run: (deps, { who, role }) =>
+      changeOfRank(deps, who, saidOf[role], (user_id) => changeRole(deps, caller, user_id, role)),
   }),
   'users sign-out': command({
     summary: 'Ends every session and every grant of a person, at once and everywhere.',
@@ -144,7 +153,9 @@ export const userCommands = {
     operands: person,
     options: { reason: { value: 'text', help: 'kept in the audit log' } },
     run: (deps, { who, reason }) =>
-      change(deps, who, 'Barred, and signed out everywhere.', (user_id) => disableUser(deps, user_id, 'cli', reason)),
+      changeOfRank(deps, who, 'Barred, and signed out everywhere.', (user_id) =>
+        disableUser(deps, user_id, 'cli', reason),
+      ),
   }),
   'users enable': command({
     summary: 'Lets a disabled person sign in again. What was ended stays ended.',

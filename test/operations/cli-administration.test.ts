@@ -40,7 +40,11 @@ test('while the server runs', async (t) => {
     assert.deepEqual([(reset.factors as Json).totp, (reset.counts as Json).sessions], ['none', 0]);
     assert.equal((await browser.get('/v1/oauth/clients')).status, 401);
     await succeed(['users', 'sign-out', person], env);
-    await refused(['users', 'sign-out', 'nobody@example.com'], env, /nothing here by that name/);
+    await refused(
+      ['users', 'sign-out', 'nobody@example.com'],
+      env,
+      /by that name\. It was asked for: nobody@example\.com\n/,
+    );
   });
 
   await t.test('sessions and grants are listed and ended from the command line', async () => {
@@ -83,6 +87,13 @@ test('while the server runs', async (t) => {
     );
     const { stdout } = await runCommand(['entitlements', 'show', person], { env });
     assert.match(stdout, /PRODUCT +PLAN .+\n {2}editor +pro +active +v2/);
+    const one = ['entitlements', 'show', person, '--limit', '1'];
+    const [, place = ''] = /There are more: --before (\S+)\n/.exec((await runCommand(one, { env })).stdout) ?? [];
+    const older = await succeed([...one, '--before', place], env);
+    assert.deepEqual(
+      [first(older, 'versions').version, first(older, 'entitlements').version, older.next],
+      [1, 2, null],
+    );
   });
 });
 
@@ -95,7 +106,7 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
   assert.deepEqual(webhook.event_types, ['user.disabled', 'client.suspended']);
   assert.deepEqual(await succeed(['webhooks', 'list'], env), { webhooks: [webhook] });
   const id = String(webhook.webhook_id);
-  assert.deepEqual(await succeed(['webhooks', 'deliveries', id], env), { deliveries: [] });
+  assert.deepEqual(await succeed(['webhooks', 'deliveries', id], env), { deliveries: [], next: null });
   await refused(['webhooks', 'replay', id, 'msg_unknown'], env, /nothing here by that name/);
   await refused(
     ['webhooks', 'create', '--url', 'http://10.0.0.1/', '--event', 'odd'],
@@ -111,6 +122,9 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
   const [waiting] = (await succeed(['webhooks', 'deliveries', id], env)).deliveries as Json[];
   assert.deepEqual([waiting?.event_type, waiting?.state], ['webhook.test', 'waiting']);
   await refused(['webhooks', 'replay', id, String(waiting?.delivery_id)], env, /It is waiting\.\n$/);
+  assert.deepEqual((await succeed(['webhooks', 'deliveries', id, '--state', 'dead'], env)).deliveries, []);
+  assert.deepEqual(await succeed(['webhooks', 'replay', id, '--all'], env), { replayed: 0, dead: 0 });
+  await misunderstood(['webhooks', 'replay', id], env, /either a <delivery_id> or --all/);
   const rotated = await succeed(['webhooks', 'rotate-secret', id], env);
   assert.match(String(rotated.secret), /^whsec_/);
   assert.notEqual(rotated.secret, secret);
@@ -183,8 +197,11 @@ test('a review from the command line shows what to look at twice, and may take s
   const { stdout } = await runCommand(['clients', 'show', String(client_id)], { env });
   assert.match(stdout, /warning {2}name_resembles_service {2}"Signet"/);
   assert.match(stdout, /notice {2}new_redirect_host {2}"new\.example"/);
-  await refused(['clients', 'approve', String(client_id), '--scope', 'profile'], env, /allowed_scopes: /);
-  const approved = await succeed(['clients', 'approve', String(client_id), '--scope', 'openid'], env);
+  const approve = ['clients', 'approve', String(client_id), '--revision', '1'];
+  assert.ok(stdout.includes(approve.join(' ')), 'what was read is what is approved');
+  await misunderstood(approve.slice(0, 3), env, /--revision is missing/);
+  await refused([...approve, '--scope', 'profile'], env, /allowed_scopes: /);
+  const approved = await succeed([...approve, '--scope', 'openid'], env);
   assert.deepEqual(approved.allowed_scopes, ['openid']);
 });
 

@@ -44,10 +44,17 @@ onBothEngines('accounts are made, shown, disabled and enabled while the server r
 
   const disabled = await succeed(['users', 'disable', 'asa@example.com', '--reason', 'left'], env);
   assert.equal(disabled.status, 'disabled');
+  const unadministered = await runCommand(['users', 'role', 'asa@example.com', 'user'], { env });
+  assert.match(unadministered.stdout, /There is no administrator any more\. Make one: bin\/signet admin invite\n$/);
+  const again = await runCommand(['users', 'role', 'asa@example.com', 'admin'], { env });
+  assert.match(again.stdout, /no administrator any more/, 'the only one is barred');
   assert.equal((await browser.get('/v1/oauth/clients')).status, 401, 'the session ended at once');
   assert.equal((await signIn()).status, 401);
   await refused(['users', 'disable', 'asa@example.com'], env, /It is disabled/);
   assert.equal((await succeed(['users', 'enable', String(made.user_id)], env)).status, 'enabled');
+  assert.doesNotMatch((await runCommand(['users', 'role', 'asa@example.com', 'admin'], { env })).stdout, /any more/);
+  const none = await runCommand(['audit', 'list', '--action', 'user.disabeld'], { env });
+  assert.match(none.stdout, /^No event matches the filter\. No such action has been logged\./);
   assert.equal((await signIn()).status, 303);
 });
 
@@ -83,7 +90,7 @@ test('what is done from the command line holds for the server that runs', async 
 
       assert.equal(await authorizeStatus(), 400, 'nobody has reviewed it');
       const { clients } = await succeed(['clients', 'list', '--status', 'pending_review'], env);
-      const { owner, changes, risks, ...shown } = await succeed(command('show'), env);
+      const { owner, changes, last_rejection, ...shown } = await succeed(command('show'), env);
       assert.deepEqual(clients, [shown]);
       await succeed(['clients', 'create', '--name', 'House', '--redirect-uri', 'https://house.test/cb'], env);
       const start = await succeed(['clients', 'list', '--limit', '1'], env);
@@ -93,7 +100,8 @@ test('what is done from the command line holds for the server that runs', async 
       assert.deepEqual([typeof start.next, rest.next], ['string', null]);
       assert.equal((owner as Record<string, unknown>).email, 'asa@example.com');
       assert.deepEqual(changes, []);
-      assert.ok((risks as { code: string }[]).some(({ code }) => code === 'first_client'));
+      assert.ok((shown.risks as { code: string }[]).some(({ code }) => code === 'first_client'));
+      assert.equal(last_rejection, null);
       await refused(command('approve', '--revision', '7'), env, /changed meanwhile/);
       await refused(command('suspend', '--reason', 'x'), env, /It is pending_review/);
       const approved = await succeed(
@@ -132,13 +140,25 @@ test('what is done from the command line holds for the server that runs', async 
     await succeed(['clients', 'reject', client_id, '--reason', 'no homepage'], env);
     const listed = (await browser.get('/v1/oauth/clients')).json?.clients as Record<string, unknown>[];
     assert.deepEqual([listed[0]?.status, listed[0]?.status_reason], ['rejected', 'no homepage']);
-    const everything = await Promise.all(
+    await browser.send(`/v1/oauth/clients/${client_id}`, {
+      method: 'PATCH',
+      headers: { origin, 'content-type': 'application/json' },
+      body: JSON.stringify({ homepage_url: 'https://rp.test/' }),
+    });
+    const [list, waiting, shown] = await Promise.all(
       [
-        ['clients', 'list'],
-        ['clients', 'show', client_id],
-      ].map((args) => runCommand([...args, '--json'], { env })),
+        ['clients', 'list', '--json'],
+        ['clients', 'list', '--status', 'waiting'],
+        ['clients', 'show', String(client_id)],
+      ].map((args) => runCommand(args, { env })),
     );
-    for (const { stdout } of everything) assert.ok(!stdout.includes(String(client_secret)) && !/secret/.test(stdout));
+    assert.match(waiting?.stdout ?? '', new RegExp(`RISKS .*\\n +${client_id} .* [1-9] notices?  `, 's'));
+    assert.match(
+      shown?.stdout ?? '',
+      /Revision 1 was rejected .+: "no homepage"\n {2}Changed since:\n {2}homepage_url\n/,
+    );
+    for (const { stdout } of [list!, waiting!, shown!])
+      assert.ok(!stdout.includes(String(client_secret)) && !/secret/.test(stdout));
   });
 
   await t.test('an invitation, the keys and the tables are looked after from the command line', async () => {
@@ -204,7 +224,10 @@ test('what is not understood exits with 2 and does nothing', async (t) => {
     misunderstood(['audit', 'list', '--limit', '1', '--limit', '2'], env, /--limit was given more than once/),
     misunderstood(['users', 'show'], env, /It takes: <user_id or e-mail>/),
     misunderstood(['users', 'show', 'a', 'b'], env, /It takes: <user_id or e-mail>/),
-    misunderstood(['users', 'list', '--everything'], env, /--everything/),
+    misunderstood(['users', 'list', '--everything'], env, /^signet: There is no option --everything here\.\nTry/),
+    misunderstood(['users', 'list', '--json=yes'], env, /^signet: --json takes no value\.\nTry/),
+    misunderstood(['audit', 'list', '--actor'], env, /^signet: --actor takes a value\.\nTry/),
+    misunderstood(['audit', 'list', '--actor', '--limit'], env, /--actor takes a value\. .* --actor=-\.\.\.\nTry/),
     misunderstood(['serve', 'now'], env, /takes no arguments besides its options/),
   ]);
   await assert.rejects(readFile(`${env.SIGNET_DATA_DIR}/signet.db`, 'utf8').then((text) => assert.ok(text === '')));
@@ -218,7 +241,7 @@ test('hostile arguments are answered with a sentence', async (t) => {
     await refused(
       [index % 2 === 0 ? 'users' : 'clients', 'show', who],
       env,
-      /^signet: There is nothing here by that name\.\n$/,
+      /^signet: There is nothing here by that name\.( It was asked for: [^\n\p{C}]{1,80})?\n$/u,
     );
   }
   const long = await refused(

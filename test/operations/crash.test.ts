@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openDb } from '../../src/db/open.ts';
+import type { Delivery } from '../../src/webhooks/store.ts';
 import type { Browser } from '../support/browser.ts';
-import { signedInClient } from '../support/command-line.ts';
+import { signedInClient, succeed } from '../support/command-line.ts';
 import {
   bareSettings,
   codeFor,
@@ -11,10 +13,12 @@ import {
   redeemAt,
   refreshAt,
   type ServerProcess,
+  type Settings,
   startServer,
   type TokenAnswer,
 } from '../support/server-process.ts';
 import type { RegisteredClient } from '../support/signet.ts';
+import { openReceiver } from '../support/webhook-receiver.ts';
 
 const rounds = 20;
 const chainCount = 16;
@@ -51,6 +55,51 @@ test('kill -9 during a stream of refreshes, then restart, twenty times: no ackno
   t.diagnostic(JSON.stringify(total));
   assert.ok(total.refreshes > rounds * chainCount, 'there was a stream');
   assert.ok(total.idle > 0 && total.lostAnswers > 0, 'the kill found chains at rest and chains at work');
+});
+
+test('kill -9 between event and delivery, and amid a delivery: after a restart both arrive, under the ids they had', async (t) => {
+  const settings: Settings = { ...(await bareSettings(t)), SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' };
+  const receiver = await openReceiver(t);
+  const server = await startServer(t, settings);
+  const { browser } = await signedInClient(server);
+  const hook = ['--url', receiver.url, '--event', 'user.changed'];
+  const { webhook_id } = await succeed(['webhooks', 'create', ...hook], settings);
+  const rename = async (name: string) => {
+    const headers = { origin: server.url, 'content-type': 'application/json' };
+    const answer = await browser.send('/v1/me', { method: 'PATCH', headers, body: JSON.stringify({ name }) });
+    assert.equal(answer.status, 200, answer.text);
+  };
+  const arrivals = () => receiver.deliveries.map(({ headers }) => headers['webhook-id']);
+  const until = async (what: () => boolean | Promise<boolean>) => {
+    for (let waits = 0; waits < 1000 && !(await what()); waits += 1) await sleep(20);
+    assert.ok(await what());
+  };
+
+  receiver.holds = true;
+  await rename('First');
+  await until(() => arrivals().length === 1); // it was posted, and nobody has answered
+  await rename('Second'); // this one is promised, and no more
+  await server.stop('SIGKILL');
+  const [posted] = arrivals();
+
+  const db = await openDb({ dataDir: settings.SIGNET_DATA_DIR ?? '', databaseUrl: undefined });
+  const [claimed, ...others] = await db.all<Delivery>('select * from webhook_deliveries order by attempts desc');
+  assert.deepEqual([claimed?.delivery_id, claimed?.attempts, claimed?.delivered_at], [posted, 1, null]);
+  assert.ok(others.length <= 1 && others.every(({ delivered_at }) => delivered_at === null));
+  // The half minute for which the dead process had taken it passes while nothing runs.
+  await db.run('update webhook_deliveries set next_attempt_at = next_attempt_at - 30');
+  await db.close();
+
+  receiver.holds = false;
+  await startServer(t, settings);
+  const deliveries = async () =>
+    (await succeed(['webhooks', 'deliveries', String(webhook_id)], settings)).deliveries as Record<string, unknown>[];
+  await until(() => arrivals().length > 2);
+  await until(async () => (await deliveries()).filter(({ state }) => state === 'delivered').length === 2);
+  const again = arrivals().slice(1);
+  assert.equal(again.filter((id) => id === posted).length, 1, 'the same one, once more');
+  assert.deepEqual(new Set(again), new Set((await deliveries()).map(({ delivery_id }) => delivery_id)));
+  assert.equal(again.length, 2);
 });
 
 async function newChain({ url }: ServerProcess, browser: Browser, client: RegisteredClient): Promise<Chain> {

@@ -49,6 +49,14 @@ onBothEngines('the jobs remove what has expired, to the second, and nothing else
   const counter = (counter_key: string, expires_at: number) =>
     insert('failure_counters', { counter_key, failures: 1, window_ends_at: 0, blocked_until: 0, expires_at });
   const grantEnd = at - 3600 - week;
+  const webhook = (webhook_id: string, disabled_at: number | null) =>
+    insert('webhooks', { webhook_id, url: 'x', event_types: '[]', secret_sealed: 'x', created_at: 0, disabled_at });
+  const delivery = (delivery_id: string, webhook_id: string, state: Values) =>
+    insert('webhook_deliveries', {
+      ...{ delivery_id, webhook_id, event_id: delivery_id, event_type: 'x', payload: '{}', created_at: 0 },
+      ...{ attempts: 0, ...state },
+    });
+  const month = 30 * 86_400;
 
   await signet.deps.db.batch([
     session('gone', at - week - 1),
@@ -71,6 +79,15 @@ onBothEngines('the jobs remove what has expired, to the second, and nothing else
     insert('spent_tokens', { token_hash: 'kept', expires_at: at }),
     counter('gone', at),
     counter('kept', at + 1),
+    webhook('wh_on', null),
+    webhook('wh_off', 1),
+    delivery('gone: arrived', 'wh_on', { delivered_at: at - week - 1 }),
+    delivery('kept: arrived a week ago', 'wh_on', { delivered_at: at - week }),
+    delivery('gone: given up', 'wh_on', { dead_at: at - month - 1 }),
+    delivery('kept: given up a month ago, may be sent again', 'wh_on', { dead_at: at - month }),
+    delivery('gone: waits for nobody', 'wh_off', { next_attempt_at: at - month - 1 }),
+    delivery('kept: somebody may switch it on', 'wh_off', { next_attempt_at: at - month }),
+    delivery('kept: waits', 'wh_on', { next_attempt_at: at + 1 }),
   ]);
   const lasting = { users: 'user_id', clients: 'client_id', client_secrets: 'secret_id', audit_log: 'event_id' };
   const withKeys = { ...lasting, signing_keys: 'kid', passwords: 'user_id' };
@@ -85,8 +102,9 @@ onBothEngines('the jobs remove what has expired, to the second, and nothing else
     one_time_links: 'token_hash',
     spent_tokens: 'token_hash',
     failure_counters: 'counter_key',
+    webhook_deliveries: 'delivery_id',
   };
-  const expected: Record<string, number> = { sessions: 3, grants: 4 };
+  const expected: Record<string, number> = { sessions: 3, grants: 4, webhook_deliveries: 4 };
   for (const [table, column] of Object.entries(expiring)) {
     const left = seeded(await idsIn(signet, table, column));
     assert.equal(left.length, expected[table] ?? 1, `${table}: ${left}`);

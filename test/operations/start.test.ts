@@ -57,7 +57,9 @@ test('the link that a first start prints makes one administrator, once, and is i
   assert.equal((await browser.get('/account')).status, 200);
 
   const late = newBrowser(server.url);
-  assert.equal((await late.get(path)).status, 400);
+  const spent = await late.get(path, { accept: 'text/html' });
+  assert.equal(spent.status, 400);
+  assert.match(spent.text, /id="way-back" href="\/signin"/);
   assert.equal((await late.post(path, { ...account, email: 'second@example.com' })).status, 400);
   const { users } = await succeed(['users', 'list'], settings);
   assert.deepEqual(

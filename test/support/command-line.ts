@@ -61,6 +61,6 @@ export async function signedInClient({ url, env }: ServerProcess, email = 'rp@ex
   const browser = newBrowser(url);
   assert.equal((await browser.post('/signin', { username: email, password })).status, 303);
   const client = await registerByHttp(browser);
-  await succeed(['clients', 'approve', client.client_id], env);
+  await succeed(['clients', 'approve', client.client_id, '--revision', '1'], env);
   return { user_id: String(user_id), browser, client };
 }
