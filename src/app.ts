@@ -38,29 +38,26 @@ import { twoFactorRoutes } from './two-factor/routes.ts';
 import { secondStepRoutes } from './two-factor/second-step/routes.ts';
 import { userRoutes } from './users/routes.ts';
 
-/** Decisions §13. */
-const headerTimeoutMs = 10_000;
-const bodyLimitBytes = 64 * 1024;
-
 /** A number counts the proxies that stand before us, nearest first. */
 const trustProxy = ({ trustProxy: trusted }: Config) =>
   typeof trusted === 'number' ? (_address: string, hop: number) => hop < trusted : trusted;
 
 /** The whole service, one line per capability. */
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
+  const { bodyKb, headerSeconds } = deps.config.limits;
   const app: FastifyInstance = fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (logger) => logger, // a logger per request is dear, and our lines name no request
-    bodyLimit: bodyLimitBytes,
-    requestTimeout: 30_000,
+    bodyLimit: bodyKb * 1024,
+    requestTimeout: 30_000, // no less than what headers may take at most
     trustProxy: trustProxy(deps.config),
     routerOptions: { maxParamLength: 200 },
     clientErrorHandler: answerUnreadable,
     frameworkErrors: answerUnroutable(deps),
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
-    http: { headersTimeout: headerTimeoutMs, connectionsCheckingInterval: 2_000 },
+    http: { headersTimeout: headerSeconds * 1000, connectionsCheckingInterval: 2_000 },
   });
   await app.register(cookies);
   readBodies(app);

@@ -186,8 +186,10 @@ test('a capability keeps its routes, its store and its use-cases apart', () => {
     /\bdb\.(all|get|run|batch)\(/g,
   );
   assertNone(sqlInRoutes, `Call a function of a store or a use-case instead.`);
+  const isFront = (path: string) =>
+    ['routes.ts', 'page.ts'].includes(basename(path)) || path.startsWith('src/admin/pages/');
   const foreignStores = source
-    .filter(({ path }) => basename(path) === 'routes.ts')
+    .filter(({ path }) => isFront(path))
     .flatMap(({ path, text }) =>
       [...code(text).matchAll(/^import (?!type )[^;]*? from '(\.[^']*store\.ts)';$/gm)]
         .map(([, store = '']) => join(dirname(path), store))

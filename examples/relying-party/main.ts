@@ -98,8 +98,13 @@ EXAMPLE_CLIENT_ID and EXAMPLE_CLIENT_SECRET.`;
 
 try {
   const config = await findClient();
-  relyingParty(config, origin).listen(port, 'localhost', () => {
+  const server = relyingParty(config, origin).listen(port, 'localhost', () => {
     console.log(`\n  The example is ready at ${origin}\n  It signs people in at ${issuer.origin}\n`);
+  });
+  server.on('error', ({ code }: NodeJS.ErrnoException) => {
+    const what = code === 'EADDRINUSE' ? 'is in use: another server runs there' : `cannot be used (${code})`;
+    console.error(`Port ${port} ${what}. Choose another one with EXAMPLE_PORT.`);
+    process.exitCode = 1;
   });
 } catch (error) {
   if (!(error instanceof Stop)) throw error;

@@ -52,4 +52,4 @@ export async function acceptInvitation(deps: Deps, token: string, acceptance: Ac
   }
 }
 
-export const spentInvitation = () => refusal('invalid_request', { key: 'invitation.spent' });
+export const spentInvitation = () => refusal('invalid_request', { key: 'invitation.spent' }, { back: '/signin' });

@@ -3,27 +3,28 @@ import { readReason } from '../audit/reason.ts';
 import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { invalidState, notFound } from '../errors.ts';
+import { invalidState } from '../errors.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
 import { deleteLinksOfUser, failUnless } from '../one-time-links/store.ts';
 import { endSessionsOfUser } from '../sessions/store.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
 import { forgetPendingTotp } from '../two-factor/store.ts';
+import { requireUser } from './administer-user.ts';
 import { keepAnAdministrator, lastAdministrator } from './last-administrator.ts';
-import { findUser, isDisabled, lockUser, setDisabled } from './store.ts';
+import { isDisabled, lockUser, setDisabled } from './store.ts';
 
 /**
  * Bars a person at once: no sign-in, every session ended, every grant revoked, no link good, on every node.
- * @throws {RequestError} `not_found`; `invalid_state` when disabled already, or when no administrator would be left.
+ * @param reason for the log; only the command line may leave it out.
+ * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none; `invalid_state` when disabled already,
+ * or when no administrator would be left.
  */
 export async function disableUser(deps: Deps, user_id: string, by: Actor | Caller, reason?: string): Promise<void> {
   const at = now(deps);
   const caller = callerOf(by);
-  const event = auditEvent(
-    { action: 'user.disabled', ...caller, target: user_id, reason: reason && readReason(reason) },
-    at,
-  );
-  await requireUser(deps, user_id, false);
+  const why = reason === undefined ? undefined : readReason(reason);
+  const event = auditEvent({ action: 'user.disabled', ...caller, target: user_id, reason: why }, at);
+  await requireEnabled(deps, user_id);
   try {
     await deps.db.batch([
       ...keepAnAdministrator(caller, user_id, event.event_id, at),
@@ -35,7 +36,7 @@ export async function disableUser(deps: Deps, user_id: string, by: Actor | Calle
     ]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    await requireUser(deps, user_id, false);
+    await requireEnabled(deps, user_id);
     throw lastAdministrator();
   }
 }
@@ -56,7 +57,8 @@ const endEverything = (user_id: string, at: number): Statement[] => [
 export async function enableUser(deps: Deps, user_id: string, by: Actor | Caller): Promise<void> {
   const at = now(deps);
   const { event_id, statement } = auditEvent({ action: 'user.enabled', ...callerOf(by), target: user_id }, at);
-  await requireUser(deps, user_id, true);
+  const { disabled_at } = await requireUser(deps, user_id);
+  if (disabled_at === null) throw invalidState('enabled');
   try {
     await deps.db.batch([
       lockUser(user_id),
@@ -72,8 +74,7 @@ export async function enableUser(deps: Deps, user_id: string, by: Actor | Caller
   }
 }
 
-async function requireUser(deps: Deps, user_id: string, disabled: boolean): Promise<void> {
-  const user = await findUser(deps.db, user_id);
-  if (!user) throw notFound();
-  if ((user.disabled_at !== null) !== disabled) throw invalidState(user.disabled_at === null ? 'enabled' : 'disabled');
+async function requireEnabled(deps: Deps, user_id: string): Promise<void> {
+  const { disabled_at } = await requireUser(deps, user_id);
+  if (disabled_at !== null) throw invalidState('disabled');
 }

@@ -57,7 +57,8 @@ test('every page of administration is accessible, light and dark, on a phone and
   });
   const service = await newService(signet);
   for (const version of [1, 2]) {
-    await postEntitlement(signet, service.authorization, writeOf(owner.user_id, { version }));
+    const notes = { external_customer_id: 'cus_1', metadata: { seats: 3, note: 'long '.repeat(60) } };
+    await postEntitlement(signet, service.authorization, writeOf(owner.user_id, { version, ...notes }));
   }
   const receiver = await openReceiver(t);
   receiver.status = 500;
@@ -75,10 +76,12 @@ test('every page of administration is accessible, light and dark, on a phone and
     `/admin/clients/${changed.client_id}`,
     '/admin/users',
     `/admin/users/${owner.user_id}`,
+    `/admin/users/${owner.user_id}/entitlements?product=editor`,
     '/admin/service-credentials',
     `/admin/service-credentials/${service.client_id}`,
     '/admin/webhooks',
     `/admin/webhooks/${made.json?.webhook_id}`,
+    `/admin/webhooks/${made.json?.webhook_id}/deliveries?state=dead`,
     '/admin/keys',
     '/admin/audit',
   ];

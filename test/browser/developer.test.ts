@@ -126,7 +126,7 @@ test('all of it works without JavaScript', async (t) => {
   await path('/edit');
   await page.getByLabel('Redirect URIs').fill(`${callback}\nhttps://shop.test/other`);
   await page.getByRole('button', { name: 'Submit for review' }).click();
-  await page.getByText('A change is pending since').waitFor();
+  await page.getByText('A change is pending').waitFor();
   await path('/edit');
   await page.getByRole('button', { name: 'Withdraw the change' }).click();
   await page.getByText('The change that waited is withdrawn.').waitFor();

@@ -16,6 +16,12 @@ test('the example registers once, uses that client again, and registers anew whe
   const second = await runExample(t, env);
   assert.match(second.stdout, /ready at/, second.stderr);
   assert.doesNotMatch(second.stdout, /Registered/);
+  const beside = await runExample(t, env);
+  assert.equal(beside.code, 1);
+  assert.match(
+    beside.stderr,
+    /^Port \d+ is in use: another server runs there\. Choose another one with EXAMPLE_PORT\.\n$/,
+  );
   await second.stop();
 
   await signet.stop();

@@ -208,7 +208,7 @@ test('an unknown client is told of on a page that names the parameter', async (t
   const client = await registerClient(signet);
   const answer = await page.goto(signet.url + authorizePath(client, { client_id: 'nobody' }));
   assert.equal(answer?.status(), 400);
-  assert.match(await textOf(page), /client_id names no registered client/);
+  assert.match(await textOf(page), /names no app that is registered here \(client_id\)/);
   await expectAccessible(page);
   expectQuiet();
 });

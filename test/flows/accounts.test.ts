@@ -175,7 +175,7 @@ onBothEngines('an address that an operator typed is verified by its reader', asy
   const stranger = newBrowser(signet.url);
   assert.match((await stranger.get(path)).text, /Sign in to your account/);
   const unsigned = await stranger.post(path);
-  assert.equal(unsigned.headers.get('location'), '/signin?next=%2Faccount%2Femail');
+  assert.equal(unsigned.headers.get('location'), '/signin?next=%2Faccount%2Femail%3Funfinished%3D1');
   const neighbour = await signedInPerson(signet);
   assert.equal((await neighbour.browser.get(path)).status, 403);
   assert.equal((await neighbour.browser.post(path)).status, 403);
@@ -343,7 +343,11 @@ test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 m
   ] as const;
   for (const [path, form] of pages) {
     const answer = await browser.post(path, { password: phrase, email });
-    assert.equal(answer.headers.get('location'), `/signin/confirm?${new URLSearchParams({ next: form })}`, path);
+    assert.equal(
+      answer.headers.get('location'),
+      `/signin/confirm?${new URLSearchParams({ next: `${form}?unfinished=1` })}`,
+      path,
+    );
   }
   for (const answer of [
     await browser.postJson('/v1/me/password', { password: phrase }),

@@ -93,6 +93,7 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
     ...['restrict', 'rotate', 'retire'].map((step): [string, string] => [`${service}/${step}`, service]),
     ['/admin/webhooks', '/admin/webhooks'],
     [`${webhook}/replay`, webhook],
+    [`${webhook}/replay-all`, webhook],
     [`${webhook}/enable`, webhook],
     [`${webhook}/disable`, webhook],
     [`${webhook}/test`, webhook],
@@ -105,14 +106,25 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
   for (const [path, page] of changes) {
     const answer = await admin.browser.post(path);
     assert.equal(answer.status, 303, path);
-    assert.equal(answer.headers.get('location'), confirm(page), path);
+    assert.equal(answer.headers.get('location'), confirm(`${page}?unfinished=1`), path);
     assert.equal((await ordinary.browser.post(path)).status, 403, path);
     assert.match((await stranger.browser.post(path)).headers.get('location') ?? '', /^\/signin\?/, path);
     const crossSite = await admin.browser.post(path, {}, { origin: 'https://evil.example' });
     assert.equal(crossSite.status, 403, path);
   }
-  signet.clock.advance(2700);
+  // Whoever confirms comes back to a page that says that nothing came of the form.
+  const asked = await admin.browser.get(confirm(`${review}?unfinished=1`));
+  assert.match(asked.text, /Before this step we ask once more who you are/);
+  assert.match(asked.text, new RegExp(`id="confirm-not" href="${review}"`));
+  const proof = { username: admin.email, password: admin.password, next: `${review}?unfinished=1` };
+  const confirmed = await admin.browser.post('/signin/confirm', proof);
+  assert.equal(confirmed.headers.get('location'), `${review}?unfinished=1`);
+  const back = await admin.browser.get(`${review}?unfinished=1`);
+  assert.match(back.text, /<div class="alert" role="alert"><p>Nothing was done yet: [^<]*do it again/);
+  assert.doesNotMatch((await admin.browser.get(review)).text, /Nothing was done yet/);
+  signet.clock.advance(3601);
   assert.equal((await admin.browser.get(review)).headers.get('location'), confirm(review));
+  assert.match((await admin.browser.get(confirm(review))).text, /id="confirm-not" href="\/account"/);
 });
 
 onBothEngines(
@@ -229,11 +241,17 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   );
   assert.match(review, />Turned down<.*>Now<.*shop\.example.*removed.*other\.example.*added/s);
 
-  const serving = await registerClient(signet);
+  const serving = await registerClient(signet, { owner });
   const path = `/admin/clients/${serving.client_id}`;
   assert.equal((await admin.browser.post(`${path}/suspend`)).status, 400);
   await follow(admin, await admin.browser.post(`${path}/suspend`, { reason: 'Phishing' }));
   assert.equal((await signet.deps.clients.find(serving.client_id))?.status, 'suspended');
+  // Whoever decides about the other client of its owner is told of that, and finds it from there.
+  assert.match((await admin.browser.get('/admin/clients')).text, /owner of a suspended client/);
+  assert.match(
+    (await admin.browser.get(`/admin/clients/${client_id}`)).text,
+    /Another client of this owner is suspended: <a href="\/admin\/clients\?state=suspended&amp;q=/,
+  );
   const back = await follow(admin, await admin.browser.post(`${path}/reinstate`));
   assert.match(told(back), /Reinstated/);
 });
@@ -345,6 +363,8 @@ test('a service credential shows its secret once, is narrowed, rotated and retir
   const secretOf = ({ text }: Answer) => /ss_[\w-]{43}/.exec(text)?.[0] ?? '';
   const credential_id = /svc_[\w-]{22}/.exec(made.text)?.[0] ?? '';
   assert.ok(secretOf(made));
+  assert.match(made.text, new RegExp(`<code id="once-1">${secretOf(made)}</code> <button [^>]*data-copy="once-1"`));
+  assert.match(made.text, /<script src="[^"]*developer[^"]*\.js" defer>/);
   const path = `${list}/${credential_id}`;
   assert.equal(secretOf(await admin.browser.get(path)), '');
 
@@ -389,6 +409,12 @@ test('a webhook shows its secret once, its deliveries, and a dead one is sent ag
   receiver.status = 204;
   assert.match(page.text, /Switched off/);
   await follow(admin, await admin.browser.post(`${path}/enable`));
+  assert.match((await admin.browser.get(`${path}/deliveries?state=dead`)).text, new RegExp(delivery_id));
+  assert.doesNotMatch((await admin.browser.get(`${path}/deliveries?state=delivered`)).text, new RegExp(delivery_id));
+  assert.equal((await admin.browser.get(`${path}/deliveries?state=odd`)).status, 400);
+  await follow(admin, await admin.browser.post(`${path}/replay-all`));
+  assert.doesNotMatch((await admin.browser.get(path)).text, /id="webhook-replay-all"/);
+  await signet.deps.db.run('update webhook_deliveries set dead_at = 1, next_attempt_at = null');
   await follow(admin, await admin.browser.post(`${path}/replay`, { delivery_id }));
   await signet.runJobs();
   assert.match((await admin.browser.get(path)).text, /delivered/);
@@ -418,7 +444,17 @@ onBothEngines('the audit log is filtered, paged, exported and verified', async (
   const second = await admin.browser.get(older.replaceAll('&amp;', '&'));
   assert.equal(second.status, 200);
   assert.doesNotMatch(second.text, /id="audit-older"/);
-  assert.equal((await admin.browser.get('/admin/audit?since=2027-99-99')).status, 400);
+  const noDay = await admin.browser.get('/admin/audit?since=2027-99-99');
+  assert.equal(noDay.status, 400);
+  assert.match(noDay.text, /That is not a day/);
+  assert.doesNotMatch(noDay.text, /No event matches/);
+  for (const [typed, said] of [
+    ['action=client.aproved', /No event matches the filter.*No such action has been logged/],
+    ['actor=ada', /No event matches the filter.*That is no actor/],
+    ['target=usr_unknown', /No event matches the filter\.<\/p><\/div>/],
+  ] as const) {
+    assert.match((await admin.browser.get(`/admin/audit?${typed}`)).text, said);
+  }
   assert.equal((await admin.browser.get('/admin/audit?before=x')).status, 400);
   assert.match(
     (await admin.browser.get('/admin/audit?action=user&since=2027-01-15&until=2027-01-15')).text,
@@ -433,6 +469,7 @@ onBothEngines('the audit log is filtered, paged, exported and verified', async (
 
   const verified = await admin.browser.post('/admin/audit/verify');
   assert.match(told(verified), /all intact/);
+  assert.match(verified.text, /<code>\d+:[\w-]{43}<\/code>/, 'as `audit verify --expect` takes it');
   await signet.deps.db.run("update audit_log set reason = 'altered' where seq = 1");
   const broken = await admin.browser.post('/admin/audit/verify');
   assert.match(told(broken), /event 1 was altered/);

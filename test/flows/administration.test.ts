@@ -124,7 +124,27 @@ onBothEngines(
     });
 
     assert.equal((await root.post(`/clients/${client_id}/suspend`, { reason })).status, 'suspended');
+    // Its edit cannot be decided now, so it stands in no queue; who was stopped and begins again is recognised.
+    assert.deepEqual((await root.get('/clients?status=pending_change')).clients, []);
+    const again = await registerClient(signet, { owner, approved: false, name: 'S1gnet Login' });
+    const { risks } = await root.get(`/clients/${again.client_id}`);
+    const stopped = (code: string, detail: string) => ({ code, severity: 'warning', detail });
+    assert.deepEqual((risks as Json[]).slice(0, 3), [
+      stopped('owner_has_suspended_client', 'Signet Login'),
+      stopped('suspended_client_name', 'Signet Login'),
+      stopped('suspended_client_host', 'rp.test'),
+    ]);
+    assert.ok((risks as Json[]).every(({ code }) => code !== 'first_client'));
+    const queue = (await root.get('/clients')).clients as Json[];
+    assert.deepEqual(
+      queue.map((one) => one.client_id),
+      [second.client_id, again.client_id],
+    );
+    assert.deepEqual(queue[1]?.risks, risks);
+    const [suspended] = (await root.get('/clients?status=suspended')).clients as Json[];
+    assert.ok(suspended?.pending_change && !('risks' in suspended), 'what does not wait is not weighed');
     assert.equal((await root.post(`/clients/${client_id}/reinstate`)).status, 'approved');
+    assert.deepEqual(ids(await root.get('/clients?status=pending_change'), 'clients', 'client_id'), [client_id]);
     await root.ok('DELETE', `/clients/${client_id}`);
     refused(await root.send('GET', `/clients/${client_id}`), [404, 'not_found']);
     for (const query of ['status=odd', 'limit=0', 'limit=501', 'limit=x', 'limit=1&limit=2']) {
@@ -382,6 +402,10 @@ test('service credentials are made, narrowed, rotated and retired; each secret i
   assert.deepEqual(await root.get('/service-credentials'), { service_credentials: [made] });
   const narrowed = await root.ok('PATCH', path, { permissions: ['entitlements:write'], products: ['editor'] });
   assert.deepEqual(narrowed.products, ['editor']);
+  const logged = await root.get(`/audit?target=${made.client_id}&action=service_credential.restricted`);
+  const [{ before, after } = {}] = logged.events as Json[];
+  assert.deepEqual(before, { permissions: ['entitlements:write'], products: ['editor', 'viewer'] });
+  assert.deepEqual(after, { permissions: ['entitlements:write'], products: ['editor'] });
   const rotated = await root.post(`${path}/rotate`);
   assert.notEqual(rotated.client_secret, client_secret);
   assert.equal(rotated.previous_expires_at, signet.clock() / 1000 + 86_400);
@@ -426,7 +450,9 @@ test('an administrator with a second factor must have used it in this session', 
      values ('c', $1, 'x', 0, '', 'Key', 1)`,
     [root.user_id],
   );
-  refused(await root.send('GET', '/users'), [403, 'reauthentication_required'], { max_age: 3600 });
+  const looking = await root.send('GET', '/users');
+  refused(looking, [403, 'reauthentication_required'], { max_age: 3600 });
+  assert.match(String(looking.json?.error_description), /a sign-in of the last 60 minutes/);
   refused(await root.send('POST', '/keys/rotate'), [403, 'reauthentication_required'], { max_age: 900 });
   await signet.deps.db.run(`update sessions set amr = 'hwk mfa', acr = 'urn:signet:acr:2fa' where user_id = $1`, [
     root.user_id,
@@ -447,8 +473,38 @@ onBothEngines('of many who replay one delivery or remove one webhook at once, on
   const many = async (method: string, address: string) =>
     (await Promise.all([1, 2, 3, 4].map(() => root.send(method, address)))).map(({ status }) => status).sort();
   assert.deepEqual(await many('POST', `${path}/deliveries/msg_1/replay`), [200, 409, 409, 409]);
+
+  // All that was given up, after days without an answer: found a page at a time, and sent again by one request.
+  await signet.deps.db.run(
+    `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts,
+                                     next_attempt_at, delivered_at, dead_at)
+     values ('msg_2', $1, 'evt_2', 'user.disabled', '{}', 2, 11, null, null, 9),
+            ('msg_3', $1, 'evt_3', 'user.disabled', '{}', 2, 11, null, null, 9),
+            ('msg_4', $1, 'evt_4', 'user.disabled', '{}', 2, 1, null, 3, null),
+            ('msg_5', $1, 'evt_5', 'user.disabled', '{}', 5, 11, null, null, 9)`,
+    [String(made.webhook_id)],
+  );
+  const listing = async (query: string) => {
+    const { next, ...answer } = await root.get(`${path}/deliveries?${query}`);
+    return [ids(answer, 'deliveries', 'delivery_id'), next];
+  };
+  assert.deepEqual(await listing('state=dead&limit=2'), [['msg_5', 'msg_3'], '2-msg_3']);
+  assert.deepEqual(await listing('state=dead&limit=2&after=2-msg_3'), [['msg_2'], null]);
+  assert.deepEqual(await listing('state=waiting'), [['msg_1'], null]);
+  assert.deepEqual(await listing('state=delivered'), [['msg_4'], null]);
+  assert.deepEqual(await listing('limit=3'), [['msg_5', 'msg_4', 'msg_3'], '2-msg_3']);
+  for (const wrong of ['state=lost', 'after=x', 'after=1-%27']) {
+    refused(await root.send('GET', `${path}/deliveries?${wrong}`), [400, 'invalid_request']);
+  }
+  const all = await Promise.all([1, 2, 3, 4].map(() => root.post(`${path}/deliveries/replay`)));
+  assert.deepEqual(all.map(({ replayed }) => replayed).sort(), [0, 0, 0, 3]);
+  assert.deepEqual(await listing('state=dead'), [[], null]);
+  const replays = (await root.get(`/audit?action=webhook.replayed&target=${made.webhook_id}`)).events as Json[];
+  assert.equal(replays.length, 1);
+  refused(await root.send('POST', '/webhooks/wh_unknown/deliveries/replay'), [404, 'not_found']);
+
   assert.deepEqual(await many('DELETE', path), [204, 404, 404, 404]);
-  for (const action of ['webhook.replayed', 'webhook.deleted']) {
-    assert.equal(((await root.get(`/audit?action=${action}`)).events as Json[]).length, 1, action);
+  for (const event of ['webhook.replayed&target=msg_1', 'webhook.deleted']) {
+    assert.equal(((await root.get(`/audit?action=${event}`)).events as Json[]).length, 1, event);
   }
 });

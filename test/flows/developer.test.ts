@@ -103,7 +103,7 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
   await t.test('the state can be followed, with the words of the reviewer', async () => {
     signet.clock.advance(7200);
     const waiting = await ada.browser.get(page(client_id));
-    assert.match(waiting.text, /Waiting for review.*Pending since <time[^>]*>2 hours ago/s);
+    assert.match(waiting.text, /Waiting for review.*Pending, handed in <time[^>]*>2 hours ago/s);
     await rejectClient(signet.deps, { client_id, caller: cli }, 'Which shop <b>is</b> this?');
     for (const path of ['/developer', page(client_id)]) {
       const rejected = await ada.browser.get(path);
@@ -148,11 +148,11 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
 
   await t.test('deleting takes a recent sign-in and the name of the client', async () => {
     signet.clock.advance(901);
-    const back = encodeURIComponent(page(client_id, '/delete'));
-    const confirm = `/signin/confirm?next=${back}`;
-    assert.equal((await ada.browser.get(page(client_id, '/delete'))).headers.get('location'), confirm);
+    const confirm = (next: string) => `/signin/confirm?next=${encodeURIComponent(next)}`;
+    const form = page(client_id, '/delete');
+    assert.equal((await ada.browser.get(form)).headers.get('location'), confirm(form));
     const early = await ada.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
-    assert.equal(early.headers.get('location'), confirm);
+    assert.equal(early.headers.get('location'), confirm(`${form}?unfinished=1`));
     assertRefused(await remove(ada.browser, `${api}/${client_id}`), 403, 'reauthentication_required');
     await signIn(ada);
     const wrong = await ada.browser.post(page(client_id, '/delete'), { name: 'Example shop' });
@@ -254,6 +254,9 @@ test('a draft can be checked before it is sent, by the same rules, and nothing i
   const nothing = await check({ status: 'approved', name: 7 });
   assert.equal(nothing.status, 200);
   assert.equal((nothing.json as { fields: unknown[] }).fields.length, 2);
+  assert.deepEqual((await check({ logo_url: 7 })).json, {
+    fields: [{ path: 'logo_url', message: 'Must be string or null.' }],
+  });
   assertRefused(
     await newPerson(signet).then(({ browser }) => browser.postJson(`${api}/check`, {})),
     401,
@@ -329,15 +332,19 @@ onBothEngines('secrets of a client', async (t, engine) => {
     assertRefused(await ada.browser.postJson(path, {}), 403, 'reauthentication_required');
     assertRefused(await remove(ada.browser, `${path}/${only!.secret_id}`), 403, 'reauthentication_required');
     const secrets = page(client_id, '/secrets');
-    for (const answer of [await ada.browser.get(secrets), await ada.browser.post(secrets)]) {
-      assert.equal(answer.headers.get('location'), `/signin/confirm?next=${encodeURIComponent(secrets)}`);
-    }
+    const confirm = (next: string) => `/signin/confirm?next=${encodeURIComponent(next)}`;
+    assert.equal((await ada.browser.get(secrets)).headers.get('location'), confirm(secrets));
+    const posted = await ada.browser.post(secrets);
+    assert.equal(posted.headers.get('location'), confirm(`${secrets}?unfinished=1`));
     await signIn(ada);
     assert.equal((await ada.browser.post(secrets, { ends: 'never' })).status, 400);
     const added = await ada.browser.post(secrets, { ends: 'hour' });
     assert.equal(added.status, 200);
     assert.match(added.text, /stops working <time[^>]*>in 1 hour/);
     assert.ok((await works(secretIn(added))) && (await works(second)));
+    // The one that ended is not kept: nobody needs its digest any more.
+    const kept = await signet.deps.db.all('select secret_id from client_secrets where client_id = $1', [client_id]);
+    assert.equal(kept.length, 2);
     const [old, made] = await secretsOf(ada, client_id);
     assert.deepEqual([old?.expires_at, made?.expires_at], [Math.floor(signet.clock() / 1000) + 3600, null]);
     const retired = await ada.browser.post(`${secrets}/${old!.secret_id}/retire`, { ends: 'now' });

@@ -254,7 +254,8 @@ test('connecting and disconnecting take a recent sign-in, and the page brings on
   for (const path of [`${providersPath}/acme`, `${providersPath}/acme/remove`]) {
     const answer = await person.browser.post(path);
     assert.equal(answer.status, 303);
-    assert.equal(answer.headers.get('location'), `/signin/confirm?next=${encodeURIComponent(providersPath)}`);
+    const next = encodeURIComponent(`${providersPath}?unfinished=1`);
+    assert.equal(answer.headers.get('location'), `/signin/confirm?next=${next}`);
   }
   const json = await person.browser.send('/v1/me/identities/acme', {
     method: 'DELETE',

@@ -231,6 +231,9 @@ const calls: Record<string, Prepare> = {
     await world.signet.runJobs();
     return { path: { webhook_id } };
   },
+  'post /v1/admin/webhooks/{webhook_id}/deliveries/replay': async (world) => ({
+    path: { webhook_id: await webhook(world) },
+  }),
   'post /v1/admin/webhooks/{webhook_id}/deliveries/{delivery_id}/replay': async (world) => {
     const webhook_id = await webhook(world);
     await world.signet.runJobs();
@@ -313,13 +316,8 @@ const accountCalls: Record<string, Prepare> = {
 /** What takes an authenticator or an upstream provider; their own tests play those ceremonies through. */
 const playedElsewhere = /^(get \/auth\/\{provider\}\/login|post \/v1\/me\/passkeys|delete \/v1\/me\/identities\/.*)$/;
 
-/** Their members are those of a standard, which has more than are worth repeating. */
-const openEnded = new Set([
-  'get /.well-known/openid-configuration',
-  'get /.well-known/oauth-authorization-server',
-  'post /oauth/introspect',
-  'post /v1/me/passkeys/options',
-]);
+/** Its members are those of a standard, which has more than are worth repeating. */
+const openEnded = new Set(['post /v1/me/passkeys/options']);
 
 /** Whoever has no secret may revoke what they hold, and learns nothing about what they do not (decisions §8). */
 const opensToStrangers = 'post /oauth/revoke';

@@ -4,11 +4,20 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startSignet } from '../support/signet.ts';
 
+type Schema = { properties: Record<string, unknown>; required?: string[] };
+type Operation = {
+  summary: string;
+  responses: Record<string, unknown>;
+  security: object[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+};
 type Document = {
   openapi: string;
   servers: { url: string }[];
-  paths: Record<string, Record<string, { summary: string; responses: Record<string, unknown>; security: object[] }>>;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: { Error: Schema } };
 };
+const anyClient = [{ BasicAuth: [] }, {}];
 
 async function describedApi(t: Parameters<typeof startSignet>[0]) {
   const signet = await startSignet(t);
@@ -33,6 +42,7 @@ test('the API describes itself in OpenAPI 3.1, with every endpoint of the specif
     'get /v1/auth/providers',
     'get /auth/{provider}/login',
     'get /v1/me',
+    'post /v1/entitlements',
     'get /v1/me/entitlements',
     'get /v1/me/2fa',
     'post /v1/me/2fa/totp/enroll',
@@ -44,6 +54,25 @@ test('the API describes itself in OpenAPI 3.1, with every endpoint of the specif
     const [method = '', path = ''] = endpoint.split(' ');
     assert.ok(document.paths[path]?.[method], `${endpoint} is not described`);
   }
+  // Who has no secret calls some of them; introspection takes credentials by HTTP Basic alone.
+  const { token, introspect, revoke } = Object.fromEntries(
+    ['token', 'introspect', 'revoke'].map((name) => [name, document.paths[`/oauth/${name}`]?.post]),
+  );
+  const fields = (operation: Operation | undefined) =>
+    Object.keys(operation?.requestBody?.content['application/x-www-form-urlencoded']?.schema.properties ?? {});
+  assert.deepEqual([token?.security, revoke?.security], [anyClient, anyClient]);
+  assert.deepEqual(introspect?.security, [{ BasicAuth: [] }]);
+  assert.deepEqual(fields(introspect), ['token', 'token_type_hint']);
+  assert.ok(fields(token).includes('client_secret'));
+  assert.doesNotMatch(JSON.stringify(token), /unauthorized_client/);
+  const { properties, required } = document.components.schemas.Error;
+  assert.deepEqual(
+    [Object.keys(properties), required],
+    [
+      ['error', 'error_description', 'fields', 'current_status', 'stored_revision', 'stored_version', 'max_age'],
+      ['error', 'error_description'],
+    ],
+  );
 });
 
 test('no address for programs is left out of the description', async (t) => {

@@ -156,8 +156,9 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
         [true],
       );
       assert.deepEqual((await remove(person, '/v1/me/sessions')).json, { ended: 0 });
-      const [event] = await auditRowsOf(signet.deps.db, person.user_id, 1);
-      assert.equal(event?.action, 'session.ended_others');
+      const told = await auditRowsOf(signet.deps.db, person.user_id, 9);
+      const endings = told.filter(({ action }) => action === 'session.ended_others');
+      assert.equal(endings.length, 1, 'the second time there was nothing to end');
     },
   );
 
@@ -317,7 +318,7 @@ test('ID-01: without a session these addresses are 401 for programs and the sign
     assert.equal(answer.headers.get('location'), `/signin?next=${next}`);
   }
   const posted = await nobody.post('/account/sessions/end-others');
-  assert.equal(posted.headers.get('location'), '/signin?next=%2Faccount%2Fsessions');
+  assert.equal(posted.headers.get('location'), '/signin?next=%2Faccount%2Fsessions%3Funfinished%3D1');
 });
 
 test('SS-04: other sites cannot end a session, disconnect an application or change a profile', async (t) => {

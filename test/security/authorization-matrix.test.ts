@@ -122,9 +122,10 @@ async function attempt(world: World, endpoint: Endpoint, { browser, headers = {}
   if (browser) return browser.send(address, init);
   const response = await fetch(world.signet.url + address, init);
   const answer = await response.text();
-  return { status: response.status, text: answer, json: JSON.parse(answer) } as Pick<
+  const { status } = response;
+  return { status, headers: response.headers, text: answer, json: JSON.parse(answer) } as Pick<
     Answer,
-    'status' | 'text' | 'json'
+    'status' | 'headers' | 'text' | 'json'
   >;
 }
 
@@ -180,6 +181,10 @@ test('a stranger is told to sign in, and so is a program with an access token al
       const takesTokens = endpoint.operation.security.some((scheme) => 'BearerAuth' in scheme);
       assert.equal(takesTokens, endpoint.path === '/v1/me/entitlements', `${label(endpoint)} takes access tokens`);
       assertRefused(endpoint, byToken, takesTokens ? [403, 'insufficient_scope'] : [401, 'login_required']);
+      if (takesTokens) {
+        // RFC 6750 §3.1: what the client would have to ask for here.
+        assert.match(byToken.headers.get('www-authenticate') ?? '', /^Bearer .+, scope="entitlements:read"$/);
+      }
     }
   });
 });

@@ -214,10 +214,22 @@ onBothEngines('a client that is not approved', async (t, engine) => {
     const answer = await person.browser.get(authorizePath(client), { accept: 'application/json' });
     assertRefused(answer, 400, error);
     assert.equal(answer.headers.get('location'), null);
+    return answer;
   }
 
-  await t.test('AZ-18: gets no code while it waits for its review', async () => {
-    await assertNoCode(await registerClient(signet, { owner, approved: false }));
+  const readInGerman = async (client: RegisteredClient) => {
+    const page = await person.browser.get(authorizePath(client), { accept: 'text/html', 'accept-language': 'de' });
+    assert.equal(page.status, 400);
+    assert.doesNotMatch(page.text, /This client/);
+    return page.text;
+  };
+
+  await t.test('AZ-18: gets no code while it waits for its review, and its people are told so', async () => {
+    const client = await registerClient(signet, { owner, approved: false });
+    await assertNoCode(client);
+    const page = await readInGerman(client);
+    assert.match(page, /wartet auf ihre Prüfung.*fragen Sie den Betreiber/);
+    assert.doesNotMatch(page, /Test product/, 'nobody has reviewed that name');
   });
 
   await t.test('AZ-18: gets no tokens for a code from before its suspension, nor new ones', async () => {
@@ -227,7 +239,8 @@ onBothEngines('a client that is not approved', async (t, engine) => {
     const waiting = await newPerson(signet);
     const request = waitsAt('/signin', await waiting.browser.get(authorizePath(client)));
     await stop(client);
-    await assertNoCode(client);
+    assert.match((await assertNoCode(client)).text, /This client is suspended, so it cannot start a sign-in\./);
+    assert.match(await readInGerman(client), /Die App Test product ist gesperrt.*sagen Sie es/);
     assertRefused(await redeem(signet, client, code), 401, 'invalid_client');
     assertRefused(await refresh(signet, client, tokens.refresh_token), 401, 'invalid_client');
     const late = await signIn(waiting, { request });

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
-import { approveClient } from '../../src/clients/review-client.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { approveClient, rejectClient } from '../../src/clients/review-client.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { asAdmin } from '../support/postgres-admin.ts';
 import { assertRefused, authorizePath, obtainTokens, redirectedTo } from '../support/relying-party.ts';
-import { freePort, newPerson, type Person, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+import {
+  freePort,
+  newPerson,
+  type Person,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  startSignet,
+} from '../support/signet.ts';
 
 const path = '/v1/oauth/clients';
 const valid = { name: 'Test product', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
@@ -19,11 +29,37 @@ const patch = (person: Person, client_id: string, body: object) =>
 const remove = (person: Person, client_id: string) => person.browser.send(one(client_id), { method: 'DELETE' });
 const cli = { actor: 'cli' } as const;
 
+/** On PostgreSQL neither of two changes ends before both have begun to write: each is held at its line in the log. */
+async function atOneMoment<Result>(signet: Signet, changes: (() => Promise<Result>)[]): Promise<Result[]> {
+  const { databaseUrl } = signet.deps.config;
+  if (databaseUrl === undefined) return Promise.all(changes.map((change) => change()));
+  return asAdmin(databaseUrl, async (admin) => {
+    const waiting = async () => {
+      await admin.query('select pg_stat_clear_snapshot()'); // else a transaction sees what it saw first
+      const { rows } = await admin.query(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rows[0].n as number;
+    };
+    await admin.query('begin');
+    await admin.query('lock table audit_log in share row exclusive mode');
+    let ended = 0;
+    const end = () => {
+      ended += 1;
+    };
+    const results = Promise.all(changes.map((change) => change().finally(end)));
+    while ((await waiting()) + ended < changes.length) await turn();
+    await admin.query('commit');
+    return results;
+  });
+}
+
 onBothEngines('clients', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const owner = await signedInPerson(signet);
   const stranger = await signedInPerson(signet);
   const client = await registerClient(signet, { owner });
+  let zealot: { person: Person; client_ids: string[] } | undefined;
 
   await t.test('CL-02: a secret is shown once, to whoever registered, and never again', async () => {
     assert.match(client.client_secret!, /^cs_[\w-]{43}$/);
@@ -117,8 +153,28 @@ onBothEngines('clients', async (t, engine) => {
     }
     signet.clock.advance(3600); // twenty wait for review now
     assertRefused(await register(person), 429, 'rate_limited');
-    const { clients } = (await person.browser.get(path)).json as { clients: unknown[] };
+    const { clients } = (await person.browser.get(path)).json as { clients: { client_id: string }[] };
     assert.equal(clients.length, 20);
+    zealot = { person, client_ids: clients.map(({ client_id }) => client_id) };
+  });
+
+  await t.test('CL-01: a rejected client that is edited waits again only where one more may wait', async () => {
+    const { person, client_ids } = zealot!;
+    const [one = '', two = '', three = ''] = client_ids;
+    const again = (client_id: string) => patch(person, client_id, { name: 'Again' });
+    for (const client_id of [one, two, three]) {
+      await rejectClient(signet.deps, { client_id, caller: cli }, 'Not ours.');
+      assert.equal((await register(person)).status, 200);
+    }
+    assertRefused(await again(one), 429, 'rate_limited');
+    assert.equal((await person.browser.get(`${path}/${one}`)).json?.status, 'rejected');
+    // A place becomes free, and two want it at the same moment.
+    await rejectClient(signet.deps, { client_id: client_ids[3]!, caller: cli }, 'Not ours.');
+    const answers = await atOneMoment(signet, [() => again(one), () => again(two)]);
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429]);
+    assertRefused(await again(three), 429, 'rate_limited');
+    const { clients } = (await person.browser.get(path)).json as { clients: { status: string }[] };
+    assert.equal(clients.filter(({ status }) => status === 'pending_review').length, 20);
   });
 
   await t.test('CL-01: what an approved client wants changed waits, and the reviewed revision serves', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { digest } from '../../src/lib/ids.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import {
@@ -117,10 +118,14 @@ onBothEngines('a reinstated client and an enabled person begin anew: what was en
   const post = async (path: string, body: object) =>
     assert.equal((await browser.postJson(`/v1/admin${path}`, body)).status, 200, path);
 
+  const code = await authorize(person, client);
+  const written = await takeOut(signet, code);
   await post(`/clients/${client.client_id}/suspend`, reason);
+  await putBack(signet, written);
   await post(`/clients/${client.client_id}/reinstate`, {});
   signet.clock.advance(1);
   assertRefused(await userinfo(beside, first.access_token), 401, 'invalid_token');
+  assertRefused(await redeem(beside, client, code), 400, 'invalid_grant');
   const second = await obtainTokens(signet, person, client);
   assert.equal((await userinfo(beside, second.access_token)).status, 200);
 
@@ -131,6 +136,25 @@ onBothEngines('a reinstated client and an enabled person begin anew: what was en
   assert.equal((await person.browser.get('/v1/oauth/clients')).status, 401, 'the session stays ended');
   assert.equal((await signIn(person)).status, 303);
 });
+
+type Row = Record<string, string | number | null>;
+
+/**
+ * With {@link putBack}: what a suspension finds when another node has begun to write a code and not committed it yet,
+ * and what is there a moment later.
+ */
+async function takeOut({ deps }: Signet, code: string): Promise<Row> {
+  const [row] = await deps.db.all<Row>('delete from grants where code_hash = $1 returning *', [digest(code)]);
+  return { ...(row ?? assert.fail('no such code')) };
+}
+
+async function putBack({ deps }: Signet, row: Row): Promise<void> {
+  const places = Object.keys(row).map((_, place) => `$${place + 1}`);
+  await deps.db.run(
+    `insert into grants (${Object.keys(row).join(', ')}) values (${places.join(', ')})`,
+    Object.values(row),
+  );
+}
 
 async function idsOf({ deps }: Signet, { user_id }: Person) {
   const [session] = await deps.db.all<{ session_id: string }>('select session_id from sessions where user_id = $1', [

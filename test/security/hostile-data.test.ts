@@ -83,8 +83,10 @@ async function plant({ deps: { db } }: Signet, text: string, canary: string) {
   await db.run('update users set name = $1, picture = $2', [text, `${canary}/me.png`]);
   await db.run('update sessions set user_agent = $1', [text]);
   await db.run('update service_credentials set name = $1', [text]);
-  await db.run('update entitlement_versions set plan = $1, source = $1, event_id = $1', [text]);
-  await db.run('update entitlements set plan = $1, source = $1', [text]);
+  const notes = 'external_customer_id = $1, external_subscription_id = $1, metadata = $2';
+  const said = [text, JSON.stringify({ [text]: text })];
+  await db.run(`update entitlement_versions set plan = $1, source = $1, event_id = $1, ${notes}`, said);
+  await db.run(`update entitlements set plan = $1, source = $1, ${notes}`, said);
   await db.run('update audit_log set reason = $1, before_state = $2, after_state = $2, target = $1 where seq is null', [
     text,
     JSON.stringify({ name: text }),
@@ -103,7 +105,7 @@ async function plant({ deps: { db } }: Signet, text: string, canary: string) {
 
 for (const [place, text] of hostile.entries()) {
   const what = ['markup', 'what turns the letters around', 'a word without end'][place];
-  test(`${what} in names, reasons and addresses does no harm on any page of administration`, async (t) => {
+  test(`CL-03: ${what} in names, reasons and addresses does no harm on any page of administration`, async (t) => {
     const { signet, canary, admin } = await withHostileThings(t, text);
     const clients = await signet.deps.db.all<{ client_id: string }>('select client_id from clients');
     const users = await signet.deps.db.all<{ user_id: string }>('select user_id from users');
@@ -116,11 +118,12 @@ for (const [place, text] of hostile.entries()) {
       ...clients.map(({ client_id }) => `/admin/clients/${client_id}`),
       '/admin/users',
       `/admin/users?${new URLSearchParams({ q: markup })}`,
-      ...users.map(({ user_id }) => `/admin/users/${user_id}`),
+      ...users.flatMap(({ user_id }) => [`/admin/users/${user_id}`, `/admin/users/${user_id}/entitlements`]),
       '/admin/service-credentials',
       ...services.map(({ credential_id }) => `/admin/service-credentials/${credential_id}`),
       '/admin/webhooks',
       '/admin/webhooks/wh_hostile',
+      '/admin/webhooks/wh_hostile/deliveries',
       '/admin/keys',
       '/admin/audit',
       `/admin/audit?${new URLSearchParams({ target: markup, actor: markup, action: markup, since: markup })}`,
@@ -139,7 +142,7 @@ for (const [place, text] of hostile.entries()) {
     assert.equal(canary.hits, 0, 'an address that a stranger chose was fetched');
   });
 
-  test(`${what} does no harm on the consent page and in the list of a developer`, async (t) => {
+  test(`CL-03: ${what} does no harm on the consent page and in the list of a developer`, async (t) => {
     const { canary, owner, client } = await withHostileThings(t, text);
     const asked = redirectedTo(await owner.browser.get(authorizePath(client)));
     const consent = await owner.browser.get(`/consent?request=${asked.get('request')}`);
@@ -156,7 +159,7 @@ for (const [place, text] of hostile.entries()) {
   });
 }
 
-test('what an administrator types comes back as text', async (t) => {
+test('CL-03: what an administrator types comes back as text', async (t) => {
   const signet = await startSignet(t);
   const admin = await signedInPerson(signet, { role: 'admin' });
   const client = await registerClient(signet, { approved: false });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingMessage, METHODS } from 'node:http';
 import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { rejectClient } from '../../src/clients/review-client.ts';
 import { StoreUnavailable } from '../../src/db/db.ts';
 import { type Answer, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
@@ -200,6 +201,61 @@ test('the edges of HTTP', async (t) => {
   });
 });
 
+test('DO-01: a limit that the operator sets is the one that holds', async (t) => {
+  const env = {
+    SIGNET_LIMIT_PASSWORD_FAILURES: '2',
+    SIGNET_LIMIT_PASSWORD_BLOCK_SECONDS: '7',
+    SIGNET_LIMIT_PENDING_CLIENTS: '1',
+    SIGNET_LIMIT_BODY_KB: '32',
+    SIGNET_LIMIT_HEADER_SECONDS: '3',
+  };
+  const signet = await startSignet(t, { env });
+  assert.equal(signet.app.server.headersTimeout, 3000);
+
+  const victim = await newPerson(signet);
+  const guess = (password: string) => signIn({ ...victim, browser: newBrowser(signet.url) }, { password });
+  assert.deepEqual([(await guess('not it')).status, (await guess('nor this')).status], [401, 401]);
+  const waits = await guess(victim.password);
+  assert.deepEqual([waits.status, waits.headers.get('retry-after')], [429, '7']);
+  signet.clock.advance(7);
+  assert.equal((await guess(victim.password)).status, 303);
+
+  const owner = await signedInPerson(signet);
+  const path = '/v1/oauth/clients';
+  const register = () =>
+    owner.browser.postJson(path, {
+      name: 'App',
+      client_type: 'public',
+      redirect_uris: ['https://rp.test/cb'],
+    });
+  const client_id = String((await register()).json?.client_id);
+  assertRefused(await register(), 429, 'rate_limited');
+  const cli = { actor: 'cli' } as const;
+  await rejectClient(signet.deps, { client_id, caller: cli }, 'Not ours.');
+  assert.equal((await register()).status, 200);
+  const edit = () =>
+    owner.browser.send(`${path}/${client_id}`, {
+      method: 'PATCH',
+      body: JSON.stringify({ name: 'Again' }),
+      headers: { 'content-type': 'application/json' },
+    });
+  assertRefused(await edit(), 429, 'rate_limited');
+  const inPage = await owner.browser.post(`/developer/clients/${client_id}/edit`, {
+    name: 'Typed with care',
+    redirect_uris: 'https://rp.test/cb',
+    'scope openid': 'on',
+    id_token_signed_response_alg: 'EdDSA',
+    revision: '1',
+  });
+  assert.equal(inPage.status, 429);
+  assert.match(inPage.text, /1 of your clients wait.*value="Typed with care"/s);
+  assert.equal((await owner.browser.get(`${path}/${client_id}`)).json?.status, 'rejected');
+
+  const tooLarge = await owner.browser.postJson(path, { name: 'x'.repeat(33_000) });
+  assertRefused(tooLarge, 413, 'content_too_large');
+  assert.match(tooLarge.text, /more than the 32 KB/);
+});
+
 test('HT-07: an address that a client claims for itself is not believed', async (t) => {
   const claims = (n: number) => ({
     'x-forwarded-for': `203.0.113.${n}`,
@@ -348,6 +404,12 @@ onBothEngines('HT-05: whichever call of the store fails, the answer is an error 
         assert.equal(answer.headers.get('cache-control'), 'no-store', where);
         if (answer.status === 503) assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/, where);
         assert.match(answer.text, answer.json ? /"error_description"/ : /^<!doctype html>/, where);
+        // The log names the request without repeating its address, and whoever saw it fail can say which one it was.
+        const id = answer.headers.get('x-request-id') ?? 'none';
+        const logged = signet.logLines.findLast((line) => line.includes(id)) ?? '{}';
+        const { method, route: pattern = '' } = JSON.parse(logged).request ?? {};
+        assert.match(`${method} ${pattern}`, /^(GET|POST|PUT|PATCH|DELETE) \/[^?]*$/, `${where}: ${logged}`);
+        if (!answer.json) assert.ok(answer.text.includes(`<code>${id}</code>`), where);
       }
     }
   }

@@ -205,7 +205,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     assertRefused(await remove(signet, person, id), 403, 'reauthentication_required');
     for (const path of [pages, `${pages}/${id}/remove`]) {
       const answer = await person.browser.post(path);
-      assert.equal(answer.headers.get('location'), `/signin/confirm?next=${encodeURIComponent(pages)}`);
+      const next = encodeURIComponent(`${pages}?unfinished=1`);
+      assert.equal(answer.headers.get('location'), `/signin/confirm?next=${next}`);
     }
     assert.equal((await person.browser.post(`${pages}/${id}/name`, { name: 'Renamed' })).status, 303);
     assert.deepEqual(

@@ -127,6 +127,23 @@ onBothEngines('sessions', async (t, engine) => {
     },
   );
 
+  await t.test('SS-02: a session that goes on under a new secret ends when it would have ended', async () => {
+    const person = await signedInPerson(signet);
+    signet.clock.advance(600);
+    const renewals = [
+      () => person.browser.postJson('/v1/me/password', { password: 'quite other words in a row' }),
+      () => person.browser.post('/account/security/password', { password: 'and once more other words' }),
+    ];
+    for (const renew of renewals) {
+      const before = cookieOf(person);
+      const answer = await renew();
+      assert.ok(answer.status < 400, answer.text);
+      assert.notEqual(cookieOf(person), before);
+      const [line = ''] = answer.headers.getSetCookie().filter((one) => one.startsWith(`${name}=`));
+      assert.match(line, new RegExp(`Max-Age=${14 * day - 600}(;|$)`, 'i'));
+    }
+  });
+
   await t.test(
     'SS-05: disabling a person ends every session and grant on every node, and enabling brings none back',
     async (t) => {

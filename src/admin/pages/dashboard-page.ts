@@ -8,8 +8,8 @@ import { badge } from './parts.ts';
 type Dashboard = {
   /** For a review. */
   waiting: { pending: number; changes: number };
-  /** Deliveries that were given up. */
-  dead: number;
+  /** Deliveries that were given up, and webhooks that are off. */
+  webhooks: { dead: number; off: number };
   keys: readonly KeyRecord[];
   /** `late`: have waited for longer than sealing ever takes. */
   log: { sealed: number; unsealed: number; late: number };
@@ -18,7 +18,9 @@ type Dashboard = {
 };
 
 /** What waits for an administrator, each with a word about whether it is well. */
-export const dashboardPage = (view: View, { waiting, dead, keys, log, now }: Dashboard): Page => {
+export const dashboardPage = (view: View, { waiting, webhooks, keys, log, now }: Dashboard): Page => {
+  const { dead, off } = webhooks;
+  const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : 'admin.overview.webhooks.dead', { dead })}${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
   const oldest = Math.min(...keys.filter(({ status }) => status === 'active').map((key) => key.activated_at ?? now));
   const isLate = now - oldest > rotationPeriodSeconds + 86_400;
   const item = (path: string, title: Html, state: Html, detail: Html) => html`<li><div>
@@ -34,7 +36,7 @@ export const dashboardPage = (view: View, { waiting, dead, keys, log, now }: Das
 <p class="soft">${view.t('admin.intro')}</p>
 <ul class="items">
 ${item('/admin/clients', view.t('admin.tab.clients'), waiting.pending + waiting.changes === 0 ? badge(view.t('admin.well')) : badge(view.t('admin.review'), 'off'), view.t('admin.overview.clients', waiting))}
-${item('/admin/webhooks', view.t('admin.tab.webhooks'), word(dead === 0), view.t(dead === 0 ? 'admin.overview.webhooks.well' : 'admin.overview.webhooks.dead', { dead }))}
+${item('/admin/webhooks', view.t('admin.tab.webhooks'), word(dead + off === 0), webhookWords)}
 ${item('/admin/keys', view.t('admin.tab.keys'), word(!isLate), view.t('admin.overview.keys', { age: view.ago(oldest), next: view.day(oldest + rotationPeriodSeconds) }))}
 ${item('/admin/audit', view.t('admin.tab.audit'), word(log.late === 0), view.t('admin.overview.audit', log))}
 </ul>`,

@@ -1,5 +1,5 @@
 import { foreign } from '../../http/foreign-text.ts';
-import { notice } from '../../http/form.ts';
+import { copyButton, notice } from '../../http/form.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Parameters } from '../../http/parameters.ts';
 import type { View } from '../../http/view.ts';
@@ -56,9 +56,12 @@ ${options.map(
 export const chosen = <Name extends string>(form: Parameters, prefix: string, names: readonly Name[]): Name[] =>
   names.filter((name) => form[`${prefix}${name}`] === 'on');
 
-/** A secret that nobody will see again. */
+/** A secret that nobody will see again. Its page has `copyScripts`. */
 export const secretOnce = (view: View, rows: readonly { label: Html; value: string }[]): Html => html`<dl>
-${rows.map(({ label, value }) => html`<dt>${label}</dt><dd><code>${value}</code></dd>\n`)}</dl>
+${rows.map(
+  ({ label, value }, place) =>
+    html`<dt>${label}</dt><dd><code id="once-${place}">${value}</code> ${copyButton(view, `once-${place}`)}</dd>\n`,
+)}</dl>
 <p class="alert"><strong>${view.t('admin.secret_once')}</strong></p>`;
 
 /** A step that cannot be taken back stands behind another one. */

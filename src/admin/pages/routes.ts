@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts';
 import { administratorAt } from '../../http/administrator.ts';
 import { sendPage } from '../../http/page.ts';
 import { listKeys } from '../../keys/list-keys.ts';
-import { countDead } from '../../webhooks/list-webhooks.ts';
+import { webhookTroubles } from '../../webhooks/list-webhooks.ts';
 import { auditPageRoutes } from './audit/routes.ts';
 import { clientPageRoutes } from './clients/routes.ts';
 import { dashboardPage } from './dashboard-page.ts';
@@ -19,13 +19,13 @@ import { webhookPageRoutes } from './webhooks/routes.ts';
 export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/admin', { config: { page: true } }, async (request, reply) => {
     const { view } = await administratorAt(deps, request);
-    const [waiting, dead, keys, log] = await Promise.all([
+    const [waiting, webhooks, keys, log] = await Promise.all([
       countWaiting(deps),
-      countDead(deps),
+      webhookTroubles(deps),
       listKeys(deps),
       logState(deps),
     ]);
-    return sendPage(reply, view, dashboardPage(view, { waiting, dead, keys, log, now: now(deps) }));
+    return sendPage(reply, view, dashboardPage(view, { waiting, webhooks, keys, log, now: now(deps) }));
   });
   await clientPageRoutes(app, deps);
   await userPageRoutes(app, deps);

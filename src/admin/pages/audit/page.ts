@@ -1,5 +1,5 @@
 import type { ChainReport } from '../../../audit/chain.ts';
-import type { AuditRecord, LogPage } from '../../../audit/read-log.ts';
+import type { AuditRecord, FilterDoubt, LogPage } from '../../../audit/read-log.ts';
 import { foreign, plainForeign } from '../../../http/foreign-text.ts';
 import { alert, notice } from '../../../http/form.ts';
 import { type Html, html } from '../../../http/html.ts';
@@ -12,12 +12,15 @@ export type AuditQuery = { action: string; actor: string; target: string; since:
 
 export type AuditShown = {
   query: AuditQuery;
-  log: LogPage;
+  /** Undefined for a filter that was refused: nothing was looked for. */
+  log: LogPage | undefined;
+  /** For a log that is empty. */
+  doubt?: FilterDoubt;
   problem?: Html | false;
   report?: ChainReport;
 };
 
-export const auditPage = (view: View, { query, log, problem, report }: AuditShown): Page => ({
+export const auditPage = (view: View, { query, log, doubt, problem, report }: AuditShown): Page => ({
   title: view.plain('admin.audit.title'),
   tab: 'admin_audit',
   content: html`<h1>${view.t('admin.audit.title')}</h1>
@@ -27,17 +30,19 @@ ${report && verdict(view, report)}
 <h2>${view.t('admin.audit.find')}</h2>
 ${problem}
 ${filterForm(view, query)}
-${
+${log && found(view, query, { log, doubt })}`,
+});
+
+const found = (view: View, query: AuditQuery, { log, doubt }: { log: LogPage; doubt?: FilterDoubt }) => html`${
   log.events.length === 0
-    ? html`<p class="empty">${view.t('admin.audit.none')}</p>`
+    ? html`<div class="empty"><p>${view.t('admin.audit.none')}</p>${doubt && html`<p>${view.t(`admin.audit.doubt.${doubt}`)}</p>`}</div>`
     : html`<ol class="items" reversed start="${log.events[0]?.seq}">${log.events.map((event) => eventItem(view, event))}</ol>`
 }
 <p class="actions">
 ${log.next !== undefined && html`<a class="button quiet" id="audit-older" href="${linkTo('/admin/audit', query, { before: String(log.next) })}">${view.t('admin.audit.older')}</a>`}
 <a href="${linkTo('/admin/audit/export', query, { format: 'jsonl' })}" id="audit-jsonl">${view.t('admin.audit.export', { format: 'JSONL' })}</a>
 <a href="${linkTo('/admin/audit/export', query, { format: 'csv' })}" id="audit-csv">${view.t('admin.audit.export', { format: 'CSV' })}</a>
-</p>`,
-});
+</p>`;
 
 const filterForm = (view: View, query: AuditQuery) => html`<form method="get" action="/admin/audit" class="fields">
 <div><label for="action">${view.t('admin.audit.action')}</label>
@@ -75,7 +80,7 @@ function verdict(view: View, { verified, head, unsealed, unsealed_late, broken }
     return alert(view.t(`admin.audit.broken.${broken.why}`, { seq: broken.seq, verified }));
   }
   if (unsealed_late > 0) return alert(view.t('admin.audit.late', { count: unsealed_late, verified }));
-  return notice(html`${view.t('admin.audit.intact', { verified, unsealed })} <code>${head.seq} ${head.seal}</code>`);
+  return notice(html`${view.t('admin.audit.intact', { verified, unsealed })} <code>${head.seq}:${head.seal}</code>`);
 }
 
 function linkTo(path: string, query: AuditQuery, more: Record<string, string>): string {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { momentIn } from '../../../audit/moment.ts';
-import { exportFormats, exportLog, readLog, verifyLog } from '../../../audit/read-log.ts';
+import { doubtOf, exportFormats, exportLog, readLog, verifyLog } from '../../../audit/read-log.ts';
 import type { AuditFilter } from '../../../audit/store.ts';
 import type { Deps } from '../../../deps.ts';
 import { refusal } from '../../../errors.ts';
@@ -21,9 +21,11 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
     const filter = filterOf(query, parameters.before);
     if (!filter) {
       const problem = alert(view.t('admin.audit.filter_problem'));
-      return sendPage(reply, view, auditPage(view, { query, log: { events: [], next: undefined }, problem }), 400);
+      return sendPage(reply, view, auditPage(view, { query, log: undefined, problem }), 400);
     }
-    return sendPage(reply, view, auditPage(view, { query, log: await readLog(deps, filter, perPage) }));
+    const log = await readLog(deps, filter, perPage);
+    const doubt = log.events.length === 0 ? await doubtOf(deps, filter) : undefined;
+    return sendPage(reply, view, auditPage(view, { query, log, doubt }));
   });
 
   app.get('/admin/audit/export', { config: { page: true }, exposeHeadRoute: false }, async (request, reply) => {

@@ -1,4 +1,5 @@
 import { foreign, plainForeign } from '../../../http/foreign-text.ts';
+import { copyScripts } from '../../../http/form.ts';
 import { type Html, html } from '../../../http/html.ts';
 import type { Page } from '../../../http/page.ts';
 import type { Parameters } from '../../../http/parameters.ts';
@@ -108,6 +109,7 @@ export const credentialSecretPage = (
 ): Page => ({
   title: view.plain('admin.services.secret.title'),
   tab,
+  scripts: copyScripts,
   content: html`<h1>${view.t('admin.services.secret.title')}</h1>
 ${secretOnce(view, [
   { label: view.t('admin.services.client_id'), value: credential_id },
