@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { isProviderSetting, knownProviderSettings, type Provider, readProviders } from './federation/provider.ts';
 import { displayNameProblem } from './lib/display-name.ts';
 import { editDistance } from './lib/edit-distance.ts';
-import { type Limits, limitSettings } from './limits/limit-settings.ts';
+import { type Limits, limitSettings, readLimits } from './limits/limit-settings.ts';
 
 /** All that an operator may set. Read once, frozen, handed in; nothing else reads the environment. */
 export type Config = {
@@ -121,7 +121,7 @@ export function readConfig(environment: Environment = process.env): Config {
     workers: readInteger('SIGNET_WORKERS', read('SIGNET_WORKERS') ?? '1', 1, 64),
     trustProxy: readTrustProxy(read('SIGNET_TRUST_PROXY')),
     rateLimits: readChoice('SIGNET_RATE_LIMITS', read('SIGNET_RATE_LIMITS') ?? 'on', ['on', 'off']) === 'on',
-    limits: readLimits(environment),
+    limits: readLimits((name, usual, least, most) => readInteger(name, environment[name] || usual, least, most)),
     logLevel: readChoice('SIGNET_LOG_LEVEL', read('SIGNET_LOG_LEVEL') ?? 'info', logLevels),
     signUp: readChoice('SIGNET_SIGN_UP', read('SIGNET_SIGN_UP') ?? 'on', ['on', 'off']) === 'on',
     selfApproval: readChoice('SIGNET_SELF_APPROVAL', read('SIGNET_SELF_APPROVAL') ?? 'off', ['on', 'off']) === 'on',
@@ -133,14 +133,6 @@ export function readConfig(environment: Environment = process.env): Config {
     }),
     brand,
   });
-}
-
-function readLimits(environment: Environment): Limits {
-  const read = limitSettings.map(({ key, name, usual, least, most }) => [
-    key,
-    readInteger(name, environment[name] || String(usual), least, most),
-  ]);
-  return Object.freeze(Object.fromEntries(read));
 }
 
 function readBrand(read: (name: Setting) => string | undefined): Brand {
@@ -306,6 +298,3 @@ function readChoice<Choice extends string>(name: Setting, value: string, choices
   if (choice === undefined) throw new ConfigError(`${name} must be one of: ${choices.join(', ')}.`);
   return choice;
 }
-
-/** The version that `package.json` states. */
-export const version: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;

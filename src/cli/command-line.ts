@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, ConfigError, readConfig, version } from '../config.ts';
+import { type Config, ConfigError, readConfig } from '../config.ts';
 import { StoreUnavailable } from '../db/db.ts';
 import { MigrationRefused } from '../db/migrate.ts';
 import { databaseFile } from '../db/open.ts';
@@ -8,6 +8,7 @@ import { RequestError } from '../errors.ts';
 import { plainForeign } from '../http/foreign-text.ts';
 import { editDistance } from '../lib/edit-distance.ts';
 import { openDeps, openLog } from '../open-deps.ts';
+import { version } from '../version.ts';
 import { type Command, readArguments, type Terminal, UsageError } from './command.ts';
 import { commandGroups, commands } from './commands.ts';
 import { columns, helpOf, overviewOf } from './help.ts';

@@ -76,3 +76,11 @@ export const limitSettings: readonly LimitSetting[] = (Object.keys(table) as Lim
   name: nameOf(key),
   ...table[key],
 }));
+
+/** @param read says which number stands under that name, else the usual one, and refuses what is out of bounds. */
+export const readLimits = (read: (name: string, usual: string, least: number, most: number) => number): Limits =>
+  Object.freeze(
+    Object.fromEntries(
+      limitSettings.map(({ key, name, usual, least, most }) => [key, read(name, String(usual), least, most)]),
+    ) as Record<LimitKey, number>,
+  );

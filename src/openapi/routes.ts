@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { version } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import { type Page, sendPage } from '../http/page.ts';
 import { publicDocument, sendPublicDocument } from '../http/public-document.ts';
 import { type View, viewOf } from '../http/view.ts';
+import { version } from '../version.ts';
 import { type ApiDocument, type DescribedRoute, describeApi } from './document.ts';
 import { tags } from './operation.ts';
 import { referenceIndex, referencePage, referencePath } from './reference-page.ts';

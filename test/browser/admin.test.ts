@@ -203,7 +203,8 @@ test('somebody is found and barred; after 15 minutes the administrator confirms 
   await page.locator('#user-disable').click();
   await page.locator('#password').fill(admin.password);
   await page.locator('main button[type=submit]').first().click();
-  await page.waitForURL(`${signet.url}/admin/users/${person.user_id}`);
+  await page.waitForURL(`${signet.url}/admin/users/${person.user_id}?unfinished=1`);
+  await page.getByRole('alert').filter({ hasText: 'Nothing was done yet' }).waitFor();
   assert.equal((await person.browser.get('/v1/me')).status, 200);
   await page.locator('summary', { hasText: 'Disable the account' }).click();
   await page.locator('#disable-reason').fill('Asked for it');

@@ -127,7 +127,7 @@ test('to confirm, when a passkey is to be added long after the sign-in', async (
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor();
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Confirm with a passkey' }).click();
-  await page.waitForURL(url + pages);
+  await page.waitForURL(`${url}${pages}?unfinished=1`);
   assert.deepEqual(await amrOf(page), ['hwk', 'mfa']);
   expectQuiet();
 });
