@@ -76,8 +76,6 @@ function sharesPiece(from: string, to: string, pieces: number): boolean {
   return false;
 }
 
-/** Whether a name speaks for another: "Signet Support" for "Signet". */
-export function speaksFor(name: string, other: string): boolean {
-  const whole = nameSkeleton(other);
-  return whole.length >= 4 && nameSkeleton(name).includes(whole);
-}
+/** Whether a name speaks for another: "Signet Support" for "Signet". Both are skeletons. */
+export const speaksFor = (from: string, whole: string, shortest: number): boolean =>
+  whole.length >= shortest && from.includes(whole);

@@ -54,6 +54,7 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string][] = [
     'new.example',
   ],
   [{ name: 'PayPaI-Shop', owner_user_id: 'usr_eve' }, 'name_resembles_client', 'warning', 'Paypal Shop'],
+  [{ name: 'Paypal Shop Login', owner_user_id: 'usr_eve' }, 'name_resembles_client', 'warning', 'Paypal Shop'],
   [{ name: 'S1gn3t' }, 'name_resembles_service', 'warning', 'Signet'],
   [{ name: 'Signet Support' }, 'name_resembles_service', 'warning', 'Signet'],
   [{ name: 'Pаypal' }, 'mixed_scripts', 'warning', 'Pаypal'],

@@ -117,8 +117,9 @@ function nameRisks({ name, client_id, owner_user_id }: Client, service: string, 
   const alike = known.names
     .filter((other) => other.client_id !== client_id)
     .filter((other) => owner_user_id === null || other.owner_user_id !== owner_user_id)
-    .filter((other) => areAlike(skeleton, other.skeleton));
-  const isService = looksAlike(name, service) || speaksFor(name, service);
+    // A short name is a word that many names hold.
+    .filter((other) => areAlike(skeleton, other.skeleton) || speaksFor(skeleton, other.skeleton, 6));
+  const isService = looksAlike(name, service) || speaksFor(skeleton, nameSkeleton(service), 4);
   return [
     ...warning('name_resembles_client', firstNames(alike)),
     ...warning('name_resembles_service', isService ? [service] : []),
