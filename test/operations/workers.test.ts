@@ -16,7 +16,7 @@ import {
 } from '../support/server-process.ts';
 
 /** The embedded engine shares one file among processes, which is the harder case; PostgreSQL is asked less often. */
-const rounds: Record<Engine, number> = { sqlite: 100, postgres: 20 };
+const rounds: Record<Engine, number> = { sqlite: 40, postgres: 20 };
 
 async function startWorkers(t: TestContext, engine: Engine): Promise<ServerProcess> {
   const settings = { ...(await bareSettings(t, engine)), SIGNET_WORKERS: '2', SIGNET_RATE_LIMITS: 'off' };
