@@ -229,17 +229,26 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   assert.equal((await step('approve', { revision: '1', 'scope:openid': 'on' })).status, 409);
 
   // Its owner hands in another version: the reviewer sees what was said, and what came of it.
-  await owner.browser.send(`/v1/oauth/clients/${client_id}`, {
-    method: 'PATCH',
-    headers: { origin: signet.url, 'content-type': 'application/json' },
-    body: JSON.stringify({ redirect_uris: ['https://other.example/cb'] }),
-  });
+  const handIn = (redirect_uris: string[]) =>
+    owner.browser.send(`/v1/oauth/clients/${client_id}`, {
+      method: 'PATCH',
+      headers: { origin: signet.url, 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris }),
+    });
+  await handIn(['https://other.example/cb']);
   const review = (await admin.browser.get(`/admin/clients/${client_id}`)).text;
   assert.match(
     review,
     /Revision 1 was turned down.*<q><bdi>Name is taken<\/bdi><\/q>.*Changed since then: Redirect URIs/s,
   );
   assert.match(review, />Turned down<.*>Now<.*shop\.example.*removed.*other\.example.*added/s);
+  // What was too long for the log is not shown as if it had been nothing.
+  await handIn(Array.from({ length: 20 }, (_, place) => `https://long.example/${'x'.repeat(200)}${place}`));
+  await follow(admin, await step('reject', { reason: 'Too many', revision: '3' }));
+  await handIn(['https://other.example/cb']);
+  const short = (await admin.browser.get(`/admin/clients/${client_id}`)).text;
+  assert.match(short, /Too long to have been kept\..*other\.example/s);
+  assert.doesNotMatch(short, /<strong>added<\/strong>/);
 
   const serving = await registerClient(signet, { owner });
   const path = `/admin/clients/${serving.client_id}`;

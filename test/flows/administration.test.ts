@@ -122,6 +122,18 @@ onBothEngines(
       revision: 2,
       changes: [{ field: 'name', before: edit.name, after: 'Shop' }],
     });
+    // Of what is too long for the log it is known whether it has changed.
+    const redirect_uris = Array.from({ length: 20 }, (_, place) => `https://rp.test/${'x'.repeat(200)}${place}`);
+    await editTo({ redirect_uris, name: 'One' });
+    await root.post(`/clients/${client_id}/reject`, { reason });
+    await editTo({ redirect_uris, name: 'Two' });
+    const { last_rejection: same } = await root.get(`/clients/${client_id}`);
+    assert.deepEqual((same as Json).changes, [{ field: 'name', before: 'One', after: 'Two' }]);
+    assert.equal((same as Json).revision, 4);
+    await editTo({ redirect_uris: redirect_uris.slice(1), name: 'One' });
+    const { last_rejection: other } = await root.get(`/clients/${client_id}`);
+    const after = redirect_uris.slice(1);
+    assert.deepEqual((other as Json).changes, [{ field: 'redirect_uris', before: null, after }]);
 
     assert.equal((await root.post(`/clients/${client_id}/suspend`, { reason })).status, 'suspended');
     // Its edit cannot be decided now, so it stands in no queue; who was stopped and begins again is recognised.

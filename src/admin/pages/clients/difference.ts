@@ -51,10 +51,12 @@ function row(view: View, { left, right, fields, changes }: Compared, field: Fiel
   const change = right === undefined ? undefined : changes.find((one) => one.field === field);
   const before = (change === undefined ? fields[field] : change.before) as Value;
   const after = change?.after as Value;
+  // A list is null only where the log kept no more than whether it is the same.
+  const isKept = before !== null || !Array.isArray(after);
   return html`<tr><th scope="row">${view.t(`admin.diff.${field}`)}${change !== undefined && html` <strong>${view.t('admin.diff.changed')}</strong>`}</th>
-<td data-label="${view.plain(left)}">${shown(view, before, change && asList(after), 'admin.diff.removed')}</td>${
+<td data-label="${view.plain(left)}">${isKept ? shown(view, before, change && asList(after), 'admin.diff.removed') : view.t('admin.diff.not_kept')}</td>${
     right !== undefined &&
-    html`<td data-label="${view.plain(right)}">${change === undefined ? view.t('admin.diff.unchanged') : shown(view, after, asList(before), 'admin.diff.added')}</td>`
+    html`<td data-label="${view.plain(right)}">${change === undefined ? view.t('admin.diff.unchanged') : shown(view, after, isKept ? asList(before) : undefined, 'admin.diff.added')}</td>`
   }</tr>
 `;
 }

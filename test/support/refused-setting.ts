@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { ConfigError, readConfig } from '../../src/config.ts';
+
+/** A start with these settings must be refused. @returns the sentence. */
+export function refused(environment: Record<string, string>): string {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.match(error.message, /^SIGNET_\w+ .+\S$/s, 'names the setting first');
+    assert.ok(!error.message.includes('\n'), 'one line');
+    return error.message;
+  }
+  assert.fail(`accepted: ${JSON.stringify(environment)}`);
+}
