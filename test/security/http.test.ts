@@ -77,6 +77,15 @@ test('the edges of HTTP', async (t) => {
     assertRefused(await owner.browser.get('/v1/me%00'), 400, 'invalid_request');
   });
 
+  await t.test('HT-01: a URL that cannot be routed is refused with a page to whoever asks for one', async () => {
+    const refused = { '/%zz': 400, '/%E0%A4%A': 400, [`/admin/users/${'a'.repeat(250)}`]: 404 };
+    for (const [path, status] of Object.entries(refused)) {
+      const answer = await owner.browser.get(path, { accept: 'text/html' });
+      assert.equal(answer.status, status, path);
+      assert.match(answer.text, /^<!doctype html>/);
+    }
+  });
+
   await t.test('HT-03: what two servers could read as different requests is 400, and the connection ends', async () => {
     const token = (headers: string, body = '') =>
       `POST /oauth/token HTTP/1.1\r\n${host}Content-Type: ${form}\r\n${headers}\r\n${body}`;
