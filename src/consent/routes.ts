@@ -67,8 +67,8 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
     reply.header('cache-control', 'no-store');
     const asked = await whoIsAsked(request, pending);
     if (typeof asked === 'string') return reply.redirect(asked, 303);
-    // Somebody else has signed in since the page was drawn: they have not been asked.
-    if (form.user !== undefined && form.user !== asked.session.user_id) {
+    // The answer of another user than the one who is signed in now, or of nobody in particular, is no answer.
+    if (form.user !== asked.session.user_id) {
       return reply.redirect(`/consent?request=${pending.request_id}`, 303);
     }
     if (form.decision === 'allow') {

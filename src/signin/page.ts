@@ -127,7 +127,14 @@ const otherWays = (view: View, form: SignInForm, confirm?: '1'): Html | false =>
       html`<li><a class="button quiet" id="signin-${id}" href="/auth/${id}/login${goalQuery(form, confirm)}">${view.t('signin.with', { provider: label })}</a></li>`,
   )}</ul>`;
 
-type AccountChoice = { request_id: string; clientName: string; email: string; endsAt: string };
+type AccountChoice = {
+  request_id: string;
+  clientName: string;
+  /** Whose account is offered: the answer counts for this user alone. */
+  user_id: string;
+  email: string;
+  endsAt: string;
+};
 
 export const accountChoicePage = (view: View, choice: AccountChoice): Page => ({
   title: view.plain('choose.title'),
@@ -135,7 +142,7 @@ export const accountChoicePage = (view: View, choice: AccountChoice): Page => ({
   content: html`<h1>${view.t('choose.title')}</h1>
 <p class="soft">${view.t('signin.to_client', { client: html`<strong><bdi>${choice.clientName}</bdi></strong>` })}</p>
 <form method="post" action="/signin/account">
-${hidden('request', choice.request_id)}
+${hidden('request', choice.request_id)}${hidden('user', choice.user_id)}
 <button type="submit" id="continue-as">${view.t('choose.continue', { email: choice.email })}</button>
 </form>
 <p><a href="/signin?request=${choice.request_id}">${view.t('choose.other')}</a></p>`,

@@ -53,13 +53,21 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
     const { clientName = '', endsAt } = await describe(deps, pending);
     const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
-    const choice = { request_id: pending.request_id, clientName, endsAt, email: session.email };
+    const { user_id, email } = session;
+    const choice = { request_id: pending.request_id, clientName, endsAt, user_id, email };
     return sendPage(reply, view, accountChoicePage(view, choice));
   });
 
   app.post('/signin/account', { config }, async (request, reply) => {
-    const pending = await requirePendingRequest(deps, request, readForm(request.body).request);
-    if (await currentSession(deps, request)) await selectAccount(deps, pending);
+    const form = readForm(request.body);
+    const pending = await requirePendingRequest(deps, request, form.request);
+    const session = await currentSession(deps, request);
+    reply.header('cache-control', 'no-store');
+    // "Continue as" names one account; if another one is signed in by now, its user has not been asked.
+    if (session && form.user !== session.user_id) {
+      return reply.redirect(`/signin/account?request=${pending.request_id}`, 303);
+    }
+    if (session) await selectAccount(deps, pending, session.user_id);
     return reply.redirect(goalOf(deps, { request_id: pending.request_id, next: undefined }), 303);
   });
 

@@ -222,7 +222,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
         signet.url,
       );
       const request = searchParams.get('request') ?? '';
-      await someone.browser.post('/consent', { request, decision: 'allow' });
+      await someone.browser.post('/consent', { request, user: someone.user_id, decision: 'allow' });
     };
     await allow(person);
     await allow(other);
@@ -260,7 +260,8 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
       (await person.browser.get(authorizePath(asking))).headers.get('location') ?? '',
       signet.url,
     );
-    await person.browser.post('/consent', { request: searchParams.get('request') ?? '', decision: 'allow' });
+    const request = searchParams.get('request') ?? '';
+    await person.browser.post('/consent', { request, user: person.user_id, decision: 'allow' });
     const [listed] = await grantsOf(person);
     assert.deepEqual([listed?.client_id, listed?.last_used_at], [asking.client_id, null]);
     const answer = await person.browser.post('/account/apps/disconnect', { client_id: asking.client_id });
@@ -394,6 +395,7 @@ test('CL-03: what a client calls itself is shown as text, and nothing of it is l
     const consent = await person.browser.get(location);
     await person.browser.post('/consent', {
       request: new URL(location, signet.url).searchParams.get('request') ?? '',
+      user: person.user_id,
       decision: 'allow',
     });
     const apps = await person.browser.get('/account/apps');

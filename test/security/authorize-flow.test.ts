@@ -79,7 +79,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
     const signedIn = await signIn(person, { request });
     assert.equal(signedIn.status, 303);
     waitsAt('/consent', await person.browser.get(locationOf(signedIn)));
-    const allowed = await person.browser.post('/consent', { request, decision: 'allow' });
+    const allowed = await person.browser.post('/consent', { request, user: person.user_id, decision: 'allow' });
     assert.equal(allowed.status, 303);
     assert.ok(redirectedTo(await person.browser.get(locationOf(allowed))).get('code'));
     assert.equal((await person.browser.post('/signout')).status, 303);
@@ -203,6 +203,52 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 });
 
+onBothEngines('AZ-14: the account that was chosen is the account the code is for', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet);
+  const [ann, bob] = [await signedInPerson(signet), await newPerson(signet)];
+  const { browser } = ann;
+  const chooser = (request: string) => `/signin/account?request=${request}`;
+  const goOn = (request: string) => browser.get(`/oauth/authorize/continue?request=${request}`);
+  const ask = async () =>
+    waitsAt('/signin/account', await browser.get(authorizePath(client, { prompt: 'select_account' })));
+  const shownTo = async (request: string) => {
+    const { text } = await browser.get(chooser(request));
+    const [, user = ''] = /name="user" value="([^"]+)"/.exec(text) ?? [];
+    return { user, text };
+  };
+
+  const request = await ask();
+  const page = await shownTo(request);
+  assert.match(page.text, new RegExp(`Continue as ${ann.email}`));
+  assert.equal(page.user, ann.user_id);
+  // In another tab.
+  assert.equal((await signIn({ ...bob, browser })).status, 303);
+  for (const answer of [{ user: page.user }, {}, { user: '' }, { user: `${bob.user_id}x` }] as Record<
+    string,
+    string
+  >[]) {
+    const late = await browser.post('/signin/account', { request, ...answer });
+    assert.equal(late.headers.get('location'), chooser(request), JSON.stringify(answer));
+    waitsAt('/signin/account', await goOn(request));
+  }
+  const anew = await shownTo(request);
+  assert.match(anew.text, new RegExp(`Continue as ${bob.email}`));
+  assert.doesNotMatch(anew.text, new RegExp(ann.email));
+  assert.match(locationOf(await browser.post('/signin/account', { request, user: anew.user })), /continue/);
+  const code = redirectedTo(await goOn(request)).get('code') ?? '';
+  assert.equal(claimsOf(tokensOf(await redeem(signet, client, code)).id_token).sub, bob.user_id);
+
+  // Answered by one user, and another one is signed in when the request goes on.
+  const second = await ask();
+  assert.match(locationOf(await browser.post('/signin/account', { request: second, user: bob.user_id })), /continue/);
+  assert.equal((await signIn({ ...ann, browser })).status, 303);
+  waitsAt('/signin/account', await goOn(second));
+  await browser.post('/signout');
+  assert.match(locationOf(await browser.post('/signin/account', { request: second, user: ann.user_id })), /continue/);
+  waitsAt('/signin', await goOn(second));
+});
+
 onBothEngines('a client that is not approved', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const person = await signedInPerson(signet);
@@ -287,7 +333,7 @@ onBothEngines('a client that is not approved', async (t, engine) => {
     const request = waitsAt('/consent', await person.browser.get(authorizePath(client)));
     await stop(client);
     for (const decision of ['deny', 'allow']) {
-      const decided = await person.browser.post('/consent', { request, decision });
+      const decided = await person.browser.post('/consent', { request, user: person.user_id, decision });
       const answer = decided.status === 303 ? await person.browser.get(locationOf(decided)) : decided;
       assert.equal(answer.status, 400, decision);
       assert.equal(answer.headers.get('location'), null);

@@ -184,9 +184,15 @@ test('CO-01: an answer counts for the person who was asked: whoever signed in me
   assert.equal(user, first.user_id);
   const second = { ...(await newPerson(signet)), browser: first.browser };
   assert.equal((await signIn(second)).status, 303);
-  const late = await second.browser.post('/consent', { request, user, decision: 'allow' });
-  assert.equal(late.headers.get('location'), `/consent?request=${request}`);
+  const answers = [{ user }, {}, { user: '' }, { user: `${second.user_id}x` }] as Record<string, string>[];
+  for (const decision of ['allow', 'deny']) {
+    for (const answer of answers) {
+      const late = await second.browser.post('/consent', { request, ...answer, decision });
+      assert.equal(late.headers.get('location'), `/consent?request=${request}`, JSON.stringify(answer));
+    }
+  }
   askedAbout(await ask(second, client));
+  assert.ok((await goOn(second, await decide(second, request, 'allow'))).get('code'), 'the request still waits');
 });
 
 test('CO-01: a session that has ended is not asked and does not answer', async (t) => {

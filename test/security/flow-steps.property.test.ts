@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
+import { digest } from '../../src/lib/ids.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import {
@@ -19,6 +20,9 @@ import { codesOf, enableTotp, post, wrongCode } from '../support/two-factor.ts';
 /**
  * FL-01, ASVS 2.3.1: every step of every sign-in flow, in any order, from any state, over HTTP, beside a model that
  * knows which edges exist. After each step the service must have exactly the sessions and codes that the model has.
+ *
+ * Besides, each code is judged by a rule that knows nothing of the model's edges (OpenID Connect Core §3.1.2.3, §3.1.2.4):
+ * whoever saw a question, and answered it, is the person the code is for. See {@link Trace}.
  */
 const sessionSteps = 'after each step: the sessions, codes and second factors are those that the model allows';
 
@@ -39,13 +43,24 @@ type Waiting = {
   prompt: string;
   /** The session that a sign-in for this request made or renewed. */
   authenticated?: Session;
-  isChosen: boolean;
+  chosenBy?: Account;
   consentedBy?: Account;
 };
+/** A page with a question, as it stands in a tab: who it names, and what its form would send. */
+type Shown = { page: QuestionPage; waiting: Waiting; names: Account; fields: Record<string, string> };
+type QuestionPage = '/signin/account' | '/consent';
+/**
+ * What was seen and done, in the words of a bystander: never what the service or the model made of it. An answer counts
+ * for the account that its page named, and for the request that the page was about.
+ */
+type Trace = (
+  | { did: 'answered'; page: QuestionPage; request: string; client: RegisteredClient; account: Account }
+  | { did: 'signed in'; request: string; account: Account }
+)[];
 type Attempt = { account: Account; triesLeft: number; expires_at: number; waiting: Waiting | undefined };
 /** One browser, and what is supposed to be behind its cookies. */
-type Side = { browser: Browser; session?: Session; attempt?: Attempt; waiting?: Waiting };
-type Model = { sides: [Side, Side]; accounts: [Account, Account]; codes: number };
+type Side = { browser: Browser; session?: Session; attempt?: Attempt; waiting?: Waiting; shown?: Shown };
+type Model = { sides: [Side, Side]; accounts: [Account, Account]; codes: number; trace: Trace };
 type World = { signet: Signet; skips: RegisteredClient; asks: RegisteredClient };
 type Command = fc.AsyncCommand<Model, World>;
 type Step = (model: Model, world: World) => Promise<void>;
@@ -109,7 +124,8 @@ function nextPage(side: Side, wanted: Pick<Waiting, 'client' | 'prompt'>, world:
   if (!session || lacksFactor(session)) return '/signin';
   const hasJustSignedIn = waiting?.authenticated === session;
   if (wanted.prompt === 'login' && !hasJustSignedIn) return '/signin';
-  if (wanted.prompt === 'select_account' && !hasJustSignedIn && !waiting?.isChosen) return '/signin/account';
+  if (wanted.prompt === 'select_account' && !hasJustSignedIn && waiting?.chosenBy !== session.account)
+    return '/signin/account';
   const mayKnow =
     wanted.client === world.skips || session.account.consented || waiting?.consentedBy === session.account;
   return mayKnow ? 'code' : '/consent';
@@ -127,6 +143,7 @@ const steps = {
         ...(right ? {} : { password: 'other words in a row' }),
       };
       const answer = await signIn({ ...account.person, browser: side.browser }, fields);
+      if (waiting && right) model.trace.push({ did: 'signed in', request: waiting.id, account });
       if (waiting && !isOpen(world, waiting)) answers(answer, 400);
       else if (right) afterFirstFactor(world, side, account, answer, waiting);
       else answers(answer, 401);
@@ -206,11 +223,11 @@ const steps = {
       const client = world[of];
       const answer = await side.browser.get(authorizePath(client, { prompt: prompt || undefined }));
       const page = nextPage(side, { client, prompt }, world);
-      if (page === 'code') return receivesCode(model, client, answer);
+      if (page === 'code') return receivesCode(model, world, { client, prompt }, answer);
       if (prompt === 'none') return leadsTo(answer, /[?&]error=(login|consent)_required/);
       leadsTo(answer, new RegExp(`^${page}\\?request=ar_`));
       const id = new URL(locationOf(answer), world.signet.url).searchParams.get('request') ?? '';
-      side.waiting = { id, expires_at: now(world) + 600, client, prompt, isChosen: false };
+      side.waiting = { id, expires_at: now(world) + 600, client, prompt };
     },
 
   proceed:
@@ -223,33 +240,57 @@ const steps = {
       if (of === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
       const page = nextPage(side, waiting, world, waiting);
       if (page !== 'code') return leadsTo(answer, `${page}?request=${id}`);
-      receivesCode(model, waiting.client, answer);
+      await receivesCode(model, world, waiting, answer);
       endRequest(waiting);
     },
 
-  choose:
-    (at: number, of: 'own' | 'other'): Step =>
+  /** Opens a page with a question and leaves it in its tab: what follows may happen in another one. */
+  look:
+    (at: number, page: QuestionPage): Step =>
     async (model, world) => {
       const side = model.sides[at]!;
-      const waiting = of === 'own' ? side.waiting : model.sides[1 - at]!.waiting;
-      const answer = await side.browser.post('/signin/account', { request: waiting?.id ?? bogusRequest });
-      if (of === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
+      const { waiting } = side;
+      const answer = await side.browser.get(`${page}?request=${waiting?.id ?? bogusRequest}`);
+      if (!waiting || !isOpen(world, waiting)) return answers(answer, 400);
+      if (!side.session) return leadsTo(answer, `/signin?request=${waiting.id}`);
+      if (page === '/consent' && nextPage(side, waiting, world, waiting) !== page) {
+        return leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
+      }
+      answers(answer, 200);
+      const named = model.accounts.filter(({ person }) => answer.text.includes(person.email));
+      assert.equal(named.length, 1, `a question is put to one person: ${answer.text}`);
+      const hidden = answer.text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
+      const fields = Object.fromEntries([...hidden].map(([, name = '', value = '']) => [name, value]));
+      side.shown = { page, waiting, names: named[0]!, fields };
+    },
+
+  choose:
+    (at: number, from: From): Step =>
+    async (model, world) => {
+      const side = model.sides[at]!;
+      const { waiting, fields, names } = formOf(model, at, '/signin/account', from);
+      const answer = await side.browser.post('/signin/account', fields);
+      if (from === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
+      if (side.session && names !== side.session.account) {
+        return leadsTo(answer, `/signin/account?request=${waiting.id}`);
+      }
       leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
-      if (side.session) waiting.isChosen = true;
+      if (side.session) waiting.chosenBy = side.session.account;
     },
 
   consent:
-    (at: number, decision: 'allow' | 'deny', of: 'own' | 'other'): Step =>
+    (at: number, decision: 'allow' | 'deny', from: From): Step =>
     async (model, world) => {
       const side = model.sides[at]!;
-      const waiting = of === 'own' ? side.waiting : model.sides[1 - at]!.waiting;
-      const answer = await side.browser.post('/consent', { request: waiting?.id ?? bogusRequest, decision });
-      if (of === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
+      const { waiting, fields, names } = formOf(model, at, '/consent', from, decision === 'allow');
+      const answer = await side.browser.post('/consent', { ...fields, decision });
+      if (from === 'other' || !waiting || !isOpen(world, waiting)) return answers(answer, 400);
       if (!side.session) return leadsTo(answer, `/signin?request=${waiting.id}`);
       // Whoever is not asked yet, or not any more, answers nothing.
       if (nextPage(side, waiting, world, waiting) !== '/consent') {
         return leadsTo(answer, `/oauth/authorize/continue?request=${waiting.id}`);
       }
+      if (names !== side.session.account) return leadsTo(answer, `/consent?request=${waiting.id}`);
       if (decision === 'deny') {
         leadsTo(answer, /[?&]error=access_denied/);
         return endRequest(waiting);
@@ -350,6 +391,20 @@ const steps = {
       afterFirstFactor(world, side, account, answer);
     },
 
+  /** A question stays open in one tab while another person signs in in the next; chance alone seldom gets so far. */
+  switchAccounts:
+    (at: number, page: QuestionPage, of: 'skips' | 'asks', who: number): Step =>
+    async (model, world) => {
+      const side = model.sides[at]!;
+      await steps.authorize(at, of, page === '/consent' ? '' : 'select_account')(model, world);
+      await steps.look(at, page)(model, world);
+      await steps.signIn(at, who, true, false)(model, world);
+      if (side.attempt) await steps.giveCode(at, 'right')(model, world);
+      if (page === '/consent') await steps.consent(at, 'allow', 'page')(model, world);
+      else await steps.choose(at, 'page')(model, world);
+      await steps.proceed(at, 'own')(model, world);
+    },
+
   wait:
     (seconds: number): Step =>
     async (_model, { signet }) =>
@@ -393,9 +448,45 @@ function mayChangeFactors(world: World, session: Session | undefined, answer: An
   return false;
 }
 
-function receivesCode(model: Model, client: RegisteredClient, answer: Answer): void {
-  leadsTo(answer, new RegExp(`^${client.redirect_uri}\\?code=ac_`));
+/** What is posted: the page in the tab as it stands, the same without who it named, or another browser's request. */
+type From = 'page' | 'page without user' | 'other';
+
+/** @returns the form that is sent, and whom its page named; the trace keeps that somebody has said yes to it. */
+function formOf(model: Model, at: number, page: QuestionPage, from: From, isYes = true) {
+  const side = model.sides[at]!;
+  const shown = side.shown?.page === page ? side.shown : undefined;
+  const waiting = from === 'other' ? model.sides[1 - at]!.waiting : (shown?.waiting ?? side.waiting);
+  const request = waiting?.id ?? bogusRequest;
+  if (!shown || from === 'other') return { waiting, fields: { request }, names: undefined };
+  const { names: account, fields } = shown;
+  if (isYes) model.trace.push({ did: 'answered', page, request, client: shown.waiting.client, account });
+  if (from === 'page') return { waiting, fields, names: account };
+  const { user: _user, ...others } = fields;
+  return { waiting, fields: others, names: undefined };
+}
+
+type Wanted = Pick<Waiting, 'client' | 'prompt'> & { id?: string };
+
+async function receivesCode(model: Model, world: World, wanted: Wanted, answer: Answer): Promise<void> {
+  leadsTo(answer, new RegExp(`^${wanted.client.redirect_uri}\\?code=ac_`));
   model.codes += 1;
+  const code = new URL(locationOf(answer)).searchParams.get('code') ?? '';
+  const { db } = world.signet.deps;
+  const grant = await db.get<{ user_id: string }>('select user_id from grants where code_hash = $1', [digest(code)]);
+  const isTheirs = ({ account }: { account: Account }) => account.person.user_id === grant?.user_id;
+  const { trace } = model;
+  const signedIn = trace.some((one) => one.did === 'signed in' && one.request === wanted.id && isTheirs(one));
+  const answered = (page: QuestionPage) =>
+    trace.filter((one) => one.did === 'answered' && one.page === page && isTheirs(one));
+  if (wanted.prompt === 'select_account') {
+    const chose = answered('/signin/account').some(({ request }) => request === wanted.id);
+    assert.ok(signedIn || chose, 'the code is for a person who has chosen the account, or signed in, for this request');
+  }
+  if (wanted.prompt === 'login') assert.ok(signedIn, 'the code is for a person who has signed in for this request');
+  if (wanted.client === world.asks) {
+    const allowed = answered('/consent').some((one) => one.did === 'answered' && one.client === wanted.client);
+    assert.ok(allowed, 'the code is for a person who saw the question of this client');
+  }
 }
 
 /** The service has what the model has: these sessions, of these people, by these factors, and not one code more. */
@@ -455,7 +546,9 @@ const side = fc.constantFrom<number[]>(0, 0, 0, 0, 1);
 const who = fc.constantFrom<number[]>(0, 0, 1);
 const mostlyTrue = fc.constantFrom<boolean[]>(true, true, true, false);
 const whose = fc.constantFrom('own' as const, 'own' as const, 'own' as const, 'other' as const);
-const prompt = fc.constantFrom('', '', 'none', 'login', 'select_account');
+const from = fc.constantFrom<From[]>('page', 'page', 'page', 'page without user', 'other');
+const question = fc.constantFrom<QuestionPage[]>('/signin/account', '/consent');
+const prompt = fc.constantFrom('', '', 'none', 'login', 'select_account', 'select_account');
 const client = fc.constantFrom('skips' as const, 'asks' as const);
 const decision = fc.constantFrom('allow' as const, 'allow' as const, 'deny' as const);
 const rightCode = fc.constantFrom('right' as const, 'backup' as const);
@@ -463,6 +556,7 @@ const otherCode = fc.constantFrom(...(['wrong', 'replayed', 'used backup', 'of t
 const anyCode = fc.oneof(rightCode, otherCode);
 const isHalfIn = ({ attempt }: Side) => attempt !== undefined;
 const isIn = ({ session }: Side) => session !== undefined;
+const isShown = ({ shown }: Side) => shown !== undefined;
 const isAwaited = ({ waiting }: Side) => waiting !== undefined && waiting.expires_at > 0;
 const everyCommand = [
   ...commands(5, steps.signIn, fc.tuple(side, who, mostlyTrue, fc.boolean())),
@@ -476,9 +570,13 @@ const everyCommand = [
   ...commands(4, steps.authorize, fc.tuple(side, client, prompt)),
   ...commands(4, steps.proceed, fc.tuple(side, whose), isAwaited),
   ...commands(1, steps.proceed, fc.tuple(side, whose)),
-  ...commands(1, steps.choose, fc.tuple(side, whose)),
-  ...commands(3, steps.consent, fc.tuple(side, decision, whose), isAwaited),
-  ...commands(1, steps.consent, fc.tuple(side, decision, whose)),
+  ...commands(6, steps.look, fc.tuple(side, question), isAwaited),
+  ...commands(1, steps.look, fc.tuple(side, question)),
+  ...commands(3, steps.switchAccounts, fc.tuple(side, question, client, who), isIn),
+  ...commands(4, steps.choose, fc.tuple(side, from), isShown),
+  ...commands(1, steps.choose, fc.tuple(side, from)),
+  ...commands(4, steps.consent, fc.tuple(side, decision, from), isShown),
+  ...commands(1, steps.consent, fc.tuple(side, decision, from)),
   ...commands(1, steps.enroll, fc.tuple(side)),
   ...commands(2, steps.enroll, fc.tuple(side), isIn),
   ...commands(3, steps.confirmTotp, fc.tuple(side, mostlyTrue, fc.boolean()), isIn),
@@ -501,7 +599,12 @@ async function beginning({ signet }: World): Promise<Model> {
     { person: guarded, app: { secret, code, unused: backup_codes, consumed: [] }, consented: false },
     { person: plain, consented: false },
   ];
-  return { accounts, sides: [{ browser: newBrowser(signet.url) }, { browser: newBrowser(signet.url) }], codes: 0 };
+  return {
+    accounts,
+    sides: [{ browser: newBrowser(signet.url) }, { browser: newBrowser(signet.url) }],
+    codes: 0,
+    trace: [],
+  };
 }
 
 async function openWorld(t: TestContext): Promise<World> {

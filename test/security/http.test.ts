@@ -357,11 +357,11 @@ onBothEngines('HT-05: whichever call of the store fails, the answer is an error 
     },
     'POST consent': async () => {
       const request = await waiting('consent');
-      return () => owner.browser.post('/consent', { request, decision: 'allow' });
+      return () => owner.browser.post('/consent', { request, user: owner.user_id, decision: 'allow' });
     },
     'POST signin/account': async () => {
       const request = await waiting('select_account');
-      return () => owner.browser.post('/signin/account', { request });
+      return () => owner.browser.post('/signin/account', { request, user: owner.user_id });
     },
     'GET account': async () => () => owner.browser.get('/account'),
     'GET me': async () => () => owner.browser.get('/v1/me'),

@@ -54,7 +54,7 @@ onBothEngines('consent that one person gave to a waiting request does not speak 
   const client = await registerClient(signet, { consent: 'required' });
   const [first, second] = [await signedInPerson(signet), await newPerson(signet)];
   const request = await waitingRequest(first, client);
-  const allowed = await first.browser.post('/consent', { request, decision: 'allow' });
+  const allowed = await first.browser.post('/consent', { request, user: first.user_id, decision: 'allow' });
   assert.equal(allowed.status, 303);
   // The same browser, before it goes on: somebody else signs in for the same request.
   const shared = { ...second, browser: first.browser };

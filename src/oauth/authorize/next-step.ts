@@ -8,14 +8,15 @@ export type Step = 'sign_in' | 'select_account' | 'consent' | 'code';
 export type Progress = {
   /** The session that a sign-in for this very request started or renewed. */
   authenticated_session_id: string | null;
-  account_selected_at: number | null;
+  /** Who chose on the page to go on with this account, for this very request. */
+  account_selected_user_id: string | null;
   /** Who allowed it on the page, for this very request. */
   consented_user_id: string | null;
 };
 
 export const noProgress: Progress = {
   authenticated_session_id: null,
-  account_selected_at: null,
+  account_selected_user_id: null,
   consented_user_id: null,
 };
 
@@ -57,7 +58,7 @@ function stepAhead(request: AuthorizationRequest, situation: Situation): Step {
   const asksAnew = request.prompt.includes('login') || request.max_age === 0;
   if (!hasJustSignedIn && (isSomebodyElse || isTooOld || asksAnew)) return 'sign_in';
 
-  const hasChosen = hasJustSignedIn || progress.account_selected_at !== null;
+  const hasChosen = hasJustSignedIn || progress.account_selected_user_id === session.user_id;
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
   const hasConsented = progress.consented_user_id === session.user_id;
   return !hasConsented && needsConsent(request, client, consented) ? 'consent' : 'code';

@@ -1,9 +1,12 @@
-import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
 import { markAccountSelected, type PendingRequest } from './store.ts';
 
-/** Remembers that the person goes on as who they are (`prompt=select_account`, OIDC Core §3.1.2.1). */
+/**
+ * Remembers which account was chosen for a waiting request (`prompt=select_account`, OIDC Core §3.1.2.1). The choice
+ * counts for that user alone: another one who signs in before the code is issued is asked anew.
+ */
 export const selectAccount = (
-  deps: Pick<Deps, 'db' | 'clock'>,
+  { db }: Pick<Deps, 'db'>,
   { request_id }: Pick<PendingRequest, 'request_id'>,
-): Promise<unknown> => markAccountSelected(deps.db, request_id, now(deps));
+  user_id: string,
+): Promise<unknown> => markAccountSelected(db, request_id, user_id);

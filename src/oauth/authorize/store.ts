@@ -35,7 +35,7 @@ export async function findPendingRequest(
   now: number,
 ): Promise<PendingRequest | undefined> {
   const row = await db.get<Progress & { request_id: string; parameters: string; created_at: number }>(
-    `select request_id, parameters, authenticated_session_id, account_selected_at, consented_user_id, created_at
+    `select request_id, parameters, authenticated_session_id, account_selected_user_id, consented_user_id, created_at
        from authorization_requests where request_id = $1 and browser_hash = $2 and expires_at > $3`,
     [request_id, browser_hash, now],
   );
@@ -49,8 +49,11 @@ export const markAuthenticated = (request_id: string, session_id: string, token_
   params: [request_id, session_id, token_hash],
 });
 
-export const markAccountSelected = (db: Db, request_id: string, now: number) =>
-  db.run('update authorization_requests set account_selected_at = $2 where request_id = $1', [request_id, now]);
+export const markAccountSelected = (db: Db, request_id: string, user_id: string) =>
+  db.run('update authorization_requests set account_selected_user_id = $2 where request_id = $1', [
+    request_id,
+    user_id,
+  ]);
 
 /** That this person has not answered the page for this request yet. */
 export const awaitsConsent = (request_id: string, user_id: string): Condition => ({
