@@ -13,6 +13,8 @@ import type { Vault } from './vault/vault.ts';
 
 /** The outside world, handed to every use-case. */
 export type Deps = {
+  /** The name of this process among those on the store, drawn anew at each start. */
+  readonly node: string;
   readonly config: Config;
   readonly db: Db;
   readonly clock: Clock;

@@ -4,6 +4,7 @@ import { purgeFailures } from './clients/failures.store.ts';
 import { failureKeptSeconds } from './clients/failures.ts';
 import { now } from './clock.ts';
 import type { Deps } from './deps.ts';
+import { beat } from './heartbeat/heartbeat.ts';
 import { rotateDueKeys } from './keys/rotate-keys.ts';
 import { purgeFailureCounters } from './limits/store.ts';
 import { purgePendingRequests } from './oauth/authorize/store.ts';
@@ -26,6 +27,7 @@ const unsentSeconds = 30 * 86_400;
 
 /** One line a job. Each is safe on every node at any time, and alone: one that fails does not stop the others. */
 const jobs = {
+  'give a sign of life': (deps) => beat(deps),
   'rotate keys': (deps) => rotateDueKeys(deps),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is out at once
   'purge grants': (deps) => purgeGrants(deps.db, now(deps) - 600, now(deps) - accessTokenSeconds - keptSeconds),

@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { inviteAdministrator } from './admin/invite-administrator.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
+import { beat } from './heartbeat/heartbeat.ts';
 import { keepKeysFresh, startJobs } from './jobs.ts';
 import { openDeps, openLog } from './open-deps.ts';
 import { hasAdministrator } from './users/store.ts';
@@ -17,6 +18,7 @@ export async function serve(config: Config): Promise<void> {
   if (cluster.isWorker) return serveRequests(config);
   const deps = await open(config);
   const stopJobs = startJobs(deps);
+  await beat(deps);
   await (config.workers > 1 ? superviseWorkers(deps, stopJobs) : listen(deps, stopJobs));
   await greet(deps);
 }

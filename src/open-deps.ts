@@ -2,37 +2,47 @@ import pino, { type Logger } from 'pino';
 import { clientDirectory } from './clients/client-directory.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
-import { migrate } from './db/migrate.ts';
+import { type MigratableDb, migrate, refuseUnlessMigrated } from './db/migrate.ts';
 import { openDb } from './db/open.ts';
 import type { Deps } from './deps.ts';
+import { findHeartbeat } from './heartbeat/store.ts';
 import { openLook } from './http/look.ts';
 import { openKeyRing } from './keys/key-ring.ts';
 import { ensureSigningKeys } from './keys/rotate-keys.ts';
 import { freshCache } from './lib/fresh-cache.ts';
-import { openOutbox } from './mail/outbox.ts';
+import { newId } from './lib/ids.ts';
+import { openOutbox, openQueue } from './mail/outbox.ts';
 import { type PasswordHasher, processHasher } from './passwords/password-hash.ts';
 import { readCredential } from './service-credentials/store.ts';
-import { loadMasterKey, openVaultFor } from './vault/master-key.ts';
-
-/** `passwords` are hashed by what the process has for it, unless told otherwise. */
-type Outside = { clock: Clock; log: Logger; passwords?: PasswordHasher };
+import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey } from './vault/master-key.ts';
+import type { Vault } from './vault/vault.ts';
 
 /**
- * Opens everything that a use-case needs: store, tables, master key, signing keys. The server and the command line
- * start alike.
+ * Who opens it. A server brings the tables up to this version, makes what keys are missing, and sends mail. A command
+ * takes the store as it is, or refuses it, and only queues mail: its shell has neither the server's version nor its
+ * settings.
+ */
+type Role = 'server' | 'command';
+
+/** `passwords` are hashed by what the process has for it, unless told otherwise. */
+type Outside = { clock: Clock; log: Logger; passwords?: PasswordHasher; role?: Role };
+
+/**
+ * Opens everything that a use-case needs: store, master key, signing keys.
  * @throws {ConfigError} {@link StoreUnavailable} {@link MigrationRefused}, each with a sentence for the operator.
  */
-export async function openDeps(config: Config, { clock, log, passwords = processHasher }: Outside): Promise<Deps> {
-  const masterKey = loadMasterKey(config.masterKey);
-  const db = await openDb(config);
+export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
+  const { clock, log, passwords = processHasher, role = 'server' } = outside;
+  const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
+  const db = await openDb(given);
   try {
-    await migrate(db, Math.floor(clock() / 1000));
-    const vault = await openVaultFor(db, masterKey);
-    await ensureSigningKeys({ db, clock, vault });
+    const vault = await (role === 'server' ? prepare(db, masterKey, clock) : openPrepared(db, masterKey));
+    const config = role === 'server' ? given : await asServed(given, db);
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
     const services = freshCache(clock, (credential_id) => readCredential(db, credential_id));
-    const mail = openOutbox({ config, db, clock, log, vault });
+    const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, vault });
     return {
+      node: newId('node'),
       config,
       db,
       clock,
@@ -49,6 +59,24 @@ export async function openDeps(config: Config, { clock, log, passwords = process
     await db.close();
     throw error;
   }
+}
+
+async function prepare(db: MigratableDb, masterKey: Buffer, clock: Clock): Promise<Vault> {
+  await migrate(db, Math.floor(clock() / 1000));
+  const vault = await prepareVaultFor(db, masterKey);
+  await ensureSigningKeys({ db, clock, vault });
+  return vault;
+}
+
+async function openPrepared(db: MigratableDb, masterKey: Buffer): Promise<Vault> {
+  await refuseUnlessMigrated(db);
+  return openVaultFor(db, masterKey);
+}
+
+/** Links that a command prints or mails begin as the server's do, whatever the shell says or leaves out. */
+async function asServed(config: Config, db: MigratableDb): Promise<Config> {
+  const server = await findHeartbeat(db);
+  return server ? { ...config, baseUrl: server.base_url, secure: server.base_url.startsWith('https:') } : config;
 }
 
 /** Whatever slips into a log line under these names is cut out; nothing should, and then it still does not. */

@@ -52,13 +52,14 @@ async function isAccepted(config: oidc.Configuration): Promise<boolean> {
 function register(): Credentials {
   const command = fileURLToPath(new URL('../../bin/signet', import.meta.url));
   const name = ['--name', 'Example relying party'];
-  const json = execFileSync(
-    command,
-    ['clients', 'create', ...name, '--redirect-uri', redirect_uri, '--scope', scope, '--approve', '--json'],
-    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
-  );
-  const { client_id, client_secret }: Credentials = JSON.parse(json);
-  return { client_id, client_secret };
+  const args = ['clients', 'create', ...name, '--redirect-uri', redirect_uri, '--scope', scope, '--approve', '--json'];
+  try {
+    const json = execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+    const { client_id, client_secret }: Credentials = JSON.parse(json);
+    return { client_id, client_secret };
+  } catch (cause) {
+    throw new Stop(notRegistered, { cause });
+  }
 }
 
 /** The client of an earlier run, if it was made for this issuer and this address. */
@@ -91,6 +92,10 @@ const howToRegister = `This example needs a client at ${issuer.origin}. Register
   redirect URI  ${redirect_uri}
   scopes        ${scope}
 have it approved, and start again with EXAMPLE_CLIENT_ID and EXAMPLE_CLIENT_SECRET set.`;
+
+const notRegistered = `bin/signet could not register a client. Either the Signet at ${issuer.origin} is of another checkout, or it keeps its
+data elsewhere: start the example with the same SIGNET_* settings as the server, or give it a client of that server in
+EXAMPLE_CLIENT_ID and EXAMPLE_CLIENT_SECRET.`;
 
 const anotherStore = `A client was registered with bin/signet, but the Signet at ${issuer.origin} does not know it: it keeps its
 data elsewhere. Start the example with the same SIGNET_* settings as the server, or give it a client of that server in

@@ -87,7 +87,6 @@ const statusOf = (one: Client) => one.status + (changeWaits(one) ? ', change wai
 
 export const clientCommands = {
   'clients create': command({
-    begins: true,
     summary: 'Registers a client of the house, which no account owns. A secret is printed this once.',
     options: {
       name: { value: 'name', help: 'what people read on the sign-in page', required: true },

@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../db/db.ts';
 import { MigrationRefused } from '../db/migrate.ts';
 import { databaseFile } from '../db/open.ts';
 import { RequestError } from '../errors.ts';
+import { mailDoubt } from '../heartbeat/heartbeat.ts';
 import { plainForeign } from '../http/foreign-text.ts';
 import { editDistance } from '../lib/edit-distance.ts';
 import { openDeps, openLog } from '../open-deps.ts';
@@ -95,12 +96,16 @@ async function run(name: string, command: Command, { args, terminal, environment
     await serve(config);
     return undefined;
   }
-  if (!command.begins) refuseEmptyFolder(config);
-  const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel) });
+  if (!command.prepares) refuseEmptyFolder(config);
+  const role = command.prepares ? 'server' : 'command';
+  const deps = await openDeps(config, { clock: Date.now, log: openLog(config.logLevel), role });
   try {
     const report = await command.run(deps, read.given, terminal);
     if (!report) return 0;
-    terminal.stdout.write(read.json ? `${JSON.stringify(report.json)}\n` : `${report.text}\n`);
+    const doubt = deps.mail.promised > 0 ? await mailDoubt(deps) : undefined;
+    if (doubt) terminal.stderr.write(`signet: warning: ${doubt}\n`);
+    const json = doubt ? { ...(report.json as object), warnings: [doubt] } : report.json;
+    terminal.stdout.write(read.json ? `${JSON.stringify(json)}\n` : `${report.text}\n`);
     return report.failed ? 1 : 0;
   } finally {
     await deps.db.close();
@@ -110,7 +115,9 @@ async function run(name: string, command: Command, { args, terminal, environment
 /** A mistyped folder is told of, and not filled with a new store and a new key. */
 function refuseEmptyFolder({ dataDir, databaseUrl }: Config): void {
   if (databaseUrl || existsSync(join(dataDir, databaseFile))) return;
-  throw new ConfigError(`There is no database in ${dataDir}. Set SIGNET_DATA_DIR to the folder that the server uses.`);
+  throw new ConfigError(
+    `There is no database in ${dataDir}. Start the server first (signet serve), or run: signet migrate. If the server keeps its data elsewhere, set SIGNET_DATA_DIR to that folder.`,
+  );
 }
 
 const kinds = [

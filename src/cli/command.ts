@@ -56,8 +56,8 @@ type Shape<Operands, Options> = {
   operands?: Operands;
   /** `--json` and `--help` are everywhere. */
   options?: Options;
-  /** It may begin with an empty data folder. Every other command is about what is there. */
-  begins?: true;
+  /** It sets the store up: tables, master key, signing keys. Every other command takes it as it is, or refuses it. */
+  prepares?: true;
 };
 
 type Typed = Record<string, string | number | boolean | string[] | undefined>;

@@ -19,17 +19,17 @@ const waitMinutes = publishedBeforeUseSeconds / 60;
 export const operationCommands = {
   serve: command({
     summary: 'Starts the server. Configured by SIGNET_* in the environment (docs/configuration.md); none is needed.',
-    begins: true,
+    prepares: true,
     run: async () => undefined, // the command line hands over to the server before it opens a store
   }),
   migrate: command({
-    begins: true,
-    summary: 'Brings the tables up to this version and stops. Starting the server does the same.',
-    // Opening the store has migrated it already, as every command does.
+    prepares: true,
+    summary:
+      'Brings the tables up to this version, makes the keys that are missing, and stops. Starting the server does the same; no other command does.',
+    // Opening the store as a server does has migrated it already.
     run: async () => ({ json: { migrated: true }, text: 'The tables are up to date.' }),
   }),
   'admin invite': command({
-    begins: true,
     summary: "Prints a link with which one person, once, within a day, makes an administrator's account.",
     async run(deps) {
       const invitation = await inviteAdministrator(deps, 'cli');

@@ -86,7 +86,6 @@ const saidOf = {
 
 export const userCommands = {
   'users create': command({
-    begins: true,
     summary: 'Makes an account. The password is read from standard input, so that it stays out of the process list.',
     options: {
       email: { value: 'address', help: 'e-mail address, which is the sign-in name', required: true },

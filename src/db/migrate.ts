@@ -53,6 +53,32 @@ export async function migrate(db: MigratableDb, now: number, folder: URL = ownMi
   });
 }
 
+/**
+ * For whoever works on the store and may not change its tables, as commands do: a shell with another version of Signet
+ * must not upgrade a running service by listing its clients.
+ * @throws {MigrationRefused} with a sentence that says what to run.
+ * @throws {StoreUnavailable}
+ */
+export async function refuseUnlessMigrated(db: Db, folder: URL = ownMigrations): Promise<void> {
+  const table = await db.get(
+    db.engine === 'sqlite'
+      ? `select 1 as one from sqlite_master where type = 'table' and name = 'schema_migrations'`
+      : `select 1 as one where to_regclass('schema_migrations') is not null`,
+  );
+  if (!table) {
+    throw new MigrationRefused(
+      'The database has not been set up yet. Start the server (signet serve), or run: signet migrate. Nothing was changed.',
+    );
+  }
+  const applied = await db.all<Applied>('select name, checksum from schema_migrations order by name');
+  const missing = missingMigrations(readMigrations(folder), applied);
+  if (missing.length > 0) {
+    throw new MigrationRefused(
+      `The database is of an older version: ${missing.length === 1 ? 'a migration is' : `${missing.length} migrations are`} missing. Start the server of this version (signet serve), or run: signet migrate. Nothing was changed.`,
+    );
+  }
+}
+
 function readMigrations(folder: URL): Migration[] {
   return readdirSync(folder)
     .filter((file) => /^\d{4}-.+\.sql$/.test(file))

@@ -3,15 +3,28 @@ import type { Condition } from '../audit/store.ts';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Db, Statement } from '../db/db.ts';
+import type { MailWay } from '../heartbeat/store.ts';
 import { newId } from '../lib/ids.ts';
 import type { Vault } from '../vault/vault.ts';
-import { claimMail, deleteMail, findDueMails, insertMail, postponeMail, type WaitingMail } from './store.ts';
-import { type Mail, openTransport } from './transport.ts';
+import {
+  claimMail,
+  deleteMail,
+  deleteMailsBefore,
+  findDueMails,
+  insertMail,
+  postponeMail,
+  type WaitingMail,
+} from './store.ts';
+import { type Mail, openTransport, type Transport } from './transport.ts';
 
 /** How mail leaves the house. */
 export type Outbox = {
   /** False off loopback without SIGNET_SMTP_URL: then nothing that needs a mail may be offered. */
   readonly works: boolean;
+  /** What becomes of mail here; of the queue of a command, what its own settings say. */
+  readonly way: MailWay;
+  /** How many mails were promised since the outbox was opened. */
+  readonly promised: number;
   /**
    * A mail to be sent, for the batch of the change that it tells about: then neither exists without the other, and a
    * crash in between loses nothing. No statement when mail does not work here.
@@ -37,10 +50,56 @@ const unreachable = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'ETL
  */
 const soonMs = [100, 1000, 5000];
 
+/** Seconds. What a command queued for a server that cannot send is kept this long: SIGNET_SMTP_URL may be set yet. */
+const undeliverableKeptSeconds = 3 * 86_400;
+
+const queued = (deps: OutboxDeps, mail: Mail, onlyIf?: Condition): Statement => {
+  const mail_id = newId('mail');
+  const message_sealed = deps.vault.seal(`mail:${mail_id}`, JSON.stringify(mail));
+  return insertMail({ mail_id, message_sealed }, now(deps), onlyIf);
+};
+
+const wayOf = ({ smtpUrl, secure }: Config): MailWay => (smtpUrl !== undefined ? 'smtp' : secure ? 'none' : 'log');
+
+/**
+ * For a command beside the server. It only queues: the environment of a shell is not that of the server, and what a
+ * command took out of the queue it would print, or send from elsewhere.
+ */
+export function openQueue(deps: OutboxDeps): Outbox {
+  let promised = 0;
+  return {
+    works: true,
+    way: wayOf(deps.config),
+    get promised() {
+      return promised;
+    },
+    promise(mail, onlyIf) {
+      promised += 1;
+      return [queued(deps, mail, onlyIf)];
+    },
+    deliver: async () => {},
+  };
+}
+
 export function openOutbox(deps: OutboxDeps): Outbox {
   const transport = openTransport(deps);
-  if (!transport) return { works: false, promise: () => [], deliver: async () => {} };
+  return transport ? openSender(deps, transport) : openNothing(deps);
+}
 
+/** Of a server without a way to send mail. Commands may have queued some all the same; it does not pile up. */
+const openNothing = (deps: OutboxDeps): Outbox => ({
+  works: false,
+  way: 'none',
+  promised: 0,
+  promise: () => [],
+  async deliver() {
+    const { changes } = await deleteMailsBefore(deps.db, now(deps) - undeliverableKeptSeconds);
+    if (changes > 0) deps.log.error({ mails: changes }, 'queued mails were dropped unsent: SIGNET_SMTP_URL is not set');
+  },
+});
+
+function openSender(deps: OutboxDeps, transport: Transport): Outbox {
+  let promised = 0;
   let step = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -93,7 +152,7 @@ export function openOutbox(deps: OutboxDeps): Outbox {
     if (!(await claimMail(deps.db, waiting, now(deps) + claimSeconds))) return undefined;
     try {
       const mail = JSON.parse(deps.vault.open(`mail:${mail_id}`, waiting.message_sealed)) as Mail;
-      await transport!({ ...mail, mail_id, created_at });
+      await transport({ ...mail, mail_id, created_at });
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };
       await postponeMail(deps.db, waiting, now(deps) + retryAfter);
@@ -106,16 +165,14 @@ export function openOutbox(deps: OutboxDeps): Outbox {
 
   return {
     works: true,
+    way: wayOf(deps.config),
+    get promised() {
+      return promised;
+    },
     promise(mail, onlyIf) {
-      const mail_id = newId('mail');
+      promised += 1;
       plan();
-      return [
-        insertMail(
-          { mail_id, message_sealed: deps.vault.seal(`mail:${mail_id}`, JSON.stringify(mail)) },
-          now(deps),
-          onlyIf,
-        ),
-      ];
+      return [queued(deps, mail, onlyIf)];
     },
     deliver,
   };

@@ -43,3 +43,6 @@ export const postponeMail = (db: Db, mail: WaitingMail, next_attempt_at: number)
 
 export const deleteMail = (db: Db, mail_id: string) =>
   db.run('delete from outgoing_mails where mail_id = $1', [mail_id]);
+
+export const deleteMailsBefore = (db: Db, created_before: number) =>
+  db.run('delete from outgoing_mails where created_at < $1', [created_before]);

@@ -9,7 +9,7 @@ export type Mail = { to: string; subject: string; text: string };
 type OutgoingMail = Mail & { mail_id: string; created_at: number };
 
 /** @throws whatever the server answered. */
-type Transport = (mail: OutgoingMail) => Promise<void>;
+export type Transport = (mail: OutgoingMail) => Promise<void>;
 
 /** Milliseconds: a mail server that says nothing must not hold up the mails behind. */
 const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };

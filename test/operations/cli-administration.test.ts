@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { misunderstood, refused, runCommand, signedInClient, succeed } from '../support/command-line.ts';
+import {
+  misunderstood,
+  preparedSettings,
+  refused,
+  runCommand,
+  signedInClient,
+  succeed,
+} from '../support/command-line.ts';
 import { basic } from '../support/relying-party.ts';
 import { bareSettings, codeFor, isActiveAt, redeemAt, startServer } from '../support/server-process.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
@@ -98,8 +105,7 @@ test('while the server runs', async (t) => {
 });
 
 test('webhooks are made, listed and removed; the secret is printed once', async (t) => {
-  const env = await bareSettings(t);
-  await succeed(['migrate'], env);
+  const env = await preparedSettings(t);
   const terms = ['--url', 'https://hooks.example.com/', '--event', 'user.disabled', '--event', 'client.suspended'];
   const { secret, ...webhook } = await succeed(['webhooks', 'create', ...terms], env);
   assert.match(String(secret), /^whsec_/);
@@ -133,8 +139,7 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
 });
 
 test('service credentials are restricted, given another secret and retired', async (t) => {
-  const env = await bareSettings(t);
-  await succeed(['migrate'], env);
+  const env = await preparedSettings(t);
   const terms = ['--permission', 'entitlements:write,tokens:introspect', '--product', 'editor', '--product', 'viewer'];
   const { client_secret, ...made } = await succeed(['service-credentials', 'create', '--name', 'B', ...terms], env);
   assert.deepEqual(
@@ -165,7 +170,7 @@ test('service credentials are restricted, given another secret and retired', asy
 });
 
 test('the audit log is verified against what an earlier check gave, and filtered by day', async (t) => {
-  const env = await bareSettings(t);
+  const env = await preparedSettings(t);
   await succeed(['admin', 'invite'], env);
   const { stdout } = await runCommand(['audit', 'verify'], { env });
   const [, newest = ''] = /newest {2}(\S+)\n/.exec(stdout) ?? [];
@@ -190,7 +195,7 @@ test('the audit log is verified against what an earlier check gave, and filtered
 });
 
 test('a review from the command line shows what to look at twice, and may take scopes away', async (t) => {
-  const env = await bareSettings(t);
+  const env = await preparedSettings(t);
   const scope = ['--scope', 'openid email offline_access'];
   const uri = ['--redirect-uri', 'https://new.example/cb'];
   const { client_id } = await succeed(['clients', 'create', '--name', 'Signet Login', ...uri, ...scope], env);
@@ -206,7 +211,7 @@ test('a review from the command line shows what to look at twice, and may take s
 });
 
 test('the audit log is exported in either format', async (t) => {
-  const env = await bareSettings(t);
+  const env = await preparedSettings(t);
   await succeed(['admin', 'invite'], env);
   const lines = await runCommand(['audit', 'export', '--action', 'administrator'], { env });
   assert.deepEqual([lines.code, lines.stdout.trimEnd().split('\n').length], [0, 1]);

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runCommand, succeed } from '../support/command-line.ts';
+import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
 import { bareSettings } from '../support/server-process.ts';
 
 test('a client of the house is edited and gets other secrets from the command line', async (t) => {
-  const env = await bareSettings(t);
+  const env = await preparedSettings(t);
   const made = await succeed(
     ['clients', 'create', '--name', 'Desk', '--redirect-uri', 'https://desk.test/cb', '--approve'],
     env,
@@ -31,8 +31,7 @@ test('a client of the house is edited and gets other secrets from the command li
 });
 
 test('rotating keys that cannot be rotated yet is a failure', async (t) => {
-  const env = await bareSettings(t);
-  await succeed(['migrate'], env);
+  const env = await preparedSettings(t);
   const { code, stdout } = await runCommand(['keys', 'rotate', '--json'], { env });
   assert.deepEqual([code, JSON.parse(stdout).rotated], [1, []]);
 });
@@ -44,10 +43,12 @@ test('a folder without a database is refused by what is about a database, and le
     ['clients', 'list'],
     ['audit', 'verify'],
     ['keys', 'rotate'],
+    ['admin', 'invite'],
+    ['clients', 'create', '--name', 'A', '--redirect-uri', 'https://a.test/cb'],
   ]) {
     const { code, stderr } = await runCommand(command, { env });
     assert.equal(code, 1, command.join(' '));
-    assert.match(stderr, /There is no database in .*SIGNET_DATA_DIR/);
+    assert.match(stderr, /There is no database in .*signet serve.*signet migrate.*SIGNET_DATA_DIR/);
   }
   const dataDir = String(env.SIGNET_DATA_DIR);
   assert.equal(existsSync(join(dataDir, 'signet.db')), false);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newBrowser } from '../support/browser.ts';
-import { misunderstood, refused, runCommand, succeed } from '../support/command-line.ts';
+import { misunderstood, preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import {
@@ -59,7 +59,7 @@ onBothEngines('accounts are made, shown, disabled and enabled while the server r
 });
 
 test('an account that cannot be made says what is wrong with each field, and never the password', async (t) => {
-  const env = await bareSettings(t);
+  const env = await preparedSettings(t);
   const sentence = await refused(
     ['users', 'create', '--email', '', '--name', '', '--password-stdin'],
     env,

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { newBrowser } from '../support/browser.ts';
-import { runCommand, succeed } from '../support/command-line.ts';
+import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
 import { bareSettings, runProcess, signetCommand, startServer } from '../support/server-process.ts';
 import { freePort } from '../support/signet.ts';
 
@@ -116,7 +116,7 @@ test('a setting that Signet does not know stops the start', async (t) => {
 });
 
 test('the command hands over its arguments, its streams and its exit code', async (t) => {
-  const env = await bareSettings(t);
+  const env = await preparedSettings(t);
   const name = 'Åsa "Öberg" $HOME';
   const create = ['users', 'create', '--email', account.email, '--name', name, '--password-stdin', '--json'];
   const made = await runProcess(create, { env, input: `${account.password}\n` });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { Readable, Writable } from 'node:stream';
+import type { TestContext } from 'node:test';
 import { commandLine } from '../../src/cli/command-line.ts';
 import { newBrowser } from './browser.ts';
-import { registerByHttp, type ServerProcess, type Settings } from './server-process.ts';
+import type { Engine } from './databases.ts';
+import { bareSettings, registerByHttp, type ServerProcess, type Settings } from './server-process.ts';
 
 type Finished = { code: number | undefined; stdout: string; stderr: string };
 type Typing = { env?: Settings; input?: string };
@@ -24,6 +26,13 @@ export async function runCommand(args: readonly string[], { env = {}, input = ''
   const terminal = { stdin: Readable.from([input]), stdout: into('stdout'), stderr: into('stderr') };
   const code = await commandLine(args, terminal, env);
   return { code, ...said };
+}
+
+/** Settings of a store that was set up and has no server yet. */
+export async function preparedSettings(t: TestContext, engine?: Engine): Promise<Settings> {
+  const settings = await bareSettings(t, engine);
+  await succeed(['migrate'], settings);
+  return settings;
 }
 
 /** Runs a command that must succeed. @returns what it said with `--json`. */

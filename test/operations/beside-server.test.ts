@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import pino from 'pino';
+import { readConfig } from '../../src/config.ts';
+import type { Db } from '../../src/db/db.ts';
+import { beat } from '../../src/heartbeat/heartbeat.ts';
+import { openDeps } from '../../src/open-deps.ts';
+import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { openMailbox } from '../support/mailbox.ts';
+import { bareSettings, type Settings } from '../support/server-process.ts';
+
+const log = pino({ level: 'silent' });
+const create = ['users', 'create', '--email', 'asa@example.com', '--name', 'Asa', '--verified', '--password-stdin'];
+const password = 'ordinary words in a row';
+
+/** The store of these settings as a server opens it, without listening. */
+async function openServer(t: TestContext, env: Settings, log_ = log) {
+  const deps = await openDeps(readConfig(env), { clock: Date.now, log: log_ });
+  t.after(() => deps.db.close());
+  return deps;
+}
+
+const keysIn = async (db: Db) => (await db.all('select kid from signing_keys')).length;
+
+onBothEngines('a command refuses a database that no server has set up, and makes no key in it', async (t, engine) => {
+  const env = await bareSettings(t, engine);
+  const sentence = /signet serve.*signet migrate/;
+  await refused(['clients', 'create', '--name', 'A', '--redirect-uri', 'https://a.test/cb'], env, sentence);
+  assert.equal(existsSync(join(String(env.SIGNET_DATA_DIR), 'master.key')), false);
+  const deps = await openServer(t, env); // as `serve` and `migrate` do
+  assert.equal(await keysIn(deps.db), 4);
+  await deps.db.run(`delete from signing_keys where status = 'next'`);
+  await succeed(['keys', 'list'], env);
+  assert.equal(await keysIn(deps.db), 2, 'a command leaves missing keys to the server');
+});
+
+onBothEngines('a command changes no tables: a database of another version is refused', async (t, engine) => {
+  const env = await preparedSettings(t, engine);
+  const { db } = await openServer(t, env);
+  const newest = `(select max(name) from schema_migrations)`;
+  await db.run(`update schema_migrations set name = '9999-newer' where name = ${newest}`);
+  await refused(['clients', 'list'], env, /9999-newer, which this version of Signet does not know/);
+  await db.run(`delete from schema_migrations where name = ${newest}`);
+  await refused(['clients', 'list'], env, /of an older version: a migration is missing\..*run: signet migrate/);
+  assert.equal((await db.all(`select name from schema_migrations where name = '9999-newer'`)).length, 0);
+  const json = await runCommand(['clients', 'list', '--json'], { env });
+  assert.equal(JSON.parse(json.stdout).error, 'migration_refused');
+});
+
+test('a command without the master key of its database says so and makes none', async (t) => {
+  const env = await preparedSettings(t);
+  const path = join(String(env.SIGNET_DATA_DIR), 'master.key');
+  await rm(path);
+  await refused(['users', 'list'], env, /master\.key is missing.*Restore the file/);
+  assert.equal(existsSync(path), false);
+});
+
+onBothEngines('mail that waits is sent by the server, never by a command with other settings', async (t, engine) => {
+  const env = await preparedSettings(t, engine);
+  await succeed(create, env, password);
+  const mailbox = await openMailbox(t);
+  const served = { ...env, SIGNET_BASE_URL: 'https://id.example.com', SIGNET_SMTP_URL: mailbox.url };
+  const server = await openServer(t, served);
+  await beat(server);
+
+  // The shell knows neither the address of the service nor its mail server.
+  const reset = await runCommand(['users', 'reset-factors', 'asa@example.com', '--reason', 'lost phone'], { env });
+  assert.deepEqual([reset.code, reset.stderr], [0, ''], 'a server that sends mail runs');
+  const lines: string[] = [];
+  const command = await openDeps(readConfig(env), {
+    clock: Date.now,
+    log: pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) }),
+    role: 'command',
+  });
+  await command.mail.deliver();
+  await command.db.close();
+  assert.deepEqual(lines, [], 'nothing of the queue is printed');
+  assert.equal((await server.db.all('select mail_id from outgoing_mails')).length, 1, 'nothing is taken out of it');
+
+  await server.mail.deliver();
+  const { text } = await mailbox.next('asa@example.com');
+  assert.match(text, /https:\/\/id\.example\.com\//, 'links begin as those of the server');
+  assert.doesNotMatch(text, /localhost/);
+  assert.match(String((await succeed(['admin', 'invite'], env)).url), /^https:\/\/id\.example\.com\/invite\//);
+});
+
+onBothEngines('a command says when a mail that it promised cannot be sent soon', async (t, engine) => {
+  const env = await preparedSettings(t, engine);
+  await succeed(create, env, password);
+  const reset = ['users', 'reset-factors', 'asa@example.com', '--reason', 'lost phone'];
+  const alone = await runCommand(reset, { env });
+  assert.match(alone.stderr, /^signet: warning: .* no running server was found[^\n]+\n$/);
+
+  const lines: string[] = [];
+  const logged = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+  const server = await openServer(t, { ...env, SIGNET_BASE_URL: 'https://id.example.com' }, logged);
+  await beat(server);
+  const { code, stdout, stderr } = await runCommand([...reset, '--json'], { env });
+  assert.deepEqual([code, JSON.parse(stdout).warnings.length], [0, 1]);
+  assert.match(stderr, /SIGNET_SMTP_URL is not set there/);
+
+  const waiting = async () => (await server.db.all('select mail_id from outgoing_mails')).length;
+  const queued = await waiting();
+  assert.ok(queued >= 2);
+  await server.mail.deliver();
+  assert.equal(await waiting(), queued, 'kept: the setting may be made yet');
+  await server.db.run('update outgoing_mails set created_at = created_at - 3 * 86400 - 1');
+  await server.mail.deliver();
+  assert.equal(await waiting(), 0, 'the queue of a server without mail does not grow for ever');
+  assert.ok(lines.some((line) => line.includes(`"mails":${queued}`) && line.includes('SIGNET_SMTP_URL')));
+});
