@@ -1,4 +1,5 @@
 import { type Client, changeWaits, consentPolicies, reviewedRecord, waitsForReview } from '../clients/client.ts';
+import { changePolicy } from '../clients/client-policy.ts';
 import { deleteClient } from '../clients/delete-client.ts';
 import { findClients, listings } from '../clients/find-clients.ts';
 import {
@@ -13,7 +14,7 @@ import { readRegistration } from '../clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../clients/review-client.ts';
 import type { Risk } from '../clients/risk-signals.ts';
 import { listedRecords } from '../clients/weigh-risks.ts';
-import { command } from './command.ts';
+import { command, UsageError } from './command.ts';
 import { done, type Report, shownOnce, table, time } from './report.ts';
 
 const describe = (client: Client) =>
@@ -33,6 +34,15 @@ const describe = (client: Client) =>
     ['Pending change', client.pending_change ? JSON.stringify(client.pending_change) : '-'],
     ['Registered', time(client.created_at)],
   ]);
+
+const policyText = ({ consent, refresh_retry_window }: Client) =>
+  `Policy in force: ${consent === 'skip' ? 'people are not asked' : 'each person is asked once'} (consent ${consent}), refresh retry window ${refresh_retry_window} s.`;
+
+/** After a decision about the policy: which one holds now, whether it was named or not. */
+const policyReport = (client: Client): Report => ({
+  json: reviewedRecord(client),
+  text: `${describe(client)}\n\n${policyText(client)}`,
+});
 
 export const report = (client: Client): Report => ({ json: reviewedRecord(client), text: describe(client) });
 
@@ -148,7 +158,10 @@ export const clientCommands = {
     operands: client,
     options: {
       revision: { ...revision, required: true, help: 'the revision that you have read, as `clients show` gave it' },
-      consent: { oneOf: consentPolicies, help: 'whether each person is asked first; as before without it' },
+      consent: {
+        oneOf: consentPolicies,
+        help: 'whether each person is asked first; without it as before, skip for a new client',
+      },
       scope: { value: 'scope', between: /[\s,]+/, help: 'only these of the scopes that it asks for' },
       'retry-window': {
         value: 'seconds',
@@ -163,7 +176,26 @@ export const clientCommands = {
         refresh_retry_window: given['retry-window'],
         allowed_scopes: scope,
       };
-      return report(await approveClient(deps, target(client_id), approval));
+      return policyReport(await approveClient(deps, target(client_id), approval));
+    },
+  }),
+  'clients policy': command({
+    summary: 'Changes the policy of a client that has been approved: consent, and the refresh retry window.',
+    operands: client,
+    options: {
+      consent: { oneOf: consentPolicies, help: 'whether each person is asked first; as before without it' },
+      'retry-window': {
+        value: 'seconds',
+        whole: [0, 60],
+        help: 'how long a lost refresh may be asked for again; as before without it',
+      },
+    },
+    async run(deps, { client_id, consent, ...given }) {
+      const refresh_retry_window = given['retry-window'];
+      if (consent === undefined && refresh_retry_window === undefined) {
+        throw new UsageError('Nothing to change: name --consent, --retry-window or both.');
+      }
+      return policyReport(await changePolicy(deps, target(client_id), { consent, refresh_retry_window }));
     },
   }),
   'clients reject': command({

@@ -35,6 +35,12 @@ export const reviewedFields = Object.keys(inOrder) as readonly (keyof ReviewedFi
 const onlyReviewed = (one: ReviewedFields) =>
   Object.fromEntries(reviewedFields.map((field) => [field, one[field]])) as ReviewedFields;
 
+/**
+ * Whether a reviewer at a page has to choose the consent policy. Skipping is meant for first-party clients; one that a
+ * person registered is somebody else's product, also once that person is gone.
+ */
+export const needsConsentChoice = ({ of_house }: Client): boolean => !of_house;
+
 /** As it serves: without the change that waits. */
 export const servedFields = (client: Client): ReviewedFields => onlyReviewed(client);
 

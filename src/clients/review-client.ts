@@ -5,7 +5,8 @@ import type { Deps } from '../deps.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../errors.ts';
 import { revokeGrantsOfClient } from '../oauth/grants.store.ts';
 import { type ClientDeps, changeClient, changeStatus } from './change-client.ts';
-import { type Client, type ConsentPolicy, type ReviewedFields, waitsForReview, wantedFields } from './client.ts';
+import { type Client, needsConsentChoice, type ReviewedFields, waitsForReview, wantedFields } from './client.ts';
+import { checkPolicy, type PolicyChange, policyAfter } from './client-policy.ts';
 import { refuseOwn } from './reviewer.ts';
 
 /**
@@ -14,33 +15,32 @@ import { refuseOwn } from './reviewer.ts';
  */
 type ReviewTarget = { client_id: string; caller: Caller };
 
-type Approval = {
+/** Policy that is left out stays; that of a client that was never approved is `skip` and 0 seconds (decisions §9, §7). */
+type Approval = PolicyChange & {
   /** The one that was read. An edit that came in between must be read first. */
   revision: number;
-  /** Left out: as it is; `skip` for a client that was never approved. */
-  consent?: ConsentPolicy;
-  /** Seconds, 0 to 60. Left out: as it is; 0 for a client that was never approved. */
-  refresh_retry_window?: number;
   /** Some of the scopes that were asked for. Left out: all of them. */
   allowed_scopes?: readonly string[];
+  /** Refuses an approval that leaves `consent` out, of a client that is not first-party: for forms, without a default. */
+  consentMustBeChosen?: boolean;
 };
 
 type ReviewDeps = ClientDeps & Pick<Deps, 'config'>;
 
 /**
  * A client that waits for review may start logins; a change that waits becomes what serves.
- * @throws staleRevision if the owner edited it since; invalidState if nothing waits; accessDenied as
- * {@link refuseOwn} says.
+ * @throws staleRevision if the owner edited it since; invalidState if nothing waits; invalidFields for a policy or
+ * scopes that cannot be; accessDenied as {@link refuseOwn} says.
  */
 export async function approveClient(deps: ReviewDeps, target: ReviewTarget, approval: Approval): Promise<Client> {
-  const retryWindow = approval.refresh_retry_window;
-  if (retryWindow !== undefined && !(Number.isInteger(retryWindow) && retryWindow >= 0 && retryWindow <= 60)) {
-    throw invalidFields([fieldProblem('refresh_retry_window', { key: 'problem.client.refresh_retry_window' })]);
-  }
+  checkPolicy(approval);
   return changeClient(deps, target, async (client) => {
     await refuseOwn(deps, target.caller.actor, client);
     if (!waitsForReview(client)) throw invalidState(client.status);
     if (client.revision !== approval.revision) throw staleRevision(client.revision);
+    if (approval.consentMustBeChosen && approval.consent === undefined && needsConsentChoice(client)) {
+      throw invalidFields([fieldProblem('consent', { key: 'problem.client.consent' })]);
+    }
     return {
       action: client.status === 'approved' ? 'client.change_approved' : 'client.approved',
       to: {
@@ -49,8 +49,7 @@ export async function approveClient(deps: ReviewDeps, target: ReviewTarget, appr
         pending_change: null,
         status: 'approved',
         status_reason: null,
-        consent: approval.consent ?? client.consent,
-        refresh_retry_window: retryWindow ?? client.refresh_retry_window,
+        ...policyAfter(client, approval),
       },
     };
   });

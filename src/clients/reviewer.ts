@@ -1,12 +1,10 @@
 import { actorsSince } from '../audit/store.ts';
-import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { refusal } from '../errors.ts';
-import { findRoleGrant } from '../users/store.ts';
+import type { Sentence } from '../i18n/translate.ts';
+import { isPlainPerson, newAdministratorUntil, utc } from '../users/new-administrator.ts';
+import { listAdministrators } from '../users/store.ts';
 import type { Client } from './client.ts';
-
-/** So long after a role was given or taken, the other administrators have had time to read their mail about it. */
-const newRoleSeconds = 86_400;
 
 type ReviewDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
 
@@ -23,18 +21,39 @@ type ReviewDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
  * @throws {RequestError} `access_denied`.
  */
 export async function refuseOwn(deps: ReviewDeps, actor: string, client: Client): Promise<void> {
-  if (deps.config.selfApproval || !actor.startsWith('user:')) return;
+  const problem = await reviewerProblem(deps, actor, client);
+  if (problem !== undefined) throw refusal('access_denied', problem);
+}
+
+async function reviewerProblem(deps: ReviewDeps, actor: string, client: Client): Promise<Sentence | undefined> {
+  if (deps.config.selfApproval || !actor.startsWith('user:')) return undefined;
   const user_id = actor.slice('user:'.length);
   const { owner_user_id } = client;
-  if (owner_user_id === user_id) throw refusal('access_denied', { key: 'clients.own_approval' });
+  if (owner_user_id === user_id) return { key: 'clients.own_approval' };
   const askers = owner_user_id === null ? await askersOf(deps, client) : [];
-  if (askers.includes(actor)) throw refusal('access_denied', { key: 'clients.own_change' });
-  if (!(await isNewlyMade(deps, user_id))) return;
+  if (askers.includes(actor)) return { key: 'clients.own_change' };
+  const newUntil = await newAdministratorUntil(deps, user_id);
+  if (newUntil === undefined) return undefined;
   const isOfNoColleague =
     owner_user_id === null
       ? client.of_house && !askers.some((asker) => asker.startsWith('user:')) // an owner who is gone may have been anybody
       : await isPlainPerson(deps, owner_user_id);
-  if (!isOfNoColleague) throw refusal('access_denied', { key: 'clients.new_administrator' });
+  return isOfNoColleague ? undefined : { key: 'clients.new_administrator', values: { when: utc(newUntil) } };
+}
+
+/** Why an administrator may not approve a client, and whether anybody else could. */
+export type ReviewerProblem = { say: Sentence; isOnlyAdministrator: boolean };
+
+/** For a page that offers only what would work. @returns undefined if {@link refuseOwn} would let them. */
+export async function readReviewerProblem(
+  deps: ReviewDeps,
+  user_id: string,
+  client: Client,
+): Promise<ReviewerProblem | undefined> {
+  const say = await reviewerProblem(deps, `user:${user_id}`, client);
+  if (say === undefined) return undefined;
+  const administrators = await listAdministrators(deps.db);
+  return { say, isOnlyAdministrator: administrators.every((one) => one.user_id === user_id) };
 }
 
 /** Who has registered or edited it since it was last approved. */
@@ -43,16 +62,3 @@ const askersOf = ({ db }: ReviewDeps, { client_id }: Client): Promise<string[]> 
     did: ['client.registered', 'client.edited', 'client.change_requested'],
     since: ['client.approved', 'client.change_approved'],
   });
-
-async function isNewlyMade(deps: ReviewDeps, user_id: string): Promise<boolean> {
-  const grant = await findRoleGrant(deps.db, user_id);
-  return grant?.role_granted_by?.startsWith('user:') === true && isNew(deps, grant.role_granted_at);
-}
-
-async function isPlainPerson(deps: ReviewDeps, user_id: string): Promise<boolean> {
-  const grant = await findRoleGrant(deps.db, user_id);
-  return grant?.role === 'user' && !isNew(deps, grant.role_granted_at);
-}
-
-const isNew = (deps: ReviewDeps, role_granted_at: number | null): boolean =>
-  role_granted_at !== null && now(deps) - role_granted_at < newRoleSeconds;

@@ -39,6 +39,7 @@ export const eventTypes = [
   'client.change_withdrawn',
   'client.change_approved',
   'client.change_rejected',
+  'client.policy_changed',
   'client.suspended',
   'client.reinstated',
   'client.deleted',

@@ -141,11 +141,11 @@ test('a review without JavaScript: the queue, the difference, a refusal that exp
 
   // The owner changes their mind while the page is open.
   await edit(signet, owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://newer.example/cb'] });
-  await page.getByLabel('Each person is asked once').check();
+  await page.locator('form[action$="/approve"]').getByLabel('Ask each person once').check();
   await page.getByRole('button', { name: 'Approve revision 2' }).click();
   await page.getByRole('alert').filter({ hasText: 'has changed this meanwhile' }).waitFor();
   assert.match(await textOf(page), /newer\.example/);
-  await page.getByLabel('Each person is asked once').check();
+  await page.locator('form[action$="/approve"]').getByLabel('Ask each person once').check();
   await page.getByRole('button', { name: 'Approve revision 3' }).click();
   await page.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
   const client = await signet.deps.clients.find(client_id);

@@ -49,7 +49,7 @@ test('a client from its registration to its suspension: developer, administrator
   await administrators.getByRole('link', { name: 'Clients' }).first().click();
   await administrators.getByRole('link', { name: 'Field Notes' }).click();
   await administrators.getByText('It asks for more than who somebody is').waitFor();
-  await administrators.getByLabel('Each person is asked once').check();
+  await administrators.getByLabel('Ask each person once').check();
   await administrators.getByRole('button', { name: 'Approve revision 1' }).click();
   await administrators.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
 
@@ -63,6 +63,7 @@ test('a client from its registration to its suspension: developer, administrator
   await administrators.goto(`${signet.url}/admin/clients/${client.client_id}`);
   const row = administrators.getByRole('row').filter({ hasText: 'Field Notes Pro' });
   assert.match((await row.textContent()) ?? '', /Name \(changed\)\s*Field Notes\s*Field Notes Pro/);
+  await administrators.locator('form[action$="/approve"]').getByLabel('Ask each person once').check();
   await administrators.getByRole('button', { name: 'Approve revision 2' }).click();
   await administrators.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
 

@@ -74,7 +74,7 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
   const webhook = '/admin/webhooks/wh_1';
   const service = '/admin/service-credentials/svc_1';
   const changes: [path: string, page: string][] = [
-    ...['approve', 'reject', 'suspend', 'reinstate', 'delete'].map((step): [string, string] => [
+    ...['approve', 'policy', 'reject', 'suspend', 'reinstate', 'delete'].map((step): [string, string] => [
       `${review}/${step}`,
       review,
     ]),
@@ -166,9 +166,9 @@ test('an approval without a scope, or with a window that is none, is sent back a
   const { client_id } = await pending(signet);
   const wrongs: Record<string, string>[] = [
     { revision: '1', consent: 'skip', refresh_retry_window: '0' },
-    { revision: '1', 'scope:openid': 'on', refresh_retry_window: '61' },
-    { revision: '1', 'scope:openid': 'on', refresh_retry_window: 'x' },
-    { revision: '1', 'scope:openid': 'on', 'scope:entitlements:read': 'on' },
+    { revision: '1', consent: 'skip', 'scope:openid': 'on', refresh_retry_window: '61' },
+    { revision: '1', consent: 'skip', 'scope:openid': 'on', refresh_retry_window: 'x' },
+    { revision: '1', consent: 'skip', 'scope:openid': 'on', 'scope:entitlements:read': 'on' },
   ];
   for (const wrong of wrongs) {
     const answer = await admin.browser.post(`/admin/clients/${client_id}/approve`, wrong);

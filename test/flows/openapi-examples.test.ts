@@ -162,6 +162,7 @@ const calls: Record<string, Prepare> = {
   'delete /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await pending(world) } }),
   'post /v1/admin/clients/{client_id}/approve': async (world) => ({ path: { client_id: await pending(world) } }),
   'post /v1/admin/clients/{client_id}/reject': async (world) => ({ path: { client_id: await pending(world) } }),
+  'patch /v1/admin/clients/{client_id}/policy': async (world) => ({ path: { client_id: await approved(world) } }),
   'post /v1/admin/clients/{client_id}/suspend': async (world) => ({ path: { client_id: await approved(world) } }),
   'post /v1/admin/clients/{client_id}/reinstate': async (world) => {
     const client_id = await approved(world);

@@ -221,3 +221,19 @@ test('the audit log is exported in either format', async (t) => {
   assert.match(table.stdout, /^seq,at,action,.+\r\n1,\d{4}-.+,administrator\.invited,cli,/);
   await misunderstood(['audit', 'export', '--format', 'xml'], env, /--format takes jsonl or csv/);
 });
+
+test('the policy of a client is changed from the command line, which says what is in force', async (t) => {
+  const env = await bareSettings(t);
+  const registration = ['--name', 'Desk', '--redirect-uri', 'https://desk.example/cb'];
+  const { client_id } = await succeed(['clients', 'create', ...registration], env);
+  const policy = ['clients', 'policy', String(client_id)];
+  await refused([...policy, '--consent', 'required'], env, /present state does not allow/);
+  const approved = await runCommand(['clients', 'approve', String(client_id), '--revision', '1'], { env });
+  assert.match(approved.stdout, /Policy in force: people are not asked \(consent skip\), refresh retry window 0 s\./);
+  await misunderstood(policy, env, /Nothing to change: name --consent, --retry-window or both\./);
+  await misunderstood([...policy, '--retry-window', '61'], env, /--retry-window/);
+  const changed = await succeed([...policy, '--consent', 'required', '--retry-window', '5'], env);
+  assert.deepEqual([changed.consent, changed.refresh_retry_window], ['required', 5]);
+  const again = await runCommand([...policy, '--retry-window', '6'], { env });
+  assert.match(again.stdout, /Policy in force: each person is asked once \(consent required\), .* 6 s\.\n/);
+});

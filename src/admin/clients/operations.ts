@@ -45,6 +45,18 @@ export const ApprovalBody = Type.Object(
   { additionalProperties: false },
 );
 
+export const PolicyBody = Type.Object(
+  {
+    consent: Type.Optional(
+      Type.Enum([...consentPolicies], {
+        description: '`required`: people are asked before the client learns about them.',
+      }),
+    ),
+    refresh_retry_window: Type.Optional(Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds.' })),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+
 export const RejectionBody = Type.Object(
   {
     ...ReasonBody.properties,
@@ -106,9 +118,16 @@ export const read: Operation = {
 export const approve: Operation = {
   ...one,
   summary: 'Approve a client, or the change that waits, at the revision that was read',
-  description: 'Nobody approves their own client unless the service is configured so.',
+  description:
+    'Nobody approves their own client unless the service is configured so. Policy that is left out stays as it is; ' +
+    'of a client that was never approved it is `skip` and 0 seconds.',
   body: { schema: ApprovalBody, example: { revision: 1, consent: 'required' } },
-  answers: changed,
+  answers: {
+    200: {
+      description: 'The client as it is now, with the policy in force: `consent` and `refresh_retry_window`.',
+      schema: ReviewedRecord,
+    },
+  },
   refusals: ['not_found', 'invalid_state', 'stale_revision', 'access_denied'],
 };
 
@@ -118,6 +137,17 @@ export const reject: Operation = {
   body: { schema: RejectionBody, example: { ...reasonExample, revision: 1 } },
   answers: changed,
   refusals: ['not_found', 'invalid_state', 'stale_revision'],
+};
+
+export const changePolicy: Operation = {
+  ...one,
+  summary: 'Change the policy of a client that has been approved',
+  description:
+    'Members that are left out stay as they are. It takes effect with the next authorization or refresh. ' +
+    'Whoever may not approve the client may not change its policy.',
+  body: { schema: PolicyBody, example: { consent: 'required' } },
+  answers: changed,
+  refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied', 'stale_revision'],
 };
 
 export const suspend: Operation = {

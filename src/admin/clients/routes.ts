@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Client, reviewedRecord } from '../../clients/client.ts';
+import { changePolicy } from '../../clients/client-policy.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { findClients, listings } from '../../clients/find-clients.ts';
 import { clientReview, reviewRecord } from '../../clients/read-review.ts';
@@ -11,13 +12,14 @@ import { readNoBody } from '../../http/no-body.ts';
 import { readChoice, readLimit, readQuery } from '../../http/query.ts';
 import { administratorCaller } from '../../sessions/session.ts';
 import { ReasonBody } from '../operation-parts.ts';
-import { ApprovalBody, approve, list, RejectionBody, read, reinstate, reject, remove, suspend } from './operations.ts';
+import * as operations from './operations.ts';
 import { ownerlessClientRoutes } from './ownerless/routes.ts';
 
 type OneClient = { Params: { client_id: string } };
-const readApproval = jsonBody(ApprovalBody);
+const readApproval = jsonBody(operations.ApprovalBody);
+const readPolicy = jsonBody(operations.PolicyBody);
 const readReasonBody = jsonBody(ReasonBody);
-const readRejection = jsonBody(RejectionBody);
+const readRejection = jsonBody(operations.RejectionBody);
 
 /** The review of clients, and what stops them. */
 export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
@@ -26,7 +28,7 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
     caller: await administratorCaller(deps, request),
   });
 
-  app.get('/v1/admin/clients', { config: { operation: list } }, async (request, reply) => {
+  app.get('/v1/admin/clients', { config: { operation: operations.list } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     await administratorCaller(deps, request);
     const query = readQuery(request);
@@ -39,16 +41,24 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
     return { clients: await listedRecords(deps, clients), next };
   });
 
-  app.get<OneClient>('/v1/admin/clients/:client_id', { config: { operation: read } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
-    const { client_id } = await targetOf(request);
-    return reviewRecord(await clientReview(deps, client_id));
-  });
+  app.get<OneClient>(
+    '/v1/admin/clients/:client_id',
+    { config: { operation: operations.read } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const { client_id } = await targetOf(request);
+      return reviewRecord(await clientReview(deps, client_id));
+    },
+  );
 
-  app.delete<OneClient>('/v1/admin/clients/:client_id', { config: { operation: remove } }, async (request, reply) => {
-    await deleteClient(deps, await targetOf(request));
-    return reply.code(204).header('cache-control', 'no-store').send();
-  });
+  app.delete<OneClient>(
+    '/v1/admin/clients/:client_id',
+    { config: { operation: operations.remove } },
+    async (request, reply) => {
+      await deleteClient(deps, await targetOf(request));
+      return reply.code(204).header('cache-control', 'no-store').send();
+    },
+  );
 
   /** @param act what is done to the client, by its id and for whom. */
   const step =
@@ -60,13 +70,13 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post<OneClient>(
     '/v1/admin/clients/:client_id/approve',
-    { config: { operation: approve } },
+    { config: { operation: operations.approve } },
     step((target, body) => approveClient(deps, target, readApproval(body))),
   );
 
   app.post<OneClient>(
     '/v1/admin/clients/:client_id/reject',
-    { config: { operation: reject } },
+    { config: { operation: operations.reject } },
     step((target, body) => {
       const { reason, revision } = readRejection(body);
       return rejectClient(deps, target, reason, revision);
@@ -75,17 +85,23 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post<OneClient>(
     '/v1/admin/clients/:client_id/suspend',
-    { config: { operation: suspend } },
+    { config: { operation: operations.suspend } },
     step((target, body) => suspendClient(deps, target, readReasonBody(body).reason)),
   );
 
   app.post<OneClient>(
     '/v1/admin/clients/:client_id/reinstate',
-    { config: { operation: reinstate } },
+    { config: { operation: operations.reinstate } },
     step((target, body) => {
       readNoBody(body);
       return reinstateClient(deps, target);
     }),
+  );
+
+  app.patch<OneClient>(
+    '/v1/admin/clients/:client_id/policy',
+    { config: { operation: operations.changePolicy } },
+    step((target, body) => changePolicy(deps, target, readPolicy(body))),
   );
 
   await ownerlessClientRoutes(app, deps);

@@ -1,8 +1,9 @@
-import { type Client, consentPolicies, waitsForReview } from '../../../clients/client.ts';
+import { type Client, consentPolicies, needsConsentChoice, waitsForReview } from '../../../clients/client.ts';
 import type { LastRejection } from '../../../clients/read-review.ts';
+import type { ReviewerProblem } from '../../../clients/reviewer.ts';
 import type { Risk, RiskCode } from '../../../clients/risk-signals.ts';
 import { foreign, initialsOf, plainForeign } from '../../../http/foreign-text.ts';
-import { hidden } from '../../../http/form.ts';
+import { copyButton, copyScripts, hidden } from '../../../http/form.ts';
 import { type Html, html } from '../../../http/html.ts';
 import type { Page } from '../../../http/page.ts';
 import type { Parameters } from '../../../http/parameters.ts';
@@ -18,6 +19,8 @@ export type ClientShown = {
   owner: User | undefined;
   risks: readonly Risk[];
   lastRejection: LastRejection | undefined;
+  /** Why whoever looks at the page may not approve this client, nor change its policy. */
+  reviewerProblem: ReviewerProblem | undefined;
   problem?: Html | false;
   query?: Parameters;
 };
@@ -27,14 +30,16 @@ const done = {
   rejected: 'admin.clients.done.rejected',
   suspended: 'admin.clients.done.suspended',
   reinstated: 'admin.clients.done.reinstated',
+  policy: 'admin.clients.done.policy',
 } as const;
 
 export const clientPage = (
   view: View,
-  { client, owner, risks, lastRejection, problem, query = {} }: ClientShown,
+  { client, owner, risks, lastRejection, reviewerProblem, problem, query = {} }: ClientShown,
 ): Page => ({
   title: plainForeign(client.name),
   tab: 'admin_clients',
+  ...(reviewerProblem?.isOnlyAdministrator && { scripts: copyScripts }),
   content: html`<div class="person"><span class="initials" aria-hidden="true">${initialsOf(client.name)}</span>
 <div><h1>${foreign(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
 ${problem}${doneNotice(view, query, done)}
@@ -43,7 +48,7 @@ ${risks.length > 0 && riskList(view, risks, owner)}
 <h2>${view.t(client.pending_change === null ? 'admin.clients.registered' : 'admin.clients.change')}</h2>
 ${differenceTable(view, client, lastRejection)}
 ${facts(view, client, owner)}
-${decisions(view, client)}
+${decisions(view, client, reviewerProblem)}
 <p><a href="/admin/audit?target=${client.client_id}">${view.t('admin.history')}</a></p>
 ${deletion(view, client)}`,
 });
@@ -107,17 +112,42 @@ const facts = (view: View, client: Client, owner: User | undefined) => html`<dl>
 const path = ({ client_id }: Client) => `/admin/clients/${client_id}`;
 
 /** What can be done in the state that it is in, and nothing else. */
-function decisions(view: View, client: Client): Html {
+function decisions(view: View, client: Client, reviewerProblem: ReviewerProblem | undefined): Html {
   const waits = waitsForReview(client);
-  return html`${waits && approval(view, client)}${waits && reasoned(view, client, 'reject')}
-${client.status === 'approved' && reasoned(view, client, 'suspend')}
-${
-  client.status === 'suspended' &&
-  html`<h2>${view.t('admin.clients.reinstate')}</h2>
-<p class="soft">${view.t('admin.clients.reinstate.what')}</p>
-<form method="post" action="${path(client)}/reinstate"><button type="submit" id="client-reinstate">${view.t('admin.clients.reinstate.submit')}</button></form>`
-}`;
+  const needsReviewer = waits || client.status === 'approved' || client.status === 'suspended';
+  const isBarred = reviewerProblem !== undefined;
+  return html`${isBarred && needsReviewer && barred(view, client, reviewerProblem)}
+${waits && !isBarred && approval(view, client)}${waits && reasoned(view, client, 'reject')}
+${client.status === 'suspended' && !isBarred && reinstatement(view, client)}
+${(client.status === 'approved' || client.status === 'suspended') && !isBarred && policy(view, client)}
+${client.status === 'approved' && reasoned(view, client, 'suspend')}`;
 }
+
+/** In place of forms that would be refused: why, and how it goes on. */
+function barred(view: View, client: Client, { say, isOnlyAdministrator }: ReviewerProblem): Html {
+  return html`<h2>${view.t('admin.clients.barred')}</h2>
+<div class="advice"><p>${view.t(say.key, say.values)}</p>
+${
+  isOnlyAdministrator &&
+  html`<p>${view.t('admin.clients.barred.alone', {
+    invite: html`<code>bin/signet admin invite</code>`,
+    setting: html`<code>SIGNET_SELF_APPROVAL=on</code>`,
+  })}</p>
+<p><code id="client-command">${commandFor(client)}</code> ${copyButton(view, 'client-command')}</p>`
+}</div>`;
+}
+
+function commandFor(client: Client): string {
+  const { client_id, revision, status } = client;
+  if (waitsForReview(client))
+    return `bin/signet clients approve ${client_id} --revision ${revision}${consentOption(client)}`;
+  return status === 'suspended'
+    ? `bin/signet clients reinstate ${client_id}`
+    : `bin/signet clients policy ${client_id} --consent ${client.consent}`;
+}
+
+/** Whoever pastes the command chooses the same as whoever fills in the form; asking is what is recommended. */
+const consentOption = (client: Client) => (needsConsentChoice(client) ? ' --consent required' : '');
 
 function approval(view: View, client: Client): Html {
   const wanted: readonly Scope[] = client.pending_change?.allowed_scopes ?? client.allowed_scopes;
@@ -132,17 +162,43 @@ ${choices(
     .filter((name) => wanted.includes(name))
     .map((name) => ({ name, label: html`${view.t(`scope.${name}`)} <code>${name}</code>`, isChosen: true })),
 )}
-<fieldset><legend>${view.t('admin.clients.consent')}</legend>
-${consentPolicies.map(
-  (policy) =>
-    html`<label><input type="radio" name="consent" value="${policy}"${policy === client.consent && html` checked`}> ${view.t(`admin.clients.consent.${policy}`)}</label>\n`,
-)}</fieldset>
-<label for="refresh_retry_window">${view.t('admin.clients.retry')}</label>
-<input id="refresh_retry_window" name="refresh_retry_window" type="number" min="0" max="60" step="1" required value="${client.refresh_retry_window}" aria-describedby="retry-hint">
-<p class="hint" id="retry-hint">${view.t('admin.clients.retry.hint')}</p>
+${policyFields(view, client, 'approve', needsConsentChoice(client) ? undefined : client.consent)}
 <button type="submit" id="client-approve">${view.t('admin.clients.approve.submit', { revision: client.revision })}</button>
 </form>`;
 }
+
+/** @param chosen which consent policy is selected; undefined: the reviewer has to choose (decisions §9). */
+const policyFields = (
+  view: View,
+  client: Client,
+  form: 'approve' | 'policy',
+  chosen: Client['consent'] | undefined,
+): Html => html`<fieldset aria-describedby="${form}-consent-hint"><legend>${view.t('admin.clients.consent')}</legend>
+${[...consentPolicies]
+  .reverse()
+  .map(
+    (one) =>
+      html`<label><input type="radio" name="consent" value="${one}" required${one === chosen && html` checked`}> ${view.t(`admin.clients.consent.${one}`)}${
+        one === client.consent &&
+        client.status !== 'pending_review' &&
+        html` ${view.t('admin.clients.consent.in_force')}`
+      }</label>\n`,
+  )}</fieldset>
+<p class="hint" id="${form}-consent-hint">${view.t('admin.clients.consent.hint')}</p>
+<label for="${form}-retry">${view.t('admin.clients.retry')}</label>
+<input id="${form}-retry" name="refresh_retry_window" type="number" min="0" max="60" step="1" required value="${client.refresh_retry_window}" aria-describedby="${form}-retry-hint">
+<p class="hint" id="${form}-retry-hint">${view.t('admin.clients.retry.hint')}</p>`;
+
+const reinstatement = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.reinstate')}</h2>
+<p class="soft">${view.t('admin.clients.reinstate.what')}</p>
+<form method="post" action="${path(client)}/reinstate"><button type="submit" id="client-reinstate">${view.t('admin.clients.reinstate.submit')}</button></form>`;
+
+const policy = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.policy')}</h2>
+<p class="soft">${view.t('admin.clients.policy.what')}</p>
+<form method="post" action="${path(client)}/policy">
+${policyFields(view, client, 'policy', client.consent)}
+<button type="submit" class="quiet" id="client-policy">${view.t('admin.clients.policy.submit')}</button>
+</form>`;
 
 const reasoned = (view: View, client: Client, step: 'reject' | 'suspend'): Html =>
   guarded(

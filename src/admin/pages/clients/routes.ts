@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { consentPolicies } from '../../../clients/client.ts';
+import { changePolicy } from '../../../clients/client-policy.ts';
 import { deleteClient } from '../../../clients/delete-client.ts';
 import { findClients } from '../../../clients/find-clients.ts';
 import { findAnyClient } from '../../../clients/list-clients.ts';
 import { clientReview } from '../../../clients/read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../../clients/review-client.ts';
+import { readReviewerProblem } from '../../../clients/reviewer.ts';
 import { listedWithRisks } from '../../../clients/weigh-risks.ts';
 import type { Deps } from '../../../deps.ts';
 import { fieldProblem, invalidFields } from '../../../errors.ts';
@@ -34,9 +36,9 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.get<One>(one, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorAt(deps, request);
-    const review = await clientReview(deps, request.params.client_id);
-    return sendPage(reply, view, clientPage(view, { ...review, query }));
+    const visit = await administratorAt(deps, request);
+    const told = { query: visit.query };
+    return sendPage(reply, visit.view, await reviewPage(deps, visit, request.params.client_id, told));
   });
 
   app.post<One>(`${one}/approve`, { config }, async (request, reply) => {
@@ -78,6 +80,13 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     return decide(deps, reply, visit, { ...target, done: 'reinstated', step: () => reinstateClient(deps, target) });
   });
 
+  app.post<One>(`${one}/policy`, { config }, async (request, reply) => {
+    const visit = await administratorAt(deps, request);
+    const policy = policyOf(readForm(request.body));
+    const target = { client_id: request.params.client_id, caller: visit.caller };
+    return decide(deps, reply, visit, { ...target, done: 'policy', step: () => changePolicy(deps, target, policy) });
+  });
+
   app.post<One>(`${one}/delete`, { config }, async (request, reply) => {
     const visit = await administratorAt(deps, request);
     const { confirmation = '' } = readForm(request.body);
@@ -90,7 +99,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
         await deleteClient(deps, { client_id, caller: visit.caller });
         return `${list}?done=deleted`;
       },
-      again: (problem) => reviewPage(deps, visit, client_id, problem),
+      again: (problem) => reviewPage(deps, visit, client_id, { problem }),
     });
   });
 }
@@ -107,18 +116,31 @@ const decide = (
       await step();
       return `${list}/${client_id}?done=${done}`;
     },
-    again: (problem) => reviewPage(deps, visit, client_id, problem),
+    again: (problem) => reviewPage(deps, visit, client_id, { problem }),
   });
 
-const reviewPage = async (deps: Deps, { view }: AdministratorVisit, client_id: string, problem: Html | false) =>
-  clientPage(view, { ...(await clientReview(deps, client_id)), problem });
+async function reviewPage(
+  deps: Deps,
+  { view, user_id }: AdministratorVisit,
+  client_id: string,
+  told: { problem?: Html | false; query?: Parameters },
+) {
+  const review = await clientReview(deps, client_id);
+  const reviewerProblem = await readReviewerProblem(deps, user_id, review.client);
+  return clientPage(view, { ...review, reviewerProblem, ...told });
+}
 
 /** The one that the page showed. What is no number is one that nobody has read. */
 const revisionOf = ({ revision = '' }: Parameters): number => (/^\d{1,15}$/.test(revision) ? Number(revision) : 0);
 
-const approvalOf = (form: Parameters) => ({
-  revision: revisionOf(form),
+const policyOf = (form: Parameters) => ({
   consent: consentPolicies.find((policy) => policy === form.consent),
   refresh_retry_window: form.refresh_retry_window === undefined ? undefined : Number(form.refresh_retry_window),
+});
+
+const approvalOf = (form: Parameters) => ({
+  ...policyOf(form),
+  consentMustBeChosen: true,
+  revision: revisionOf(form),
   allowed_scopes: chosen(form, 'scope:', scopeNames),
 });

@@ -1,0 +1,49 @@
+import type { Caller } from '../audit/audit.ts';
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { refusal } from '../errors.ts';
+import { findRoleGrant } from './store.ts';
+import type { User } from './user.ts';
+
+/** So long after a role was given or taken, the other administrators have had time to read their mail about it. */
+const newRoleSeconds = 86_400;
+
+type RoleDeps = Pick<Deps, 'db' | 'clock'>;
+
+/** @returns until when (Unix seconds) somebody counts as an administrator whom another one has just made; else undefined. */
+export async function newAdministratorUntil(deps: RoleDeps, user_id: string): Promise<number | undefined> {
+  const grant = await findRoleGrant(deps.db, user_id);
+  if (grant?.role_granted_by?.startsWith('user:') !== true || !isNew(deps, grant.role_granted_at)) return undefined;
+  return (grant.role_granted_at ?? 0) + newRoleSeconds;
+}
+
+/** No administrator, nor one within the last day. */
+export async function isPlainPerson(deps: RoleDeps, user_id: string): Promise<boolean> {
+  const grant = await findRoleGrant(deps.db, user_id);
+  return grant?.role === 'user' && !isNew(deps, grant.role_granted_at);
+}
+
+const isNew = (deps: RoleDeps, role_granted_at: number | null): boolean =>
+  role_granted_at !== null && now(deps) - role_granted_at < newRoleSeconds;
+
+/**
+ * Whoever another administrator has made one takes nothing away from a colleague for a day: not the role, not the
+ * account, not the factors, not a session. Else one stolen account makes an accomplice, and the accomplice removes
+ * everybody who would read the mail about it. Whoever has the role from the operator is not held up.
+ * @param user whom it would be done to.
+ * @throws {RequestError} `access_denied`, with `allowed_at` in Unix seconds.
+ */
+export async function refuseAgainstColleague(
+  deps: RoleDeps,
+  { actor }: Caller,
+  user: Pick<User, 'user_id' | 'role'>,
+): Promise<void> {
+  if (user.role !== 'admin' || !actor.startsWith('user:') || actor === `user:${user.user_id}`) return;
+  const until = await newAdministratorUntil(deps, actor.slice('user:'.length));
+  if (until === undefined) return;
+  const values = { when: utc(until) };
+  throw refusal('access_denied', { key: 'users.new_administrator', values }, { details: { allowed_at: until } });
+}
+
+/** One spelling in every language, for a moment that somebody waits for. */
+export const utc = (at: number): string => `${new Date(at * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

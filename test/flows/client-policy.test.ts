@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
+import { readRegistration } from '../../src/clients/registration.ts';
+import { changeRole } from '../../src/users/administer-user.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { authorizePath, redirectedTo } from '../support/relying-party.ts';
+import { newPerson, type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+
+const administrator = (signet: Signet) => signedInPerson(signet, { role: 'admin' });
+const pageOf = async ({ browser }: Person, client_id: string) =>
+  (await browser.get(`/admin/clients/${client_id}`)).text;
+const consentRadios = (page: string, form: string) =>
+  (new RegExp(`action="/admin/clients/[^"]*/${form}">(.*?)</form>`, 's').exec(page)?.[1] ?? '').match(
+    /<input type="radio" name="consent"[^>]*>/g,
+  ) ?? [];
+
+const sendPolicy = (signet: Signet, { browser }: Person, client_id: string, policy: object) =>
+  browser.send(`/v1/admin/clients/${client_id}/policy`, {
+    method: 'PATCH',
+    headers: { origin: signet.url, 'content-type': 'application/json' },
+    body: JSON.stringify(policy),
+  });
+
+test('the reviewer of a client that somebody registered chooses whether people are asked', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  const owner = await signedInPerson(signet);
+  const { client_id } = await registerClient(signet, { owner, approved: false });
+  const status = async () => (await signet.deps.clients.find(client_id))?.status;
+  const path = `/admin/clients/${client_id}`;
+
+  const page = await pageOf(admin, client_id);
+  const radios = consentRadios(page, 'approve');
+  assert.equal(radios.length, 2);
+  assert.match(radios[0] ?? '', /value="required"/, 'what is recommended comes first');
+  for (const radio of radios) {
+    assert.doesNotMatch(radio, /checked/);
+    assert.match(radio, / required/);
+  }
+  assert.match(page, /\(recommended\)/);
+  assert.match(page, /Without asking, everybody who follows a link/);
+
+  const form = { revision: '1', 'scope:openid': 'on', refresh_retry_window: '0' };
+  for (const wrong of [form, { ...form, consent: 'maybe' }]) {
+    const answer = await admin.browser.post(`${path}/approve`, wrong);
+    assert.equal(answer.status, 400);
+    assert.match(answer.text, /Choose whether people are asked/);
+    assert.equal(await status(), 'pending_review');
+  }
+  assert.equal((await admin.browser.post(`${path}/approve`, { ...form, consent: 'required' })).status, 303);
+  assert.equal((await signet.deps.clients.find(client_id))?.consent, 'required');
+
+  // An edit is another review: its form has no default either, and the policy can be changed beside it.
+  await owner.browser.send(`/v1/oauth/clients/${client_id}`, {
+    method: 'PATCH',
+    headers: { origin: signet.url, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Renamed' }),
+  });
+  const changed = await pageOf(admin, client_id);
+  assert.ok(consentRadios(changed, 'approve').every((radio) => !radio.includes('checked')));
+  assert.deepEqual(
+    consentRadios(changed, 'policy').map((radio) => [/value="(\w+)"/.exec(radio)?.[1], radio.includes('checked')]),
+    [
+      ['required', true],
+      ['skip', false],
+    ],
+  );
+  assert.equal((await admin.browser.post(`${path}/approve`, { ...form, revision: '2' })).status, 400);
+
+  const registration = { name: 'Desk', client_type: 'public', redirect_uris: ['https://rp.test/desk'] };
+  const operator = { owner_user_id: null, caller: { actor: 'cli' } } as const;
+  const { client: desk } = await registerByOperator(signet.deps, operator, readRegistration(registration));
+  const preselected = consentRadios(await pageOf(admin, desk.client_id), 'approve');
+  assert.deepEqual(
+    preselected.map((radio) => radio.includes('checked')),
+    [false, true],
+    'a first-party client keeps its default',
+  );
+});
+
+onBothEngines(
+  'the policy of an approved client can be changed at any time, as an act of its own',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine });
+    const admin = await administrator(signet);
+    const person = await signedInPerson(signet);
+    const client = await registerClient(signet, { approved: false });
+    const { client_id } = client;
+    const refused = await sendPolicy(signet, admin, client_id, { consent: 'required' });
+    assert.deepEqual(
+      [refused.status, refused.json?.error, refused.json?.current_status],
+      [409, 'invalid_state', 'pending_review'],
+    );
+
+    const approved = await admin.browser.postJson(`/v1/admin/clients/${client_id}/approve`, { revision: 1 });
+    assert.deepEqual(
+      [approved.status, approved.json?.consent, approved.json?.refresh_retry_window],
+      [200, 'skip', 0],
+      'the specified default, told in the answer',
+    );
+    const asked = async () => redirectedTo(await person.browser.get(authorizePath(client))).has('request');
+    assert.equal(await asked(), false, 'a session is answered with a code');
+
+    const changed = await sendPolicy(signet, admin, client_id, { consent: 'required' });
+    assert.deepEqual(
+      [changed.status, changed.json?.consent, changed.json?.refresh_retry_window, changed.json?.revision],
+      [200, 'required', 0, 1],
+    );
+    assert.equal(await asked(), true, 'the next authorization asks');
+    const path = `/admin/clients/${client_id}`;
+    const saved = await admin.browser.post(`${path}/policy`, { consent: 'required', refresh_retry_window: '30' });
+    assert.equal(saved.headers.get('location'), `${path}?done=policy`);
+    assert.match((await admin.browser.get(`${path}?done=policy`)).text, /The policy has been saved/);
+    assert.equal((await sendPolicy(signet, admin, client_id, { refresh_retry_window: 30 })).status, 200, 'no change');
+
+    for (const wrong of [{}, { consent: 'maybe' }, { refresh_retry_window: 61 }, { consent: 'skip', name: 'X' }]) {
+      const answer = await sendPolicy(signet, admin, client_id, wrong);
+      assert.deepEqual([answer.status, answer.json?.error], [400, 'invalid_request'], JSON.stringify(wrong));
+    }
+    assert.equal((await admin.browser.post(`${path}/policy`, { refresh_retry_window: '61' })).status, 400);
+    assert.equal((await sendPolicy(signet, admin, 'cl_unknown', { consent: 'skip' })).status, 404);
+    assert.equal((await sendPolicy(signet, person, client_id, { consent: 'skip' })).status, 403);
+
+    const events = await signet.deps.db.all<{ actor: string; before_state: string; after_state: string }>(
+      `select actor, before_state, after_state from audit_log where target = $1 and action = 'client.policy_changed'
+      order by before_state`,
+      [client_id],
+    );
+    const actor = `user:${admin.user_id}`;
+    assert.deepEqual(
+      events.map((event) => [event.actor, JSON.parse(event.before_state), JSON.parse(event.after_state)]),
+      [
+        [actor, { consent: 'skip' }, { consent: 'required' }],
+        [actor, { refresh_retry_window: 0 }, { refresh_retry_window: 30 }],
+      ],
+    );
+
+    await admin.browser.postJson(`/v1/admin/clients/${client_id}/suspend`, { reason: 'Reported.' });
+    assert.equal(
+      (await sendPolicy(signet, admin, client_id, { refresh_retry_window: 0 })).status,
+      200,
+      'while suspended',
+    );
+  },
+);
+
+test('nobody changes the policy of their own client; a lone administrator is told how it goes on', async (t) => {
+  const signet = await startSignet(t);
+  const alone = await administrator(signet);
+  const { client_id } = await registerClient(signet, { owner: alone, approved: false });
+  const waiting = await pageOf(alone, client_id);
+  assert.doesNotMatch(waiting, /action="[^"]*\/approve"/, 'no form that could only fail');
+  assert.match(waiting, /You are the only administrator/);
+  assert.match(waiting, /bin\/signet admin invite/);
+  assert.match(waiting, /SIGNET_SELF_APPROVAL=on/);
+  const command = `bin/signet clients approve ${client_id} --revision 1 --consent required`;
+  assert.ok(waiting.includes(`<code id="client-command">${command}</code>`), 'as it can be pasted');
+
+  const other = await administrator(signet);
+  assert.match(await pageOf(alone, client_id), /Ask another administrator/);
+  assert.doesNotMatch(await pageOf(alone, client_id), /only administrator/);
+  assert.match(await pageOf(other, client_id), /action="[^"]*\/approve"/);
+  await other.browser.postJson(`/v1/admin/clients/${client_id}/approve`, { revision: 1, consent: 'required' });
+  assert.doesNotMatch(await pageOf(alone, client_id), /action="[^"]*\/policy"/);
+  const refused = await sendPolicy(signet, alone, client_id, { consent: 'skip' });
+  assert.deepEqual([refused.status, refused.json?.error], [403, 'access_denied']);
+  const form = await alone.browser.post(`/admin/clients/${client_id}/policy`, { consent: 'skip' });
+  assert.equal(form.status, 403);
+  assert.equal((await signet.deps.clients.find(client_id))?.consent, 'required');
+
+  const accomplice = await newPerson(signet);
+  await changeRole(signet.deps, { actor: `user:${alone.user_id}` }, accomplice.user_id, 'admin');
+  await accomplice.browser.post('/signin', { username: accomplice.email, password: accomplice.password });
+  assert.equal((await sendPolicy(signet, accomplice, client_id, { consent: 'skip' })).status, 403);
+  assert.match(await pageOf(accomplice, client_id), /for less than 24 hours\. Until 2027-01-16 08:00 UTC/);
+
+  const relaxed = await startSignet(t, { env: { SIGNET_SELF_APPROVAL: 'on' } });
+  const both = await administrator(relaxed);
+  const own = await registerClient(relaxed, { owner: both });
+  assert.equal((await sendPolicy(relaxed, both, own.client_id, { consent: 'required' })).status, 200);
+});
