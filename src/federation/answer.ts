@@ -23,7 +23,7 @@ export const sealAnswer = (
   { agreement }: Question,
 ): string => {
   const waiting: Waiting = { state, account, agreement, once: newSecret() };
-  return deps.vault.seal(purpose, JSON.stringify(waiting));
+  return deps.vault.browser.seal(purpose, JSON.stringify(waiting));
 };
 
 /** @returns undefined for an answer that is missing, altered, or to another detour. */
@@ -34,7 +34,7 @@ export function openAnswer(
 ): Waiting | undefined {
   if (sealed === undefined) return undefined;
   try {
-    const waiting = JSON.parse(deps.vault.open(purpose, sealed)) as Waiting;
+    const waiting = JSON.parse(deps.vault.browser.open(purpose, sealed)) as Waiting;
     return waiting.state === state ? waiting : undefined;
   } catch {
     return undefined;

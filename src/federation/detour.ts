@@ -32,7 +32,7 @@ export type Detour = Goal & {
 };
 
 export const sealDetour = (deps: Pick<Deps, 'vault'>, detour: Detour): string =>
-  deps.vault.seal('federation', JSON.stringify(detour));
+  deps.vault.browser.seal('federation', JSON.stringify(detour));
 
 /** @returns undefined for a cookie that is missing, altered, another provider's, or older than ten minutes. */
 export function openDetour(
@@ -43,7 +43,7 @@ export function openDetour(
   if (sealed === undefined || sealed.length > 8192) return undefined;
   let detour: Detour;
   try {
-    detour = JSON.parse(deps.vault.open('federation', sealed)) as Detour;
+    detour = JSON.parse(deps.vault.browser.open('federation', sealed)) as Detour;
   } catch {
     return undefined;
   }

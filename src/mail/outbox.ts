@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import type { Db, Statement } from '../db/db.ts';
 import type { MailWay } from '../heartbeat/store.ts';
 import { newId } from '../lib/ids.ts';
-import type { Vault } from '../vault/vault.ts';
+import { type Vault, WrongMasterKey } from '../vault/vault.ts';
 import {
   claimMail,
   deleteMail,
@@ -55,9 +55,19 @@ const undeliverableKeptSeconds = 3 * 86_400;
 
 const queued = (deps: OutboxDeps, mail: Mail, onlyIf?: Condition): Statement => {
   const mail_id = newId('mail');
-  const message_sealed = deps.vault.seal(`mail:${mail_id}`, JSON.stringify(mail));
+  const message_sealed = deps.vault.mail.seal(`mail:${mail_id}`, JSON.stringify(mail));
   return insertMail({ mail_id, message_sealed }, now(deps), onlyIf);
 };
+
+function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): Mail {
+  const purpose = `mail:${mail_id}`;
+  try {
+    return JSON.parse(vault.mail.open(purpose, message_sealed)) as Mail;
+  } catch (error) {
+    if (!(error instanceof WrongMasterKey)) throw error;
+    return JSON.parse(vault.open(purpose, message_sealed)) as Mail; // queued before mail had a key of its own
+  }
+}
 
 const wayOf = ({ smtpUrl, secure }: Config): MailWay => (smtpUrl !== undefined ? 'smtp' : secure ? 'none' : 'log');
 
@@ -151,7 +161,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     // better half of "at least once".
     if (!(await claimMail(deps.db, waiting, now(deps) + claimSeconds))) return undefined;
     try {
-      const mail = JSON.parse(deps.vault.open(`mail:${mail_id}`, waiting.message_sealed)) as Mail;
+      const mail = openMail(deps.vault, waiting);
       await transport({ ...mail, mail_id, created_at });
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };

@@ -1,18 +1,28 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 
-/**
- * Holds the master key. What the database must not be able to give away goes through here: private signing keys,
- * TOTP secrets and upstream secrets are sealed, refresh tokens are authenticated.
- */
-export type Vault = {
+/** Authenticated encryption: AES-256-GCM (NIST SP 800-38D). */
+export type Sealer = {
   /**
-   * AES-256-GCM (NIST SP 800-38D), a fresh 96-bit nonce each time.
    * @param purpose bound as associated data: what was sealed for one place cannot be opened in another.
-   * @returns base64url of nonce, ciphertext and tag.
+   * @returns base64url.
    */
   seal(purpose: string, plaintext: string): string;
   /** @throws {WrongMasterKey} if it was sealed under another key or for another purpose, or has been altered. */
   open(purpose: string, sealed: string): string;
+};
+
+/**
+ * Holds the master key. What the database must not be able to give away goes through here: private signing keys,
+ * TOTP secrets and upstream secrets are sealed, refresh tokens are authenticated.
+ *
+ * A key with random 96-bit nonces must not seal more than 2^32 messages (SP 800-38D §8.3). So what is at rest has a key
+ * that only signed-in people and operators cause to be used; what anybody may ask for, any number of times, has others.
+ */
+export type Vault = Sealer & {
+  /** For what a browser keeps for us: cookies and hidden fields. Each message has a key of its own. */
+  readonly browser: Sealer;
+  /** For mail that waits. Each message has a key of its own. */
+  readonly mail: Sealer;
   /** HMAC-SHA-256 (RFC 2104) under a key of its own: 32 bytes. No number of them wears the key out. */
   mac(purpose: MacPurpose, message: Buffer): Buffer;
 };
@@ -34,24 +44,44 @@ export function openVault(masterKey: Buffer): Vault {
     'audit-log': macKey('audit-log'),
   };
   return {
+    ...sealer(0, () => sealingKey),
+    browser: manyMessages(derive('browser')),
+    mail: manyMessages(derive('mail')),
+    mac: (purpose, message) => createHmac('sha256', macKeys[purpose]).update(message).digest(),
+  };
+}
+
+const saltLength = 16;
+
+/** The key of a message is an HMAC over its random salt: two share key and nonce as good as never, however many there are. */
+const manyMessages = (key: Buffer): Sealer =>
+  sealer(saltLength, (salt) => createHmac('sha256', key).update(salt).digest());
+
+const nonceLength = 12;
+
+/** The sealed form is salt, nonce, ciphertext and tag. */
+function sealer(salted: number, keyFor: (salt: Buffer) => Buffer): Sealer {
+  return {
     seal(purpose, plaintext) {
-      const nonce = randomBytes(12);
-      const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce, { authTagLength: 16 });
+      const salt = randomBytes(salted);
+      const nonce = randomBytes(nonceLength);
+      const cipher = createCipheriv('aes-256-gcm', keyFor(salt), nonce, { authTagLength: 16 });
       cipher.setAAD(Buffer.from(purpose));
-      const parts = [nonce, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()];
+      const parts = [salt, nonce, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()];
       return Buffer.concat(parts).toString('base64url');
     },
     open(purpose, sealed) {
       const bytes = Buffer.from(sealed, 'base64url');
+      const nonce = bytes.subarray(salted, salted + nonceLength);
       try {
-        const decipher = createDecipheriv('aes-256-gcm', sealingKey, bytes.subarray(0, 12), { authTagLength: 16 });
+        const key = keyFor(bytes.subarray(0, salted));
+        const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: 16 });
         decipher.setAAD(Buffer.from(purpose));
         decipher.setAuthTag(bytes.subarray(-16));
-        return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8');
+        return decipher.update(bytes.subarray(salted + nonceLength, -16), undefined, 'utf8') + decipher.final('utf8');
       } catch (cause) {
         throw new WrongMasterKey(`What was sealed for ${purpose} does not open with this master key.`, { cause });
       }
     },
-    mac: (purpose, message) => createHmac('sha256', macKeys[purpose]).update(message).digest(),
   };
 }

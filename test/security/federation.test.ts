@@ -8,6 +8,7 @@ import { findProvider } from '../../src/federation/provider.ts';
 import { openUpstreams, UpstreamFailure } from '../../src/federation/upstream.ts';
 import { disableUser } from '../../src/users/disable-user.ts';
 import { deleteUser, insertUser } from '../../src/users/store.ts';
+import { WrongMasterKey } from '../../src/vault/vault.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
@@ -81,6 +82,20 @@ const assertNobody = async (signet: Signet, browser: Browser) => {
 };
 
 // FD-01: the answer of an upstream is for the browser that asked, once.
+
+test('the cookie of a detour is not sealed under the key of what is at rest', async (t) => {
+  const { signet } = await federated(t);
+  const browser = newBrowser(signet.url);
+  const callback = await leaveFor(browser);
+  const { vault } = signet.deps;
+  const sealed = decodeURIComponent(browser.cookies.get(detourCookie) ?? '');
+  assert.throws(() => vault.open('federation', sealed), WrongMasterKey);
+  const detour = vault.browser.open('federation', sealed);
+  assert.ok(detour.includes('code_verifier'));
+  // A browser that left before an upgrade begins again.
+  browser.cookies.set(detourCookie, vault.seal('federation', detour));
+  await assertRefused(signet, await browser.get(callback), 400, 'state_unknown');
+});
 
 test('FD-01: a callback works in the browser that left, and in no other', async (t) => {
   const { signet } = await federated(t);

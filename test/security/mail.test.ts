@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mailTo } from '../../src/mail/mail-to.ts';
-import { claimMail, findDueMails } from '../../src/mail/store.ts';
+import { claimMail, findDueMails, insertMail } from '../../src/mail/store.ts';
 import { messageOf, smtpOptions } from '../../src/mail/transport.ts';
 import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
@@ -122,7 +122,9 @@ onBothEngines('no table holds a link, nor the mail with it', async (t, engine) =
   for (const { name } of names) tables.push(JSON.stringify(await db.all(`select * from ${name}`)));
   const mails = await waiting(signet);
   assert.equal(mails.length, 2);
-  const texts = mails.map(({ mail_id, message_sealed }) => signet.deps.vault.open(`mail:${mail_id}`, message_sealed));
+  const texts = mails.map(({ mail_id, message_sealed }) =>
+    signet.deps.vault.mail.open(`mail:${mail_id}`, message_sealed),
+  );
   for (const text of texts) {
     const [, token = ''] = /(ln_[\w-]{43})/.exec(text) ?? [];
     assert.ok(token);
@@ -131,6 +133,16 @@ onBothEngines('no table holds a link, nor the mail with it', async (t, engine) =
     }
   }
   assert.ok(!tables.join().includes('Hello'));
+});
+
+test('a mail that was queued before mail had a key of its own is sent', async (t) => {
+  const { signet, mailbox } = await world(t, 'sqlite');
+  const { db, vault } = signet.deps;
+  const sealed = vault.seal('mail:mail_old', JSON.stringify({ to: 'old@example.com', subject: 'Old', text: 'Old' }));
+  const { sql, params } = insertMail({ mail_id: 'mail_old', message_sealed: sealed }, 1_800_000_000, undefined);
+  await db.run(sql, params);
+  await signet.deps.mail.deliver();
+  await mailbox.next('old@example.com');
 });
 
 test('a mail is plain text with one recipient, and looks the same at each attempt', async (t) => {
