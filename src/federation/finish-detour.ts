@@ -11,7 +11,7 @@ import { checkFailures, countFailure } from './limits.ts';
 import type { Provider } from './provider.ts';
 import { refuseIdentity, type Why } from './refuse-identity.ts';
 import { failureOf, hasMoved, UpstreamFailure, type Upstreams } from './upstream.ts';
-import { accountOf, type UpstreamAccount } from './upstream-account.ts';
+import { accountOf, claimsOf, type UpstreamAccount } from './upstream-account.ts';
 
 type Return = {
   detour: Detour;
@@ -93,9 +93,9 @@ async function askUpstream(
   const { id_token, access_token } = tokens;
   if (!claims || id_token === undefined) throw new UpstreamFailure('id_token_missing');
   checkIdToken({ id_token, claims, access_token }, provider.client_id, now(deps));
-  // Many issuers, we among them, tell the address at the userinfo endpoint alone. What the id token says comes first.
+  // Many issuers, we among them, tell the address at the userinfo endpoint alone.
   const isComplete = claims.email !== undefined && claims.email_verified !== undefined;
   const hasUserinfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
   const userinfo = isComplete || !hasUserinfo ? {} : await fetchUserInfo(configuration, access_token, claims.sub);
-  return accountOf(provider, { ...userinfo, ...claims });
+  return accountOf(provider, claimsOf(claims, userinfo));
 }

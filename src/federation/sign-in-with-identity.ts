@@ -12,7 +12,7 @@ import { linkIdentity } from './link-identity.ts';
 import { type Arriving, type Question, questionOf } from './question.ts';
 import { refuseIdentity, type Trip, type Why } from './refuse-identity.ts';
 import { findIdentity, insertIdentity, listIdentities, touchIdentity } from './store.ts';
-import { nameOf, type UpstreamAccount } from './upstream-account.ts';
+import { isSameAddress, nameOf, type UpstreamAccount } from './upstream-account.ts';
 
 type FederatedSignIn = {
   account: UpstreamAccount;
@@ -121,15 +121,6 @@ async function settle(deps: Deps, { account, trip }: FederatedSignIn, arriving: 
   const reason = 'email_of_other_identity'; // made this very moment
   const why = { code: 'access_denied', say: 'federation.account_has_other', reason, user_id } as const;
   throw await refuseIdentity(deps, trip, why);
-}
-
-/**
- * One address, whatever the case of its letters. What we fold besides, so that nobody makes a second account that looks
- * like the first (a wide letter, the Kelvin sign), is another mailbox to the upstream that verified it.
- */
-function isSameAddress(one: string, other: string): boolean {
-  const spelled = (email: string) => email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-  return spelled(one) === spelled(other);
 }
 
 /** The account and its identity, or neither. It has no password. */

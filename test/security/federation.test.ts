@@ -387,6 +387,63 @@ test('FD-02: an address that the upstream does not call verified opens and makes
   assert.equal(await countOf(signet, 'users'), 1);
 });
 
+test('FD-02: an address and its verification are one statement of one document', async (t) => {
+  const { signet, upstream } = await federated(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
+  const { email, browser: own } = await newPerson(signet);
+  upstream.account = { sub: 'owner' };
+  /** Each document as the upstream sends it; `undefined` where it says nothing. */
+  type Document = { email?: unknown; email_verified?: unknown };
+  const documents: [what: string, opens: boolean, claims: Document, userinfo: Document][] = [
+    ['another address is verified', false, { email }, { email: 'other@example.net', email_verified: true }],
+    ['no address is verified', false, { email }, { email: undefined, email_verified: true }],
+    ['null is verified', false, { email }, { email: null, email_verified: true }],
+    ['a lookalike is verified', false, { email }, { email: email.replace('p', 'ｐ'), email_verified: true }],
+    ['a dotless lookalike', false, { email }, { email: email.replace('e', 'é'), email_verified: true }],
+    ['the id token denies it', false, { email, email_verified: false }, { email, email_verified: true }],
+    ['the id token says null', false, { email, email_verified: null }, { email, email_verified: true }],
+    ['only the id token has the flag', false, { email_verified: true }, { email }],
+    ['it denies what userinfo has not', false, { email_verified: true }, { email, email_verified: false }],
+    ['userinfo does not say', false, { email }, { email }],
+    ['an address that is none', false, { email: ['a'] }, { email, email_verified: true }],
+    ['userinfo alone', true, {}, { email, email_verified: true }],
+    ['userinfo alone, beside null', true, { email: null }, { email, email_verified: true }],
+    ['the id token alone', true, { email, email_verified: true }, {}],
+    [
+      'the id token contradicted',
+      true,
+      { email, email_verified: true },
+      { email: 'x@example.net', email_verified: false },
+    ],
+    ['the same address', true, { email }, { email, email_verified: true }],
+    ['the same in other letters', true, { email }, { email: email.toUpperCase(), email_verified: true }],
+  ];
+  for (const [what, opens, claims, userinfo] of documents) {
+    await t.test(what, async () => {
+      await signet.deps.db.run('delete from identities', []);
+      upstream.lies = { claims, userinfo };
+      const browser = newBrowser(signet.url);
+      const { answer } = await signInWith(browser);
+      if (!opens) {
+        await assertRefused(signet, answer, 403, 'email_unverified_upstream');
+        return assertNobody(signet, browser);
+      }
+      assert.equal(answer.status, 303, answer.text);
+      assert.equal((await browser.get('/v1/me')).json?.email, email);
+    });
+  }
+  assert.equal((await own.get('/v1/me')).status, 401);
+});
+
+test('FD-04: when somebody signed in upstream is what the signed id token says, and nothing else', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const began = Math.floor(signet.clock() / 1000);
+  upstream.lies = { claims: { email: undefined }, userinfo: { auth_time: began - 5000 } };
+  const browser = newBrowser(signet.url);
+  assert.equal((await signInWith(browser)).answer.status, 303);
+  const { session } = (await browser.get('/v1/me')).json ?? {};
+  assert.equal((session as { auth_time?: number } | undefined)?.auth_time, began);
+});
+
 onBothEngines(
   "FD-02: an account that somebody registered with a victim's address is never merged",
   async (t, engine) => {
