@@ -3,21 +3,24 @@ import { tellHead } from './audit/tell-head.ts';
 import { purgeFailures } from './clients/failures.store.ts';
 import { failureKeptSeconds } from './clients/failures.ts';
 import { now } from './clock.ts';
+import type { BatchResult, Db } from './db/db.ts';
+import { inSlices } from './db/slices.ts';
 import type { Deps } from './deps.ts';
 import { beat } from './heartbeat/heartbeat.ts';
 import { rotateDueKeys } from './keys/rotate-keys.ts';
 import { purgeFailureCounters } from './limits/store.ts';
 import { purgePendingRequests } from './oauth/authorize/store.ts';
-import { purgeGrants } from './oauth/grants.store.ts';
+import { purgeExpiredGrants, purgeUnredeemedGrants } from './oauth/grants.store.ts';
 import { purgeRevokedAccessTokens } from './oauth/revoke/store.ts';
 import { accessTokenSeconds } from './oauth/token/issue-tokens.ts';
-import { purgeLinks } from './one-time-links/store.ts';
+import { writeGrantEndings } from './oauth/write-grant-endings.ts';
+import { purgeLinks, purgeSpentTokens } from './one-time-links/store.ts';
 import { deviceSeconds } from './sessions/device.ts';
 import { purgeDevices, purgeSessions } from './sessions/store.ts';
 import { purgeAttempts } from './signin/store.ts';
 import { deliverWebhooks } from './webhooks/deliver.ts';
 import { deliveriesOf } from './webhooks/manage-webhook.ts';
-import { purgeDeliveries } from './webhooks/store.ts';
+import { purgeDead, purgeDelivered, purgeUnwanted } from './webhooks/store.ts';
 
 /** Ended sessions and grants stay this long, so that whoever is asked "what happened?" can still see it. */
 const keptSeconds = 7 * 86_400;
@@ -25,37 +28,77 @@ const keptSeconds = 7 * 86_400;
 /** A delivery that was given up may still be sent again for so long. */
 const unsentSeconds = 30 * 86_400;
 
+/** Deletes what expired before a moment, at most so many rows. */
+type Purge = (db: Db, before: number, rows: number) => Promise<BatchResult>;
+
+const purge = async (deps: Deps, signal: AbortSignal | undefined, purges: readonly [Purge, number][]) => {
+  for (const [one, before] of purges)
+    await inSlices(async (rows) => (await one(deps.db, before, rows)).changes, signal);
+};
+
 /** One line a job. Each is safe on every node at any time, and alone: one that fails does not stop the others. */
 const jobs = {
   'give a sign of life': (deps) => beat(deps),
   'rotate keys': (deps) => rotateDueKeys(deps),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is out at once
-  'purge grants': (deps) => purgeGrants(deps.db, now(deps) - 600, now(deps) - accessTokenSeconds - keptSeconds),
-  'purge sessions': (deps) => purgeSessions(deps.db, now(deps) - keptSeconds),
-  'purge requests': (deps) => purgePendingRequests(deps.db, now(deps)),
-  'purge revoked tokens': (deps) => purgeRevokedAccessTokens(deps.db, now(deps)),
-  'purge links': (deps) => deps.db.batch(purgeLinks(now(deps))),
-  'purge sign-in attempts': (deps) => deps.db.batch([purgeAttempts(now(deps))]),
-  'purge devices': (deps) => deps.db.batch([purgeDevices(now(deps) - deviceSeconds)]),
   'send mails': (deps) => deps.mail.deliver(),
   'seal the audit log': (deps) => sealAuditLog(deps, deliveriesOf(deps)),
   'tell the head of the audit log': (deps) => tellHead(deps),
   'deliver webhooks': (deps) => deliverWebhooks(deps),
-  'purge deliveries': (deps) =>
-    deps.db.batch(purgeDeliveries({ delivered: now(deps) - keptSeconds, unsent: now(deps) - unsentSeconds })),
-  'purge failures of clients': (deps) => deps.db.batch([purgeFailures(now(deps) - failureKeptSeconds)]),
-  'purge counters': (deps) => deps.db.batch([purgeFailureCounters(now(deps))]),
 } satisfies Record<string, (deps: Deps) => Promise<unknown>>;
-type JobName = keyof typeof jobs;
-const everyJob = Object.keys(jobs) as JobName[];
+
+/**
+ * What may take minutes after a busy day: bounded slices with pauses between them, so that nobody waits for it, and apart
+ * from the other jobs, so that these do not wait either.
+ */
+const longJobs = {
+  'end grants': writeGrantEndings,
+  'purge grants': (deps, signal) =>
+    purge(deps, signal, [
+      [purgeUnredeemedGrants, now(deps) - 600],
+      [purgeExpiredGrants, now(deps) - accessTokenSeconds - keptSeconds],
+    ]),
+  'purge sessions': (deps, signal) => purge(deps, signal, [[purgeSessions, now(deps) - keptSeconds]]),
+  'purge requests': (deps, signal) => purge(deps, signal, [[purgePendingRequests, now(deps)]]),
+  'purge revoked tokens': (deps, signal) => purge(deps, signal, [[purgeRevokedAccessTokens, now(deps)]]),
+  'purge links': (deps, signal) =>
+    purge(deps, signal, [
+      [purgeLinks, now(deps)],
+      [purgeSpentTokens, now(deps)],
+    ]),
+  'purge sign-in attempts': (deps, signal) => purge(deps, signal, [[purgeAttempts, now(deps)]]),
+  'purge devices': (deps, signal) => purge(deps, signal, [[purgeDevices, now(deps) - deviceSeconds]]),
+  'purge deliveries': (deps, signal) =>
+    purge(deps, signal, [
+      [purgeDelivered, now(deps) - keptSeconds],
+      [purgeDead, now(deps) - unsentSeconds],
+      [purgeUnwanted, now(deps) - unsentSeconds],
+    ]),
+  'purge failures of clients': (deps, signal) => purge(deps, signal, [[purgeFailures, now(deps) - failureKeptSeconds]]),
+  'purge counters': (deps, signal) => purge(deps, signal, [[purgeFailureCounters, now(deps)]]),
+} satisfies Record<string, (deps: Deps, signal?: AbortSignal) => Promise<unknown>>;
+
+const everyJob: Readonly<Record<string, (deps: Deps, signal?: AbortSignal) => Promise<unknown>>> = {
+  ...jobs,
+  ...longJobs,
+};
+type JobName = keyof typeof jobs | keyof typeof longJobs;
+const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
 /** What somebody waits for, in this order. */
 export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks'];
-const slowJobs = everyJob.filter((name) => !quickJobs.includes(name));
+const slowJobs = namesOf(jobs).filter((name) => !quickJobs.includes(name));
 
-/** One after the other. */
-export async function runJobs(deps: Deps, names: readonly JobName[] = everyJob): Promise<void> {
+/** One after the other. @param signal ends a long one between two slices, and those after it. */
+export async function runJobs(
+  deps: Deps,
+  names: readonly JobName[] = [...namesOf(jobs), ...namesOf(longJobs)],
+  signal?: AbortSignal,
+): Promise<void> {
   for (const name of names) {
-    await jobs[name](deps).catch((error: unknown) => deps.log.error({ err: error, job: name }, 'job failed'));
+    if (signal?.aborted) return;
+    await everyJob[name]!(deps, signal).catch((error: unknown) =>
+      deps.log.error({ err: error, job: name }, 'job failed'),
+    );
   }
 }
 
@@ -64,8 +107,11 @@ const quickPeriodMs = 1000;
 
 /** @returns a function that stops them. */
 export function startJobs(deps: Deps): () => void {
+  const stopping = new AbortController();
   const stops = [
+    () => stopping.abort(),
     every(periodMs, () => runJobs(deps, slowJobs)),
+    every(periodMs, () => runJobs(deps, namesOf(longJobs), stopping.signal)),
     every(quickPeriodMs, () => runJobs(deps, ['seal the audit log'])),
     // Not waited for: it starts a lane for each target, and skips those that are still at it.
     every(quickPeriodMs, async () => void runJobs(deps, ['deliver webhooks'])),

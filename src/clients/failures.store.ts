@@ -41,7 +41,8 @@ export const failuresOf = (db: Db, client_id: string) =>
     [client_id],
   );
 
-export const purgeFailures = (before: number): Statement => ({
-  sql: 'delete from client_failures where last_at < $1',
-  params: [before],
-});
+export const purgeFailures = (db: Db, before: number, rows: number) =>
+  db.run(
+    'delete from client_failures where failure_id in (select failure_id from client_failures where last_at < $1 limit $2)',
+    [before, rows],
+  );

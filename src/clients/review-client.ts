@@ -90,7 +90,7 @@ export const suspendClient = async (deps: ClientDeps, target: ReviewTarget, why:
     deps,
     target,
     { action: 'client.suspended', reason: readReason(why), from: 'approved', to: 'suspended' },
-    { also: [revokeGrantsOfClient(target.client_id, 'client_suspended', now(deps))] },
+    { also: revokeGrantsOfClient(target.client_id, 'client_suspended', now(deps)) },
   );
 
 /**
@@ -104,7 +104,7 @@ export async function reinstateClient(deps: ReviewDeps, target: ReviewTarget): P
     { action: 'client.reinstated', from: 'suspended', to: 'approved' },
     {
       allow: (client) => refuseOwn(deps, target.caller.actor, client),
-      also: [revokeGrantsOfClient(target.client_id, 'client_suspended', now(deps))],
+      also: revokeGrantsOfClient(target.client_id, 'client_suspended', now(deps)),
     },
   );
 }

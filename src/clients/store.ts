@@ -241,6 +241,12 @@ export const markClient = (client_id: string, event_id: string): Statement => ({
   params: [client_id, event_id],
 });
 
+/** What ends many grants of a client at once covers those of earlier epochs. */
+export const raiseGrantsEpochOfClient = (client_id: string): Statement => ({
+  sql: 'update clients set grants_epoch = grants_epoch + 1 where client_id = $1',
+  params: [client_id],
+});
+
 /** Its secrets, grants and consents go with it. */
 export const deleteClient = (client_id: string, event_id: string): Statement => ({
   sql: 'delete from clients where client_id = $1 and event_id = $2',

@@ -38,7 +38,7 @@ export async function disconnectApp(deps: Deps, { session, client_id, address }:
     await deps.db.batch([
       lockUser(user_id), // of two requests for the same client one finds it connected
       failUnless(isConnected(user_id, client_id, at), event_id, at),
-      revokeGrantsOfUserToClient(user_id, client_id, 'user', at),
+      ...revokeGrantsOfUserToClient(user_id, client_id, 'user', at),
       forgetConsent(user_id, client_id),
       statement,
       ...mailTo(deps, session, 'app_disconnected', { app: client.name }),

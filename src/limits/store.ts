@@ -116,7 +116,9 @@ export const forgetUnlessBlocked = (counter_key: string, at: number): Statement 
 });
 
 /** For the jobs: counters that can block nobody any more. What `$1` has passed, a count would begin anew anyway. */
-export const purgeFailureCounters = (at: number): Statement => ({
-  sql: 'delete from failure_counters where expires_at <= $1',
-  params: [at],
-});
+export const purgeFailureCounters = (db: Db, at: number, rows: number) =>
+  db.run(
+    `delete from failure_counters where counter_key in
+       (select counter_key from failure_counters where expires_at <= $1 limit $2)`,
+    [at, rows],
+  );

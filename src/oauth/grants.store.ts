@@ -1,6 +1,18 @@
 import type { Condition } from '../audit/store.ts';
+import { raiseGrantsEpochOfClient } from '../clients/store.ts';
 import type { Db, Statement } from '../db/db.ts';
+import { sliceRows } from '../db/slices.ts';
+import { newId } from '../lib/ids.ts';
 import { hasEveryFactor } from '../sessions/store.ts';
+import { raiseGrantsEpochOfUser } from '../users/store.ts';
+import {
+  type GrantEnding,
+  type GrantScope,
+  hasEnded,
+  inScope,
+  insertEnding,
+  pendingEnd,
+} from './grant-endings.store.ts';
 
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
 export type Grant = {
@@ -44,7 +56,11 @@ export type RevocationReason =
  * token goes through it, and no check can go stale between a read and a write.
  */
 const mayBeServed = `exists (select 1 from users u where u.user_id = grants.user_id and u.disabled_at is null)
-   and exists (select 1 from clients c where c.client_id = grants.client_id and c.status = 'approved')`;
+   and exists (select 1 from clients c where c.client_id = grants.client_id and c.status = 'approved')
+   and not ${hasEnded}`;
+
+const effectiveEnd = `coalesce(revoked_at, ${pendingEnd('ended_at')}) as revoked_at,
+            coalesce(revoked_reason, ${pendingEnd('reason')}) as revoked_reason`;
 
 type NewGrant = Omit<
   Grant,
@@ -58,9 +74,10 @@ type NewGrant = Omit<
 export const insertGrant = (grant: NewGrant): Statement => ({
   sql: `insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, nonce, code_hash,
                             code_challenge, code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr,
-                            acr, created_at, session_token_hash)
+                            acr, created_at, session_token_hash, client_epoch, user_epoch)
         select $1, c.client_id, u.user_id, s.session_id, $4, $5, $6, $7, $8, cast($9 as bigint), 0,
-               cast($10 as bigint), cast($11 as bigint), cast($12 as bigint), $13, $14, cast($15 as bigint), s.token_hash
+               cast($10 as bigint), cast($11 as bigint), cast($12 as bigint), $13, $14, cast($15 as bigint), s.token_hash,
+               c.grants_epoch, u.grants_epoch
           from sessions s join users u on u.user_id = s.user_id, clients c
          where s.session_id = $3 and s.token_hash = $16 and s.ended_at is null and s.expires_at > $15
            and ${hasEveryFactor} and u.disabled_at is null
@@ -129,8 +146,15 @@ export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number
 export const findServedGrant = (db: Db, grant_id: string) =>
   db.get<Grant>(`select * from grants where grant_id = $1 and redeemed_at is not null and ${mayBeServed}`, [grant_id]);
 
+/** As it stands now: an end that the job has not come to yet is told like one that is on the row. */
 export const findGrant = (db: Db, grant_id: string) =>
-  db.get<Grant>('select * from grants where grant_id = $1', [grant_id]);
+  db.get<Grant>(
+    `select grant_id, client_id, user_id, session_id, scope, redirect_uri, nonce, code_challenge, code_expires_at,
+            redeemed_at, refresh_seq, refreshed_at, idle_expires_at, expires_at, auth_time, amr, acr, created_at,
+            ${effectiveEnd}
+       from grants where grant_id = $1`,
+    [grant_id],
+  );
 
 /** The person behind an access token that counts. */
 export type TokenSubject = {
@@ -149,7 +173,7 @@ export const findTokenSubject = (db: Db, grant_id: string, jti: string) =>
     `select u.user_id, grants.client_id, u.email, u.email_verified_at, u.name, u.picture, u.role
        from grants join users u on u.user_id = grants.user_id join clients c on c.client_id = grants.client_id
       where grants.grant_id = $1 and grants.redeemed_at is not null and grants.revoked_at is null
-        and u.disabled_at is null and c.status = 'approved'
+        and u.disabled_at is null and c.status = 'approved' and not ${hasEnded}
         and not exists (select 1 from revoked_access_tokens r where r.jti = $2)`,
     [grant_id, jti],
   );
@@ -157,7 +181,7 @@ export const findTokenSubject = (db: Db, grant_id: string, jti: string) =>
 /** Ends one grant. The row carries the audit event's id if this call ended it. */
 export const revokeGrant = (grant_id: string, reason: RevocationReason, event_id: string, now: number): Statement => ({
   sql: `update grants set revoked_at = $4, revoked_reason = $2, revoked_event_id = $3
-         where grant_id = $1 and revoked_at is null`,
+         where grant_id = $1 and revoked_at is null and not ${hasEnded}`,
   params: [grant_id, reason, event_id, now],
 });
 
@@ -167,42 +191,66 @@ export const grantEndedBy = (grant_id: string, event_id: string): Condition => (
   params: [grant_id, event_id],
 });
 
-export const revokeGrantsOfClient = (client_id: string, reason: RevocationReason, now: number): Statement => ({
-  sql: 'update grants set revoked_at = $3, revoked_reason = $2 where client_id = $1 and revoked_at is null',
-  params: [client_id, reason, now],
-});
+/**
+ * Ends many grants: as many as fit one slice on their rows, and the rest, if there is one, by a row of `grant_endings`
+ * that every read of a grant asks. Either way all of them are dead with this batch, however many there are.
+ */
+function endGrants(scope: GrantScope, reason: RevocationReason, now: number): Statement[] {
+  const { sql, params } = inScope(scope);
+  const [rows, at, why] = [1, 2, 3].map((place) => `$${params.length + place}`);
+  return [
+    'user_id' in scope ? raiseGrantsEpochOfUser(scope.user_id) : raiseGrantsEpochOfClient(scope.client_id),
+    {
+      sql: `update grants set revoked_at = coalesce(${pendingEnd('ended_at')}, ${at}),
+                   revoked_reason = coalesce(${pendingEnd('reason')}, ${why})
+             where revoked_at is null
+               and grant_id in (select grant_id from grants where ${sql} and revoked_at is null limit ${rows})`,
+      params: [...params, sliceRows, now, reason],
+    },
+    insertEnding({ ending_id: newId('end'), reason, ended_at: now }, scope),
+  ];
+}
 
-export const revokeGrantsOfUser = (user_id: string, reason: RevocationReason, now: number): Statement => ({
-  sql: 'update grants set revoked_at = $3, revoked_reason = $2 where user_id = $1 and revoked_at is null',
-  params: [user_id, reason, now],
-});
+export const revokeGrantsOfClient = (client_id: string, reason: RevocationReason, now: number) =>
+  endGrants({ client_id }, reason, now);
+
+export const revokeGrantsOfUser = (user_id: string, reason: RevocationReason, now: number) =>
+  endGrants({ user_id }, reason, now);
 
 /** All of a person's grants but those of one session: also those that have outlived the session they came from. */
 export const revokeGrantsOfOtherSessions = (
   user_id: string,
-  session_id: string,
+  kept_session_id: string,
   reason: RevocationReason,
   now: number,
-): Statement => ({
-  sql: `update grants set revoked_at = $4, revoked_reason = $3
-         where user_id = $1 and session_id <> $2 and revoked_at is null`,
-  params: [user_id, session_id, reason, now],
-});
+) => endGrants({ user_id, kept_session_id }, reason, now);
 
 /** Everything that one client holds from one person, codes that wait to be redeemed included. */
-export const revokeGrantsOfUserToClient = (
-  user_id: string,
-  client_id: string,
+export const revokeGrantsOfUserToClient = (user_id: string, client_id: string, reason: RevocationReason, now: number) =>
+  endGrants({ user_id, client_id }, reason, now);
+
+export const revokeGrantsOfSession = (
+  { user_id, session_id }: Pick<Grant, 'user_id' | 'session_id'>,
   reason: RevocationReason,
   now: number,
-): Statement => ({
-  sql: `update grants set revoked_at = $4, revoked_reason = $3
-         where user_id = $1 and client_id = $2 and revoked_at is null`,
-  params: [user_id, client_id, reason, now],
-});
+) => endGrants({ user_id, session_id }, reason, now);
+
+/** Writes an ending on the rows of some of its grants. @returns how many: fewer than `rows` were left. */
+export async function writeEnding(db: Db, ending: GrantEnding, rows: number): Promise<number> {
+  const { sql, params } = inScope(ending);
+  const epoch = ending.user_id === null ? 'client_epoch' : 'user_epoch';
+  const [older, limit, at, why] = [1, 2, 3, 4].map((place) => `$${params.length + place}`);
+  const { changes } = await db.run(
+    `update grants set revoked_at = ${at}, revoked_reason = ${why}
+      where revoked_at is null and grant_id in
+            (select grant_id from grants where ${sql} and revoked_at is null and ${epoch} < ${older} limit ${limit})`,
+    [...params, ending.epoch, rows, ending.ended_at, ending.reason],
+  );
+  return changes;
+}
 
 /** A code that waits, or tokens that may still be refreshed or used. */
-const live = 'revoked_at is null and idle_expires_at > $2 and expires_at > $2';
+const live = `revoked_at is null and idle_expires_at > $2 and expires_at > $2 and not ${hasEnded}`;
 
 /** What a client may see by live grants of one scope. */
 type LiveAccess = {
@@ -229,11 +277,6 @@ export const isConnected = (user_id: string, client_id: string, now: number): Co
   params: [user_id, now, client_id],
 });
 
-export const revokeGrantsOfSession = (session_id: string, reason: RevocationReason, now: number): Statement => ({
-  sql: 'update grants set revoked_at = $3, revoked_reason = $2 where session_id = $1 and revoked_at is null',
-  params: [session_id, reason, now],
-});
-
 /** Live grants of a person, as administrators see them. */
 export type ListedGrant = Pick<
   Grant,
@@ -243,12 +286,11 @@ export type ListedGrant = Pick<
 /** Newest first; a code that waits to be redeemed is not one yet. */
 export const liveGrantsOf = (db: Db, user_id: string, now: number, limit: number) =>
   db.all<ListedGrant>(
-    `select g.grant_id, g.client_id, c.name as client_name, g.session_id, g.scope, g.created_at, g.refreshed_at,
-            g.idle_expires_at, g.expires_at
-       from grants g join clients c on c.client_id = g.client_id
-      where g.user_id = $1 and g.redeemed_at is not null and g.revoked_at is null and g.idle_expires_at > $2
-        and g.expires_at > $2
-      order by g.created_at desc, g.grant_id limit $3`,
+    `select grant_id, grants.client_id, c.name as client_name, session_id, scope, grants.created_at, refreshed_at,
+            idle_expires_at, expires_at
+       from grants join clients c on c.client_id = grants.client_id
+      where user_id = $1 and redeemed_at is not null and ${live}
+      order by grants.created_at desc, grant_id limit $3`,
     [user_id, now, limit],
   );
 
@@ -268,15 +310,23 @@ export type SignIn = Pick<
 /** Who signed in with a client lately, newest first; a code that nobody has redeemed is not a sign-in yet. */
 export const signInsOfClient = (db: Db, client_id: string, limit: number) =>
   db.all<SignIn>(
-    `select grant_id, user_id, scope, created_at, refreshed_at, idle_expires_at, expires_at, revoked_at, revoked_reason
+    `select grant_id, user_id, scope, created_at, refreshed_at, idle_expires_at, expires_at, ${effectiveEnd}
        from grants where client_id = $1 and redeemed_at is not null
       order by created_at desc, grant_id limit $2`,
     [client_id, limit],
   );
 
-/** Codes that nobody redeemed, and grants of which no token can be alive. */
-export const purgeGrants = (db: Db, unredeemedBefore: number, expiredBefore: number) =>
-  db.batch([
-    { sql: 'delete from grants where redeemed_at is null and code_expires_at < $1', params: [unredeemedBefore] },
-    { sql: 'delete from grants where expires_at < $1', params: [expiredBefore] },
+/** Codes that nobody redeemed. */
+export const purgeUnredeemedGrants = (db: Db, expiredBefore: number, rows: number) =>
+  db.run(
+    `delete from grants where grant_id in
+       (select grant_id from grants where redeemed_at is null and code_expires_at < $1 limit $2)`,
+    [expiredBefore, rows],
+  );
+
+/** Grants of which no token can be alive. */
+export const purgeExpiredGrants = (db: Db, expiredBefore: number, rows: number) =>
+  db.run('delete from grants where grant_id in (select grant_id from grants where expires_at < $1 limit $2)', [
+    expiredBefore,
+    rows,
   ]);

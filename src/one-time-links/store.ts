@@ -129,7 +129,15 @@ export const deleteLinksOfUser = (user_id: string, purpose: LinkPurpose): Statem
   params: [user_id, purpose],
 });
 
-export const purgeLinks = (now: number): Statement[] => [
-  { sql: 'delete from one_time_links where expires_at < $1', params: [now] },
-  { sql: 'delete from spent_tokens where expires_at < $1', params: [now] },
-];
+export const purgeLinks = (db: Db, expiredBefore: number, rows: number) =>
+  db.run(
+    `delete from one_time_links where token_hash in
+       (select token_hash from one_time_links where expires_at < $1 limit $2)`,
+    [expiredBefore, rows],
+  );
+
+export const purgeSpentTokens = (db: Db, expiredBefore: number, rows: number) =>
+  db.run(
+    'delete from spent_tokens where token_hash in (select token_hash from spent_tokens where expires_at < $1 limit $2)',
+    [expiredBefore, rows],
+  );

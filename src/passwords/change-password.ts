@@ -89,7 +89,7 @@ export function endWhatItOpened(deps: Deps, { user_id, email }: Owner, keep?: st
     keep === undefined
       ? endSessionsOfUser(user_id, 'password_change', at)
       : endOtherSessions(user_id, keep, 'password_change', at),
-    revokeGrantsOfUser(user_id, 'password_change', at),
+    ...revokeGrantsOfUser(user_id, 'password_change', at),
     deleteAttemptsOfUser(user_id),
     deleteLinksOfUser(user_id, 'password_reset'),
     deleteLinksOfUser(user_id, 'change_email'),

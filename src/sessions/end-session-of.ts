@@ -28,7 +28,7 @@ export async function endSessionOf(
       lockUser(user_id), // of two requests for the same session one finds it alive
       failUnless(isLiveSessionOf(user_id, session_id, at), event_id, at),
       endSession(session_id, reason, at),
-      revokeGrantsOfSession(session_id, reason, at),
+      ...revokeGrantsOfSession({ user_id, session_id }, reason, at),
       statement,
     ]);
   } catch (error) {

@@ -46,7 +46,7 @@ export async function endAllOtherSessions(deps: Deps, { session, address }: Endi
     lockUser(user_id),
     statement, // before all is ended: it is told only if there is something to end
     endOtherSessions(user_id, session_id, 'sign_out', at),
-    revokeGrantsOfOtherSessions(user_id, session_id, 'sign_out', at),
+    ...revokeGrantsOfOtherSessions(user_id, session_id, 'sign_out', at),
     deleteAttemptsOfUser(user_id),
     forgetPendingTotp(user_id),
   ]);

@@ -98,6 +98,6 @@ function signOutStatements({ user_id, session_id }: Session, caller: Caller, at:
   return [
     auditEvent({ ...event, onlyIf: isLiveSessionOf(user_id, session_id, at) }, at).statement,
     endSession(session_id, 'sign_out', at),
-    revokeGrantsOfSession(session_id, 'sign_out', at),
+    ...revokeGrantsOfSession({ user_id, session_id }, 'sign_out', at),
   ];
 }

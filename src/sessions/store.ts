@@ -1,5 +1,6 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
+import { hasEnded } from '../oauth/grant-endings.store.ts';
 import { hasTotp } from '../two-factor/store.ts';
 import type { Role } from '../users/user.ts';
 import { twoFactors } from './authentication.ts';
@@ -217,17 +218,20 @@ export const forgetSurplusDevices = (user_id: string, device_hash: string): Stat
   params: [user_id, device_hash],
 });
 
-export const purgeDevices = (unusedSince: number): Statement => ({
-  sql: 'delete from known_devices where last_seen_at < $1',
-  params: [unusedSince],
-});
+export const purgeDevices = (db: Db, unusedSince: number, rows: number) =>
+  db.run(
+    `delete from known_devices where (user_id, device_hash) in
+       (select user_id, device_hash from known_devices where last_seen_at < $1 limit $2)`,
+    [unusedSince, rows],
+  );
 
 /** All of a person's sessions but one. */
 /** That a person has another session that lives, or tokens that came from another one, which may have outlived it. */
 export const hasAccessElsewhere = (user_id: string, session_id: string, now: number): Condition => ({
   sql: `(exists (select 1 from sessions where user_id = $1 and session_id <> $2 and ended_at is null
                     and idle_expires_at > $3 and expires_at > $3)
-         or exists (select 1 from grants where user_id = $1 and session_id <> $2 and revoked_at is null))`,
+         or exists (select 1 from grants where user_id = $1 and session_id <> $2 and revoked_at is null
+                        and not ${hasEnded}))`,
   params: [user_id, session_id, now],
 });
 
@@ -237,5 +241,8 @@ export const endOtherSessions = (user_id: string, session_id: string, reason: st
   params: [user_id, session_id, reason, now],
 });
 
-export const purgeSessions = (db: Db, expiredBefore: number) =>
-  db.run('delete from sessions where expires_at < $1', [expiredBefore]);
+export const purgeSessions = (db: Db, expiredBefore: number, rows: number) =>
+  db.run('delete from sessions where session_id in (select session_id from sessions where expires_at < $1 limit $2)', [
+    expiredBefore,
+    rows,
+  ]);

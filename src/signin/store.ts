@@ -85,7 +85,9 @@ export const deleteAttemptsOfUser = (user_id: string): Statement => ({
   params: [user_id],
 });
 
-export const purgeAttempts = (expiredBefore: number): Statement => ({
-  sql: 'delete from sign_in_attempts where expires_at < $1',
-  params: [expiredBefore],
-});
+export const purgeAttempts = (db: Db, expiredBefore: number, rows: number) =>
+  db.run(
+    `delete from sign_in_attempts where attempt_hash in
+       (select attempt_hash from sign_in_attempts where expires_at < $1 limit $2)`,
+    [expiredBefore, rows],
+  );

@@ -78,7 +78,7 @@ function signOutElsewhere({ session: { user_id, session_id }, address }: Owner, 
   );
   return [
     endOtherSessions(user_id, session_id, 'sign_out', at),
-    revokeGrantsOfOtherSessions(user_id, session_id, 'sign_out', at),
+    ...revokeGrantsOfOtherSessions(user_id, session_id, 'sign_out', at),
     statement,
   ];
 }

@@ -31,7 +31,7 @@ export async function signOutUser(deps: Deps, caller: Caller, user_id: string): 
   await deps.db.batch([
     lockUser(user_id),
     endSessionsOfUser(user_id, 'administrator', at),
-    revokeGrantsOfUser(user_id, 'administrator', at),
+    ...revokeGrantsOfUser(user_id, 'administrator', at),
     deleteAttemptsOfUser(user_id),
     auditEvent(event, at).statement,
   ]);

@@ -43,7 +43,7 @@ export async function disableUser(deps: Deps, user_id: string, by: Actor | Calle
 
 const endEverything = (user_id: string, at: number): Statement[] => [
   endSessionsOfUser(user_id, 'user_disabled', at),
-  revokeGrantsOfUser(user_id, 'user_disabled', at),
+  ...revokeGrantsOfUser(user_id, 'user_disabled', at),
   deleteAttemptsOfUser(user_id),
   deleteLinksOfUser(user_id, 'password_reset'),
   deleteLinksOfUser(user_id, 'change_email'),

@@ -38,7 +38,7 @@ export async function resetFactors(deps: Deps, caller: Caller, user_id: string, 
     deletePasskeysOfUser(user_id),
     deleteAttemptsOfUser(user_id),
     endSessionsOfUser(user_id, 'administrator', at),
-    revokeGrantsOfUser(user_id, 'administrator', at),
+    ...revokeGrantsOfUser(user_id, 'administrator', at),
     ...mailTo(deps, user, 'factors_reset', { reset_url: `${deps.config.baseUrl}/reset` }),
     auditEvent(event, at).statement,
   ]);

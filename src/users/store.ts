@@ -85,6 +85,12 @@ export const replaceEmail = (user_id: string, change: { from: string; to: string
   params: [user_id, emailKey(change.from), change.to.trim(), emailKey(change.to), now],
 });
 
+/** What ends many grants of a user at once covers those of earlier epochs. */
+export const raiseGrantsEpochOfUser = (user_id: string): Statement => ({
+  sql: 'update users set grants_epoch = grants_epoch + 1 where user_id = $1',
+  params: [user_id],
+});
+
 /** With everything that hangs on it: sessions, grants, factors. What they registered stays, without an owner. */
 export const deleteUser = (user_id: string): Statement => ({
   sql: 'delete from users where user_id = $1',

@@ -222,16 +222,27 @@ export const listDeliveries = (
     [webhook_id, after?.created_at ?? Number.MAX_SAFE_INTEGER, after?.delivery_id ?? '', limit],
   );
 
-/** What arrived, what was given up, and what waits for a webhook that nobody has switched on again. */
-export const purgeDeliveries = (before: { delivered: number; unsent: number }): Statement[] => [
-  { sql: 'delete from webhook_deliveries where delivered_at < $1', params: [before.delivered] },
-  { sql: 'delete from webhook_deliveries where dead_at < $1', params: [before.unsent] },
-  {
-    sql: `delete from webhook_deliveries where next_attempt_at < $1 and webhook_id in
-            (select webhook_id from webhooks where disabled_at is not null)`,
-    params: [before.unsent],
-  },
-];
+const purge = (db: Db, condition: string, before: number, rows: number) =>
+  db.run(
+    `delete from webhook_deliveries where delivery_id in
+       (select delivery_id from webhook_deliveries where ${condition} limit $2)`,
+    [before, rows],
+  );
+
+/** What arrived. */
+export const purgeDelivered = (db: Db, before: number, rows: number) => purge(db, 'delivered_at < $1', before, rows);
+
+/** What was given up. */
+export const purgeDead = (db: Db, before: number, rows: number) => purge(db, 'dead_at < $1', before, rows);
+
+/** What waits for a webhook that nobody has switched on again. */
+export const purgeUnwanted = (db: Db, before: number, rows: number) =>
+  purge(
+    db,
+    'next_attempt_at < $1 and webhook_id in (select webhook_id from webhooks where disabled_at is not null)',
+    before,
+    rows,
+  );
 
 /** How many were given up, by webhook; those without any are left out. */
 export async function countDeadDeliveries(db: Db): Promise<ReadonlyMap<string, number>> {

@@ -77,5 +77,9 @@ export const completePendingRequest = (request_id: string, grant_id: string): St
 export const deletePendingRequest = (db: Db, request_id: string) =>
   db.run('delete from authorization_requests where request_id = $1', [request_id]);
 
-export const purgePendingRequests = (db: Db, expiredBefore: number) =>
-  db.run('delete from authorization_requests where expires_at < $1', [expiredBefore]);
+export const purgePendingRequests = (db: Db, expiredBefore: number, rows: number) =>
+  db.run(
+    `delete from authorization_requests where request_id in
+       (select request_id from authorization_requests where expires_at < $1 limit $2)`,
+    [expiredBefore, rows],
+  );

@@ -7,5 +7,8 @@ export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>
     expires_at,
   ]);
 
-export const purgeRevokedAccessTokens = (db: Db, expiredBefore: number) =>
-  db.run('delete from revoked_access_tokens where expires_at < $1', [expiredBefore]);
+export const purgeRevokedAccessTokens = (db: Db, expiredBefore: number, rows: number) =>
+  db.run(
+    'delete from revoked_access_tokens where jti in (select jti from revoked_access_tokens where expires_at < $1 limit $2)',
+    [expiredBefore, rows],
+  );

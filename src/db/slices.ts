@@ -1,0 +1,25 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/**
+ * Rows that one statement of a mass change may touch. On SQLite that is some ten milliseconds in which nobody else is
+ * served; on PostgreSQL it stays far below the deadline of a statement, behind which nothing would be kept.
+ */
+export const sliceRows = 500;
+
+/** Between two slices, so that requests come in between and mass changes never take the whole machine. */
+const pauseMs = 5;
+
+/**
+ * Changes any number of rows, a slice at a time. Each slice is kept for itself: after a crash, or on another node at the
+ * same time, the rest is done by whoever does it next.
+ * @param slice changes at most `rows` rows and says how many it did; fewer mean that none are left.
+ * @param signal ends it after the slice under way.
+ * @returns false if the signal ended it before all was done.
+ */
+export async function inSlices(slice: (rows: number) => Promise<number>, signal?: AbortSignal): Promise<boolean> {
+  while (!signal?.aborted) {
+    if ((await slice(sliceRows)) < sliceRows) return true;
+    await pause(pauseMs);
+  }
+  return false;
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { exportLog } from '../../src/audit/read-log.ts';
+import { now } from '../../src/clock.ts';
+import { sliceRows } from '../../src/db/slices.ts';
+import { newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import {
+  assertRefused,
+  authorize,
+  introspect,
+  obtainTokens,
+  redeem,
+  refresh,
+  tokensOf,
+  userinfo,
+} from '../support/relying-party.ts';
+import {
+  type Person,
+  type RegisteredClient,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+import { beforeEachCall } from '../support/store-spy.ts';
+
+/** More than the batch of an end, and one slice after it, can write. */
+const many = 2 * sliceRows + 100;
+
+/** Live grants that were given before the one under test, so that the first slices come to these. */
+async function fill({ deps }: Signet, { user_id }: Person, { client_id }: RegisteredClient): Promise<void> {
+  const at = now(deps);
+  await deps.db.run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
+     insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
+                         code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr,
+                         created_at)
+     select 'gr_' || i || '_' || cast($1 as text), cast($1 as text), cast($2 as text), 'ses_of_another_browser', 'openid',
+            'x', 'code_' || i || '_' || cast($1 as text), 'x', cast($3 as bigint), cast($3 as bigint), 1,
+            cast($4 as bigint), cast($4 as bigint), cast($3 as bigint), 'pwd', 'x', cast($3 as bigint)
+       from n`,
+    [client_id, user_id, at, at + 86_400],
+  );
+}
+
+/** How many grants of the client carry which reason. */
+async function written({ deps }: Signet, { client_id }: RegisteredClient): Promise<Record<string, number>> {
+  const rows = await deps.db.all<{ reason: string; grants: number }>(
+    `select coalesce(revoked_reason, 'alive') as reason, count(*) as grants from grants where client_id = $1
+      group by revoked_reason`,
+    [client_id],
+  );
+  return Object.fromEntries(rows.map(({ reason, grants }) => [reason, Number(grants)]));
+}
+
+async function assertDead(
+  signet: Signet,
+  client: RegisteredClient,
+  held: { access_token: string; refresh_token: string },
+) {
+  assertRefused(await userinfo(signet, held.access_token), 401, 'invalid_token');
+  for (const token of [held.access_token, held.refresh_token]) {
+    assert.deepEqual((await introspect(signet, client, token)).json, { active: false });
+  }
+  assertRefused(await refresh(signet, client, held.refresh_token), 400, 'invalid_grant');
+}
+
+async function assertAlive(
+  signet: Signet,
+  client: RegisteredClient,
+  held: { access_token: string; refresh_token: string },
+) {
+  assert.equal((await userinfo(signet, held.access_token)).status, 200);
+  assert.equal(tokensOf(await refresh(signet, client, held.refresh_token)).token_type, 'Bearer');
+}
+
+const grantsOf = async (administrator: Person, { user_id }: Person) =>
+  (await administrator.browser.get(`/v1/admin/users/${user_id}/grants`)).json as { grants: { client_id: string }[] };
+
+onBothEngines('a client with any number of grants is suspended at once and for good', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const client = await registerClient(signet);
+  const beside = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  await fill(signet, await signedInPerson(signet), client);
+  const held = await obtainTokens(signet, person, client);
+  const waiting = await authorize(person, client);
+  const other = await obtainTokens(signet, person, beside);
+  const decide = (deed: string, body: unknown) =>
+    administrator.browser.postJson(`/v1/admin/clients/${client.client_id}/${deed}`, body);
+
+  let longest = 0;
+  const stop = beforeEachCall(signet.deps.db, (sql) => {
+    longest = Math.max(longest, sql.length);
+  });
+  assert.equal((await decide('suspend', { reason: 'It leaked its secret.' })).status, 200);
+  stop();
+  assert.ok(longest < 10, `${longest} statements`);
+  assert.ok((await written(signet, client)).alive! > sliceRows, 'most rows are still to be written');
+  assertRefused(await userinfo(signet, held.access_token), 401, 'invalid_token');
+  assert.equal((await decide('reinstate', {})).status, 200);
+
+  await assertDead(signet, client, held);
+  assertRefused(await redeem(signet, client, waiting), 400, 'invalid_grant');
+  assert.deepEqual(
+    (await grantsOf(administrator, person)).grants.map(({ client_id }) => client_id),
+    [beside.client_id],
+    'what is not written yet is not shown as alive',
+  );
+  const anew = await obtainTokens(signet, person, client);
+  await signet.runJobs();
+  assert.deepEqual(await written(signet, client), { client_suspended: many + 2, alive: 1 });
+  await assertDead(signet, client, held);
+  await assertAlive(signet, client, anew);
+  await assertAlive(signet, beside, other);
+
+  signet.clock.advance(601);
+  await signet.runJobs();
+  assert.deepEqual(await signet.deps.db.all('select * from grant_endings'), [], 'nothing is left to be asked');
+  await assertDead(signet, client, held);
+});
+
+onBothEngines('a person with any number of grants is disabled at once, and enabled without them', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  await fill(signet, person, client);
+  const held = await obtainTokens(signet, person, client);
+  const decide = (deed: string) =>
+    administrator.browser.postJson(
+      `/v1/admin/users/${person.user_id}/${deed}`,
+      deed === 'disable' ? { reason: 'Stolen.' } : {},
+    );
+
+  assert.equal((await decide('disable')).status, 200);
+  await assertDead(signet, client, held);
+  assert.equal((await decide('enable')).status, 200);
+  await assertDead(signet, client, held);
+  assert.deepEqual((await grantsOf(administrator, person)).grants, []);
+  assert.equal((await signIn(person)).status, 303);
+  const anew = await obtainTokens(signet, person, client);
+  await signet.runJobs();
+  await assertAlive(signet, client, anew);
+  await assertDead(signet, client, held);
+  assert.deepEqual(await written(signet, client), { user_disabled: many + 1, alive: 1 });
+});
+
+onBothEngines(
+  'disconnecting one app, or signing out elsewhere, ends all of those grants and no other',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine });
+    const client = await registerClient(signet);
+    const beside = await registerClient(signet);
+    const person = await signedInPerson(signet);
+    await fill(signet, person, client);
+    const held = await obtainTokens(signet, person, client);
+    const other = await obtainTokens(signet, person, beside);
+
+    assert.equal((await person.browser.send(`/v1/me/grants/${client.client_id}`, { method: 'DELETE' })).status, 204);
+    await assertDead(signet, client, held);
+    assert.equal((await person.browser.send(`/v1/me/grants/${client.client_id}`, { method: 'DELETE' })).status, 404);
+    await assertAlive(signet, beside, other);
+    const anew = await obtainTokens(signet, person, client);
+    await assertAlive(signet, client, anew);
+    await signet.runJobs();
+    assert.deepEqual(await written(signet, client), { user: many + 1, alive: 1 });
+
+    await fill(signet, person, beside);
+    const elsewhere = { ...person, browser: newBrowser(signet.url) };
+    assert.equal((await signIn(elsewhere)).status, 303);
+    const there = await obtainTokens(signet, elsewhere, beside);
+    const here = await obtainTokens(signet, person, beside);
+    assert.equal((await person.browser.send('/v1/me/sessions', { method: 'DELETE' })).status, 200);
+    await assertDead(signet, beside, there);
+    await signet.runJobs();
+    await assertDead(signet, beside, there);
+    await assertAlive(signet, beside, here);
+    assert.deepEqual(await written(signet, beside), { sign_out: many + 1, alive: 2 });
+  },
+);
+
+onBothEngines('what has expired is purged in slices, however much it is', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet);
+  await fill(signet, await signedInPerson(signet), client);
+  await signet.deps.db.run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
+     insert into spent_tokens (token_hash, expires_at) select 'spent_' || i, 1 from n`,
+  );
+  signet.clock.advance(30 * 86_400);
+
+  const changed: number[] = [];
+  const { run } = signet.deps.db;
+  Object.assign(signet.deps.db, {
+    run: async (...call: Parameters<typeof run>) => {
+      const result = await run(...call);
+      changed.push(result.changes);
+      return result;
+    },
+  });
+  await signet.runJobs();
+  Object.assign(signet.deps.db, { run });
+  assert.equal(Math.max(...changed), sliceRows);
+  assert.deepEqual(await written(signet, client), {});
+  assert.deepEqual(await signet.deps.db.all('select 1 as one from spent_tokens'), []);
+});
+
+onBothEngines('an export of the audit log lets others in between its pages', async (t, engine) => {
+  const { deps } = await startSignet(t, { engine });
+  await deps.db.run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 2100)
+     insert into audit_log (event_id, at, action, actor, seq, seal)
+     select 'evt_' || i, 1, 'thing.done', 'system', i, 'x' from n`,
+  );
+  let turns = 0;
+  let turn = setImmediate(function next() {
+    turns += 1;
+    turn = setImmediate(next);
+  });
+  const lines = (await Array.fromAsync(exportLog(deps, {}, 'jsonl'))).join('').split('\n');
+  clearImmediate(turn);
+  assert.equal(lines.length, 2101);
+  assert.ok(turns >= 4, `${turns} turns of the event loop`);
+});
