@@ -133,3 +133,10 @@ export const unavailable = (cause?: unknown) =>
     cause,
     retryAfter: 2,
   });
+/** A change was sent to the store and not confirmed, so an answer may promise neither that it was kept nor that not. */
+export const outcomeUnknown = (cause?: unknown) =>
+  new RequestError(
+    'temporarily_unavailable',
+    'Signet could not confirm the change. It may or may not have been kept: look before you repeat it. A token request may be repeated as it is.',
+    { cause, retryAfter: 2, say: { key: 'refusal.outcome_unknown' } },
+  );

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import { StoreUnavailable } from '../db/db.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../db/db.ts';
 import { MigrationRefused } from '../db/migrate.ts';
 import { databaseFile } from '../db/open.ts';
 import { RequestError } from '../errors.ts';
@@ -124,6 +124,7 @@ const kinds = [
   [UsageError, 'usage_error'],
   [ConfigError, 'configuration_error'],
   [MigrationRefused, 'migration_refused'],
+  [OutcomeUnknown, 'outcome_unknown'],
   [StoreUnavailable, 'store_unavailable'],
 ] as const;
 

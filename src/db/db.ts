@@ -11,8 +11,9 @@ export type BatchResult = { changes: number; rows: Record<string, unknown>[] };
  * whole, so a race has one winner by construction, the embedded engine can put the writes of many requests under a
  * single fsync, and PostgreSQL answers in one round trip.
  *
- * A promise that resolves means "on disk". Every method throws {@link StoreUnavailable} when the engine cannot answer
- * in time or cannot say whether a change was kept, and {@link UniqueViolation} when a unique index refused it.
+ * A promise that resolves means "on disk". Every method throws {@link StoreUnavailable} when the engine cannot answer,
+ * its subclass {@link OutcomeUnknown} when a change may or may not have been kept, and {@link UniqueViolation} when a
+ * unique index refused it.
  */
 export type Db = {
   readonly engine: 'sqlite' | 'postgres';
@@ -25,9 +26,17 @@ export type Db = {
   close(): Promise<void>;
 };
 
-/** The store could not answer, or could not say whether the change was kept. The caller must answer 503, never 200. */
+/** The store could not answer, and for certain nothing was changed. The caller must answer 503, never 200. */
 export class StoreUnavailable extends Error {
-  override name = 'StoreUnavailable';
+  override name: string = 'StoreUnavailable';
+}
+
+/**
+ * A change was sent and not confirmed: the connection broke, the reply did not come in time, or the flush of its commit
+ * failed. It may have been kept, now or even later. Whoever asks again must be ready for either.
+ */
+export class OutcomeUnknown extends StoreUnavailable {
+  override name = 'OutcomeUnknown';
 }
 
 /** A unique index refused the change. */

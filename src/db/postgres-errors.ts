@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { ForeignKeyViolation, StoreUnavailable, UniqueViolation } from './db.ts';
+import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, UniqueViolation } from './db.ts';
 
 // SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html
 
@@ -22,13 +22,32 @@ const unanswerable = new Set([
 ]);
 
 /**
- * What the driver threw, in the words of `Db`.
- * @returns {StoreUnavailable}, {UniqueViolation} or {ForeignKeyViolation} with the driver's error as cause; another SQLSTATE, such as a syntax
- * error, is ours to fix and comes back as it is. An error without SQLSTATE is the connection's.
+ * An error is the server's word that a statement was rolled back, except for these: the server, or a proxy in front of
+ * it, ends the connection and may do so between a commit and its reply.
  */
-export function storeError(error: unknown): unknown {
+const unsettled = new Set([
+  '40003', // statement completion unknown
+  '57P01', // terminated by an administrator
+  '57P02', // another process of the server crashed
+  '57P03',
+]);
+const leavesUnsettled = (state: string): boolean => unsettled.has(state) || state.startsWith('08');
+
+/**
+ * What the driver threw, in the words of `Db`.
+ * @param sent what was on the wire by then: nothing, something that only reads, or a change.
+ * @returns {StoreUnavailable}, {OutcomeUnknown}, {UniqueViolation} or {ForeignKeyViolation} with the driver's error as
+ * cause; another SQLSTATE, such as a syntax error, is ours to fix and comes back as it is. An error without SQLSTATE is
+ * the connection's.
+ */
+export function storeError(error: unknown, sent: 'nothing' | 'read' | 'change' = 'nothing'): unknown {
   if (error instanceof StoreUnavailable || error instanceof RangeError) return error;
   const state = sqlState(error);
+  if (sent === 'change' && (state === undefined || leavesUnsettled(state))) {
+    return new OutcomeUnknown('The connection to PostgreSQL was lost before it confirmed the change.', {
+      cause: error,
+    });
+  }
   if (state === undefined) return new StoreUnavailable('The connection to PostgreSQL failed.', { cause: error });
   if (state === '23505') return new UniqueViolation('A unique index refused the change.', { cause: error });
   if (state === '23503') return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
@@ -37,6 +56,12 @@ export function storeError(error: unknown): unknown {
   }
   return error;
 }
+
+/** An error that came before the commit of its transaction could: nothing of it was kept, even if the server went away. */
+export const settledError = (error: DatabaseError): Error =>
+  leavesUnsettled(error.code ?? '')
+    ? new StoreUnavailable('PostgreSQL ended the connection before the commit.', { cause: error })
+    : error;
 
 /** Serialization failure and deadlock: the server took everything back and asks to be asked again. */
 export const wasRolledBackByRace = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '');

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
+import { type BatchResult, OutcomeUnknown, type Param, type Statement, StoreUnavailable } from './db.ts';
 import { storable } from './params.ts';
+import { settledError } from './postgres-errors.ts';
 import { columnTypes } from './postgres-types.ts';
 
 export type Deadlines = {
@@ -55,7 +56,7 @@ export async function openLane(
   client.on('end', () => options.onEnd(lane));
 
   /** Set when replies of this connection can no longer be believed. */
-  let doubt: StoreUnavailable | undefined;
+  let doubt: OutcomeUnknown | undefined;
   let corked = false;
 
   /**
@@ -102,7 +103,7 @@ export async function openLane(
   }
   client.on('notice', (notice) => {
     if (!saysNotReplicated(notice.code)) return;
-    doubt ??= new StoreUnavailable(`The commit may not have reached the standby: ${notice.message}`);
+    doubt ??= new OutcomeUnknown(`The commit may not have reached the standby: ${notice.message}`);
     options.onEnd(lane);
     socket.destroy();
   });
@@ -133,9 +134,11 @@ async function sendBatch(
     ...statements.map(({ sql, params }) => send({ text: sql, values: storableParams(params) })),
     send({ text: 'commit' }),
   ]);
-  const results = replies.map((reply) => {
-    if (reply.status === 'rejected') throw reply.reason;
-    return reply.value;
+  const results = replies.map((reply, index) => {
+    if (reply.status === 'fulfilled') return reply.value;
+    // An error of the server before the commit was reached: whatever it was, the transaction ended with it.
+    if (index < replies.length - 1 && reply.reason instanceof pg.DatabaseError) throw settledError(reply.reason);
+    throw reply.reason;
   });
   // The commit of an aborted transaction is answered, without error, by "ROLLBACK".
   if (results.at(-1)?.command !== 'COMMIT') throw new StoreUnavailable('PostgreSQL rolled the batch back.');

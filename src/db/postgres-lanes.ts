@@ -1,5 +1,5 @@
 import { StoreUnavailable } from './db.ts';
-import { isStalePlan } from './postgres-errors.ts';
+import { isStalePlan, storeError } from './postgres-errors.ts';
 import { type Deadlines, type Lane, openLane } from './postgres-lane.ts';
 
 /** Between two attempts to reach a server that was not there. */
@@ -51,7 +51,7 @@ export function createLanes(
   function failed(error: unknown): never {
     away = error;
     if (!closed) reconnecting ??= setTimeout(reconnect, reconnectMs).unref();
-    throw error;
+    throw storeError(error); // nothing has been sent
   }
 
   function reconnect(): void {
@@ -61,7 +61,11 @@ export function createLanes(
 
   function retire(lane: Lane): void {
     open.delete(lane);
-    const goodbye: Promise<void> = lane.end().finally(() => ending.delete(goodbye));
+    // A connection that breaks while it says goodbye has nothing left to lose.
+    const goodbye: Promise<void> = lane
+      .end()
+      .catch(() => undefined)
+      .finally(() => ending.delete(goodbye));
     ending.add(goodbye);
   }
 

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { freshDatabase } from '../../test/support/databases.ts';
 import { asAdmin } from '../../test/support/postgres-admin.ts';
 import { tcpProxy } from '../../test/support/tcp-proxy.ts';
-import { type Db, StoreUnavailable } from './db.ts';
+import { type Db, OutcomeUnknown, StoreUnavailable } from './db.ts';
 import { openPostgres } from './postgres.ts';
 
 async function freshTable(t: TestContext) {
@@ -83,6 +83,34 @@ test('while the server is away every call is refused at once, and served again w
   assert.deepEqual(await keys(db), ['batched', 'before']);
 });
 
+/** Refused for certain: what was asked for can be asked for again. */
+const refusedForCertain = (error: unknown) => error instanceof StoreUnavailable && !(error instanceof OutcomeUnknown);
+
+test('what was on the wire when the connection broke is unknown if it was a change; what was not sent is refused', async (t) => {
+  const { db: direct, url } = await freshTable(t);
+  const network = await tcpProxy(t, url);
+  const db = opened(t, network.url);
+  await Promise.all([keys(db), db.run(insert('a').sql, ['a']), db.batch([insert('b')])]);
+  network.silence(); // the server gets it, keeps it, and its reply is lost
+  const read = assert.rejects(keys(db), refusedForCertain);
+  const changes = [db.run(insert('c').sql, ['c']), db.batch([insert('d')])];
+  const unknown = changes.map((change) => assert.rejects(change, OutcomeUnknown));
+  while ((await keys(direct)).length < 4) await sleep(5);
+  await network.cut();
+  await Promise.all([read, ...unknown]);
+  await assert.rejects(db.run(insert('e').sql, ['e']), refusedForCertain);
+  await assert.rejects(db.batch([insert('e')]), refusedForCertain);
+  assert.deepEqual(await keys(direct), ['a', 'b', 'c', 'd']);
+});
+
+test('a batch that failed before its commit is refused for certain, even if the server went away with it', async (t) => {
+  const { db, url } = await freshTable(t);
+  const slow = assert.rejects(db.batch([insert('a'), { sql: 'select pg_sleep(60)' }]), refusedForCertain);
+  const alone = assert.rejects(db.run("insert into things select 'slow', 0 from pg_sleep(60)"), OutcomeUnknown);
+  await signal(url, 2, 'pg_terminate_backend', "query like '%pg_sleep%' and pid <> pg_backend_pid()");
+  await Promise.all([slow, alone]);
+});
+
 test('a server that never was there is StoreUnavailable', async (t) => {
   const { url } = await freshTable(t);
   const network = await tcpProxy(t, url);
@@ -97,8 +125,8 @@ test('a server that never was there is StoreUnavailable', async (t) => {
 test('a statement past its deadline is StoreUnavailable, and its change is not kept', async (t) => {
   const { db, url } = await freshTable(t);
   const hasty = opened(t, url, { statementMs: 200, replyMs: 60_000 });
-  await assert.rejects(hasty.run("insert into things select 'slow', 0 from pg_sleep(60)"), StoreUnavailable);
-  await assert.rejects(hasty.batch([insert('slow'), { sql: 'select pg_sleep(60)' }]), StoreUnavailable);
+  await assert.rejects(hasty.run("insert into things select 'slow', 0 from pg_sleep(60)"), refusedForCertain);
+  await assert.rejects(hasty.batch([insert('slow'), { sql: 'select pg_sleep(60)' }]), refusedForCertain);
   assert.deepEqual(await keys(db), []);
 });
 
@@ -108,15 +136,18 @@ test('a reply that never comes is StoreUnavailable', async (t) => {
   const db = opened(t, network.url, { statementMs: 60_000, replyMs: 300 });
   await Promise.all([keys(db), db.batch([insert('a')])]);
   network.silence();
-  const asked = [keys(db), db.run(insert('b').sql, ['b']), db.batch([insert('c')])];
-  for (const question of asked) await assert.rejects(question, StoreUnavailable);
+  const changes = [db.run(insert('b').sql, ['b']), db.batch([insert('c')])];
+  await Promise.all([
+    assert.rejects(keys(db), refusedForCertain),
+    ...changes.map((one) => assert.rejects(one, OutcomeUnknown)),
+  ]);
 });
 
 test('a commit whose synchronous standby is gone is not acknowledged', async (t) => {
   const { db, url } = await freshTable(t);
   const waiting = opened(t, withOptions(url, '-c synchronous_commit=on'));
   const changes = [waiting.run(insert('single').sql, ['single']), waiting.batch([insert('batch')])];
-  const refused = Promise.all(changes.map((change) => assert.rejects(change, StoreUnavailable)));
+  const refused = Promise.all(changes.map((change) => assert.rejects(change, OutcomeUnknown)));
   await signal(url, 2, 'pg_cancel_backend', "wait_event = 'SyncRep'");
   await refused;
   // The server did keep them, here, as it finishes after it has warned. It only cannot say that they would survive it.

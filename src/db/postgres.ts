@@ -35,11 +35,15 @@ export function openPostgres(url: string, deadlines: Deadlines = defaultDeadline
   let whenAnswered: () => void = () => undefined;
   let closing: Promise<void> | undefined;
 
-  async function ask<Reply>(lanes: Lanes, question: (lane: Lane) => Promise<Reply>): Promise<Reply> {
+  async function ask<Reply>(
+    lanes: Lanes,
+    sent: 'read' | 'change',
+    question: (lane: Lane) => Promise<Reply>,
+  ): Promise<Reply> {
     if (closing) throw new StoreUnavailable('The store is closed.');
     asking += 1;
     try {
-      return await insist(lanes, question);
+      return await insist(lanes, sent, question);
     } finally {
       asking -= 1;
       if (asking === 0) whenAnswered();
@@ -51,16 +55,17 @@ export function openPostgres(url: string, deadlines: Deadlines = defaultDeadline
     await Promise.all([statements.close(), batches.close()]);
   }
 
-  const run = (sql: string, params?: readonly Param[]): Promise<BatchResult> =>
-    ask(statements, (lane) => lane.run({ sql, params }));
+  const run = (sent: 'read' | 'change', sql: string, params?: readonly Param[]): Promise<BatchResult> =>
+    ask(statements, sent, (lane) => lane.run({ sql, params }));
 
   return {
     engine: 'postgres',
-    all: async <Row>(sql: string, params?: readonly Param[]) => (await run(sql, params)).rows as Row[],
-    get: async <Row>(sql: string, params?: readonly Param[]) => (await run(sql, params)).rows[0] as Row | undefined,
-    run,
+    all: async <Row>(sql: string, params?: readonly Param[]) => (await run('read', sql, params)).rows as Row[],
+    get: async <Row>(sql: string, params?: readonly Param[]) =>
+      (await run('read', sql, params)).rows[0] as Row | undefined,
+    run: (sql, params) => run('change', sql, params),
     batch: async (changes: readonly Statement[]) =>
-      changes.length === 0 ? [] : ask(batches, (lane) => lane.batch(changes)),
+      changes.length === 0 ? [] : ask(batches, 'change', (lane) => lane.batch(changes)),
     close: () => {
       closing ??= close();
       return closing;
@@ -70,13 +75,17 @@ export function openPostgres(url: string, deadlines: Deadlines = defaultDeadline
 }
 
 /** Asks again where the server promises that nothing happened. */
-async function insist<Reply>(lanes: Lanes, question: (lane: Lane) => Promise<Reply>): Promise<Reply> {
+async function insist<Reply>(
+  lanes: Lanes,
+  sent: 'read' | 'change',
+  question: (lane: Lane) => Promise<Reply>,
+): Promise<Reply> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await lanes.use(question);
     } catch (error) {
       const again = wasRolledBackByRace(error) || isStalePlan(error) || lostItsPreparation(error);
-      if (!again || attempt === attempts) throw storeError(error);
+      if (!again || attempt === attempts) throw storeError(error, sent);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { ForeignKeyViolation, StoreUnavailable, UniqueViolation } from './db.ts';
+import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, UniqueViolation } from './db.ts';
 
 /** Primary result codes (https://sqlite.org/rescode.html) that say "not now" or "this file is broken", not "wrong SQL". */
 const unanswerable = new Set([
@@ -35,6 +35,20 @@ export function storeError(error: unknown): unknown {
   if (unanswerable.has(code & 0xff)) return new StoreUnavailable('SQLite cannot answer.', { cause: error });
   return error;
 }
+
+/**
+ * What a `commit` threw. A deferred constraint leaves the transaction open, and a frame that could not be written leaves
+ * the log without its commit mark, which is in the last one; either way nothing was kept. After any other failure, such
+ * as that of the flush, the mark may be in the file, and a recovery would find it.
+ */
+export function commitError(error: unknown): StoreUnavailable {
+  const code = resultCode(error);
+  const isSettled = code !== undefined && (notWritten.has(code) || (code & 0xff) === 19 || isBusy(error));
+  if (isSettled) return new StoreUnavailable('SQLite did not keep the change.', { cause: error });
+  return new OutcomeUnknown('SQLite could not confirm that the change is on disk.', { cause: error });
+}
+/** FULL, IOERR_WRITE. */
+const notWritten = new Set([13, 778]);
 
 /** Another connection holds the lock. */
 export function isBusy(error: unknown): boolean {

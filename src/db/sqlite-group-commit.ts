@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type BatchResult, type Statement, StoreUnavailable } from './db.ts';
-import { isBusy, storeError } from './sqlite-errors.ts';
+import { commitError, isBusy, storeError } from './sqlite-errors.ts';
 
 /** How long a read, or a start, waits inside SQLite for another process. Node's own default is 0. */
 export const busyTimeoutMs = 5_000;
@@ -84,12 +84,20 @@ export function createGroupCommit(
   function commit(group: readonly Unit[]): Outcome[] {
     try {
       const outcomes = group.map(attempt);
-      transaction.commit();
+      commitNow();
       return outcomes;
     } catch (error) {
       if (connection.isTransaction) transaction.rollback();
       const lost = error instanceof StoreUnavailable ? error : new StoreUnavailable('Not kept.', { cause: error });
       return group.map(() => ({ error: lost }));
+    }
+  }
+
+  function commitNow(): void {
+    try {
+      transaction.commit();
+    } catch (error) {
+      throw commitError(error);
     }
   }
 

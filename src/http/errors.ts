@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ForeignKeyViolation, StoreUnavailable } from '../db/db.ts';
+import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { RequestError, refusal, unavailable } from '../errors.ts';
+import { outcomeUnknown, RequestError, refusal, unavailable } from '../errors.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../lib/ids.ts';
 import { type Html, html } from './html.ts';
@@ -102,6 +102,7 @@ function waysOn({ url }: FastifyRequest, { status, back }: RequestError): Way[] 
 }
 
 function adviceFor({ status, say }: RequestError): MessageKey {
+  if (say?.key === 'refusal.outcome_unknown') return 'error.advice.unknown';
   if (status >= 500) return 'error.advice.later';
   if (status === 404) return 'error.advice.nothing';
   return say ? 'error.advice.plain' : 'error.advice.back';
@@ -146,6 +147,7 @@ const tooLarge = ({ server }: FastifyRequest) => ({
 /** Fastify's own refusals, in our words; everything unforeseen is a `server_error` without details. */
 function refusalOf(error: Error & { code?: string; statusCode?: number }, request: FastifyRequest): RequestError {
   if (error instanceof RequestError) return error;
+  if (error instanceof OutcomeUnknown) return outcomeUnknown(error);
   // Asked again, the request finds that what it was about is gone, and says so.
   if (error instanceof StoreUnavailable || error instanceof ForeignKeyViolation) return unavailable(error);
   switch (error.code) {
