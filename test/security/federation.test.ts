@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { beginDetour } from '../../src/federation/begin-detour.ts';
@@ -26,6 +27,7 @@ import {
   questionIn,
   signInWith,
   startUpstream,
+  type Upstream,
 } from '../support/upstream.ts';
 
 const providersPath = '/account/security/providers';
@@ -113,7 +115,8 @@ test('FD-01: a detour cookie that was altered, is old, or is for another provide
   const browser = newBrowser(signet.url);
   const callback = await leaveFor(browser);
   const cookie = browser.cookies.get(detourCookie) ?? '';
-  for (const wrong of ['', 'x', cookie.slice(0, -3), `A${cookie.slice(1)}`, 'A'.repeat(9000), '%00']) {
+  const altered = (cookie.startsWith('A') ? 'B' : 'A') + cookie.slice(1); // it begins with a random nonce
+  for (const wrong of ['', 'x', cookie.slice(0, -3), altered, 'A'.repeat(9000), '%00']) {
     browser.cookies.set(detourCookie, wrong);
     const answer = await browser.get(callback);
     assert.ok(answer.status === 400 || answer.status === 431, `${answer.status}`);
@@ -301,34 +304,71 @@ const pathOf = async (location: string | null) => {
 test('an upstream that never answers is waited for as long as we choose, and by all at once', async (t) => {
   const { signet, upstream } = await federated(t);
   const provider = findProvider(signet.deps.config, 'acme') ?? assert.fail();
-  const upstreams = openUpstreams(signet.deps, 0.05);
-  upstream.lies.answer = { '/.well-known/openid-configuration': () => {} };
-  const failures = await Promise.allSettled(Array.from({ length: 20 }, () => upstreams.open(provider)));
-  for (const failure of failures) {
+  const patienceSeconds = 5;
+  const upstreams = openUpstreams(signet.deps, patienceSeconds);
+  // Patience ends when the test says so: on a busy machine a short one ends before the request has left.
+  const patience: AbortController[] = [];
+  t.mock.method(AbortSignal, 'timeout', (ms: number) => {
+    assert.equal(ms, patienceSeconds * 1000);
+    return patience[patience.push(new AbortController()) - 1]!.signal;
+  });
+  const endPatience = () => {
+    for (const each of patience) each.abort(new DOMException('It took too long.', 'TimeoutError'));
+  };
+
+  const discovery = lieAt(upstream, '/.well-known/openid-configuration', () => {});
+  const opening = Promise.allSettled(Array.from({ length: 20 }, () => upstreams.open(provider)));
+  await discovery.asked;
+  endPatience();
+  for (const failure of await opening) {
     assert.ok(failure.status === 'rejected' && failure.reason instanceof UpstreamFailure);
     assert.equal(failure.reason.reason, 'oauth_timeout');
   }
   assert.equal(upstream.requests.length, 1);
 
-  const silence = () => {};
   const half = (response: ServerResponse) => void response.writeHead(200, { 'content-length': '9' }).write('{');
   for (const path of ['/token', '/jwks', '/userinfo']) {
-    for (const answer of [silence, half]) {
+    for (const answer of [() => {}, half]) {
       upstream.lies = {};
       const departure = { mode: 'sign_in', goal: {}, address: '::1' } as const;
       const { url, cookie } = await beginDetour(signet.deps, upstreams, provider, departure);
       const { search } = await follow(url);
       const detour = openDetour(signet.deps, cookie, 'acme') ?? assert.fail();
-      upstream.lies = { claims: { email: undefined }, answer: { [path]: answer } };
-      await assert.rejects(
-        finishDetour(signet.deps, upstreams, provider, { detour, query: search.slice(1), address: '::1' }),
-        { code: 'upstream_failed', status: 502 },
-        path,
-      );
+      upstream.lies = { claims: { email: undefined } };
+      const { asked, headRead } = lieAt(upstream, path, answer);
+      const finishing = finishDetour(signet.deps, upstreams, provider, {
+        detour,
+        query: search.slice(1),
+        address: '::1',
+      });
+      const refused = assert.rejects(finishing, { code: 'upstream_failed', status: 502 }, path);
+      await (answer === half ? headRead : asked);
+      endPatience();
+      await refused;
       assert.equal((await refusals(signet)).at(-1)?.reason, 'upstream_failed');
     }
   }
 });
+
+/** @returns when the path has been asked for, and when our side has read the head of what it was answered. */
+function lieAt(upstream: Upstream, path: string, answer: (response: ServerResponse) => void) {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  upstream.lies.answer = {
+    [path]: (response) => {
+      answer(response);
+      resolve();
+    },
+  };
+  const headRead = new Promise<void>((read) => {
+    const look = (message: unknown) => {
+      if ((message as { request: { path: string } }).request.path !== path) return;
+      unsubscribe('undici:request:headers', look);
+      read();
+    };
+    subscribe('undici:request:headers', look);
+  });
+  return { asked, headRead };
+}
 
 const misplaced: [string, Record<string, unknown>][] = [
   ['another issuer', { issuer: 'https://accounts.google.com' }],
