@@ -38,8 +38,14 @@ test('kill -9 during a stream of refreshes, then restart, twenty times: no ackno
 
   for (let round = 1; round <= rounds; round += 1) {
     const stream = new AbortController();
-    const streams = chains.map((chain) => keepRefreshing(server, client, chain, { random, signal: stream.signal }));
-    await sleep(20 + random() * 150);
+    // By answers and not by time, so that there is a stream on a slow machine as well: more than one for each chain, the
+    // last of them just now, so that its chain is at rest.
+    const enough = countdown(chainCount + 1 + Math.floor(random() * 2 * chainCount));
+    const streams = chains.map((chain) =>
+      keepRefreshing(server, client, chain, { random, signal: stream.signal, onAnswer: enough.count }),
+    );
+    await Promise.race([enough.reached, Promise.all(streams)]);
+    if (round % 2 === 0) await sleep(random() * 20);
     const killed = server.stop('SIGKILL');
     stream.abort();
     await Promise.all([killed, ...streams]);
@@ -113,7 +119,7 @@ async function keepRefreshing(
   { url }: ServerProcess,
   client: RegisteredClient,
   chain: Chain,
-  { random, signal }: { random: () => number; signal: AbortSignal },
+  { random, signal, onAnswer }: { random: () => number; signal: AbortSignal; onAnswer: () => void },
 ): Promise<void> {
   while (!signal.aborted) {
     chain.inFlight = true;
@@ -128,8 +134,19 @@ async function keepRefreshing(
     chain.acknowledged = answer;
     chain.inFlight = false;
     chain.refreshes += 1;
+    onAnswer();
     await sleep(random() * 20);
   }
+}
+
+function countdown(from: number) {
+  const { promise: reached, resolve } = Promise.withResolvers<void>();
+  let left = from;
+  const count = () => {
+    left -= 1;
+    if (left === 0) resolve();
+  };
+  return { reached, count };
 }
 
 /** @returns whether the last acknowledged refresh token was still the living one. */

@@ -56,7 +56,8 @@ async function freshPostgres(cleanUp: AsyncDisposableStack, empty?: true): Promi
 async function createDatabase(client: pg.Client, name: string, template: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await client.query(`create database ${name} template ${template}`);
+      // By files: through the write-ahead log, as is the default, a copy costs five times as much.
+      await client.query(`create database ${name} template ${template} strategy file_copy`);
       return;
     } catch (error) {
       const inUse = error instanceof pg.DatabaseError && error.code === '55006';
