@@ -42,6 +42,9 @@ import { userRoutes } from './users/routes.ts';
 const trustProxy = ({ trustProxy: trusted }: Config) =>
   typeof trusted === 'number' ? (_address: string, hop: number) => hop < trusted : trusted;
 
+/** Of a parameter in a path. No id of ours is longer. */
+const longestParameter = 200;
+
 /** The whole service, one line per capability. */
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const { bodyKb, headerSeconds } = deps.config.limits;
@@ -52,7 +55,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     bodyLimit: bodyKb * 1024,
     requestTimeout: 30_000, // no less than what headers may take at most
     trustProxy: trustProxy(deps.config),
-    routerOptions: { maxParamLength: 200 },
+    routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler: answerUnreadable,
     frameworkErrors: answerUnroutable(deps),
     onProtoPoisoning: 'error',
@@ -64,7 +67,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   guard(app, deps);
   handleErrors(app, deps);
   rememberLanguage(app, deps);
-  const allow = refuseOtherMethods(app, deps);
+  refuseOtherMethods(app, deps, longestParameter);
   const described = collectOperations(app);
 
   await assetRoutes(app, deps);
@@ -98,6 +101,5 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await adminApiRoutes(app, deps);
   await openApiRoutes(app, deps, described);
 
-  allow();
   return app;
 }

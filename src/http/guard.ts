@@ -30,7 +30,9 @@ export function guard(app: FastifyInstance, deps: Pick<Deps, 'config'>): void {
       throw new RequestError('uri_too_long', 'The URL is longer than 8192 bytes.');
     }
     if (request.url.includes('%00')) throw invalidRequest('The URL contains a NUL character.');
-    if (isWrite(request) && !request.routeOptions.config?.anySite) refuseCrossSiteWrite(request, deps.config.baseUrl);
+    // What has no route changes nothing, whoever sends it.
+    const isOpen = request.is404 || request.routeOptions.config?.anySite;
+    if (isWrite(request) && !isOpen) refuseCrossSiteWrite(request, deps.config.baseUrl);
     done();
   });
 }
