@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type MigratableDb, migrate } from '../../src/db/migrate.ts';
-import { openDb } from '../../src/db/open.ts';
+import { databaseFile, openDb } from '../../src/db/open.ts';
 import { asAdmin, databaseUrl } from './postgres-admin.ts';
 import { type PostgresServer, startPostgres, templateDatabase } from './postgres-server.ts';
+import { scratchFolder } from './scratch.ts';
 
 export const engines = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof engines)[number];
@@ -32,12 +32,14 @@ export async function freshDatabase(
 ): Promise<FreshDatabase> {
   const cleanUp = new AsyncDisposableStack(); // last in, first out: close, then drop, then remove
   t.after(() => cleanUp.disposeAsync());
-  const dataDir = await mkdtemp(join(tmpdir(), 'signet-test-'));
+  const dataDir = await scratchFolder('test');
   cleanUp.defer(() => rm(dataDir, { recursive: true, force: true }));
   const url = engine === 'postgres' ? await freshPostgres(cleanUp, options.empty) : undefined;
+  const template = options.empty ? undefined : process.env.TEST_SQLITE_TEMPLATE;
+  if (engine === 'sqlite' && template) await copyFile(template, join(dataDir, databaseFile));
   const db = await openDb({ dataDir, databaseUrl: url });
   cleanUp.defer(() => db.close());
-  if (engine === 'sqlite' && !options.empty) await migrate(db, 0);
+  if (engine === 'sqlite' && !options.empty && !template) await migrate(db, 0);
   return { db, url, dataDir };
 }
 

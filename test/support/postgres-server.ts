@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { migrate } from '../../src/db/migrate.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { asAdmin, databaseUrl } from './postgres-admin.ts';
+import { scratchFolder } from './scratch.ts';
 
 export type PostgresServer = { url: string; stop(): Promise<void> };
 
@@ -20,6 +19,7 @@ const settings = {
   fsync: 'off',
   full_page_writes: 'off',
   max_connections: '300',
+  max_wal_size: '128MB',
   shared_buffers: '64MB',
   synchronous_commit: 'local',
   synchronous_standby_names: 'ghost',
@@ -46,7 +46,7 @@ async function importWithoutExitHook() {
  * As root, which PostgreSQL refuses to run as, the package makes a user called postgres.
  */
 export async function startPostgres(): Promise<PostgresServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'signet-postgres-'));
+  const folder = await scratchFolder('postgres');
   const port = await freePort();
   const password = 'test';
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { Browser } from './browser.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 import { authorizePath, redirectedTo, verifier } from './relying-party.ts';
+import { scratchFolder } from './scratch.ts';
 import { freePort, type RegisteredClient } from './signet.ts';
 
 export const signetCommand = fileURLToPath(new URL('../../bin/signet', import.meta.url));
@@ -44,7 +45,7 @@ export async function runProcess(
 
 /** Settings of a server whose store does not exist yet (SQLite) or is empty (PostgreSQL). Removed after the test. */
 export async function bareSettings(t: TestContext, engine: Engine = 'sqlite'): Promise<Settings> {
-  const folder = await mkdtemp(join(tmpdir(), 'signet-process-'));
+  const folder = await scratchFolder('process');
   t.after(() => rm(folder, { recursive: true, force: true }));
   const settings = { SIGNET_DATA_DIR: join(folder, 'data'), SIGNET_PORT: String(await freePort()) };
   if (engine === 'sqlite') return settings;
