@@ -3,9 +3,16 @@ import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { RequestError, refusal } from '../errors.ts';
 import { digest, newSecret } from '../lib/ids.ts';
-import { deleteLinks, findOpenLink, insertLink, type OneTimeLink, spendLink } from '../one-time-links/store.ts';
+import {
+  deleteLinks,
+  failUnless,
+  findOpenLink,
+  insertLink,
+  type OneTimeLink,
+  spendLink,
+} from '../one-time-links/store.ts';
 import { createUser } from '../users/create-user.ts';
-import { hasAdministrator } from '../users/store.ts';
+import { hasAdministrator, noAdministrator } from '../users/store.ts';
 
 /** A day: long enough to find the terminal again, short enough to forget a printed link. */
 const invitationSeconds = 86_400;
@@ -44,12 +51,19 @@ export async function acceptInvitation(deps: Deps, token: string, acceptance: Ac
   if (!link) throw spentInvitation();
   const account = { ...acceptance, role: 'admin', emailVerified: false } as const;
   try {
-    return await createUser(deps, account, 'system', [spendLink(link), deleteLinks('first_administrator')]);
+    return await createUser(deps, account, 'system', [
+      deleteLinks('first_administrator'), // first, so that on PostgreSQL the uses of several wait for each other
+      ...(link.purpose === 'first_administrator' ? [beingFirst(link, now(deps))] : []),
+      spendLink(link),
+    ]);
   } catch (error) {
-    // The e-mail address is taken, or somebody used the same link this moment: the link itself tells which.
+    // The e-mail address is taken, or somebody used this link or another first one this moment: the link tells which.
     if (error instanceof RequestError && !(await findInvitation(deps, token))) throw spentInvitation();
     throw error;
   }
 }
+
+/** Each start prints a link. Of several that are used at once, one makes an administrator. */
+const beingFirst = ({ token_hash }: OneTimeLink, at: number) => failUnless(noAdministrator, `${token_hash}:first`, at);
 
 export const spentInvitation = () => refusal('invalid_request', { key: 'invitation.spent' }, { back: '/signin' });

@@ -5,12 +5,14 @@ import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { revokeGrantsOfSession } from '../oauth/grants.store.ts';
 import { failUnless } from '../one-time-links/store.ts';
+import { refuseAgainstColleague } from '../users/new-administrator.ts';
 import { lockUser } from '../users/store.ts';
 import { endSession, isLiveSessionOf } from './store.ts';
 
 /**
  * Ends one session of a person, with every grant that came from it: their own doing, or an administrator's.
- * @throws {RequestError} `not_found` for one that has ended, is unknown or is another person's, all alike.
+ * @throws {RequestError} `not_found` for one that has ended, is unknown or is another person's, all alike;
+ * `access_denied` as {@link refuseAgainstColleague} says.
  */
 export async function endSessionOf(
   deps: Pick<Deps, 'db' | 'clock'>,
@@ -18,6 +20,7 @@ export async function endSessionOf(
   { user_id, session_id }: { user_id: string; session_id: string },
   reason: 'administrator' | 'sign_out' = 'administrator',
 ): Promise<void> {
+  await refuseAgainstColleague(deps, caller, user_id);
   const at = now(deps);
   const { event_id, statement } = auditEvent(
     { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } },

@@ -10,6 +10,7 @@ import { failUnless } from '../one-time-links/store.ts';
 import { endSessionsOfUser } from '../sessions/store.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
 import { keepAnAdministrator, lastAdministrator } from './last-administrator.ts';
+import { refuseAgainstColleague } from './new-administrator.ts';
 import { findUser, hasRole, listAdministrators, lockUser, setRole } from './store.ts';
 import type { Role, User } from './user.ts';
 
@@ -22,10 +23,11 @@ export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Prom
 
 /**
  * Signs a person out everywhere: every session, every grant, every sign-in that is half done.
- * @throws {RequestError} `not_found`.
+ * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstColleague} says.
  */
 export async function signOutUser(deps: Deps, caller: Caller, user_id: string): Promise<void> {
   await requireUser(deps, user_id);
+  await refuseAgainstColleague(deps, caller, user_id);
   const at = now(deps);
   const event = { action: 'user.signed_out', ...caller, target: user_id, reason: 'administrator' } as const;
   await deps.db.batch([
@@ -51,13 +53,15 @@ export async function unlockUser(deps: Deps, caller: Caller, user_id: string): P
  * Makes somebody an administrator, or no longer one, from their next request on, and tells them. Of a new
  * one every administrator is told: whoever has taken over one account must not make a second in silence.
  * @returns the person as they are now; nothing happens to somebody who has the role already.
- * @throws {RequestError} `not_found`; `access_denied` for one's own role; `invalid_state` when no administrator would be
+ * @throws {RequestError} `not_found`; `access_denied` for one's own role, and as
+ * {@link refuseAgainstColleague} says; `invalid_state` when no administrator would be
  * left.
  */
 export async function changeRole(deps: Deps, caller: Caller, user_id: string, role: Role): Promise<User> {
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_role' });
   const user = await requireUser(deps, user_id);
   if (user.role === role) return user;
+  await refuseAgainstColleague(deps, caller, user_id);
   const told = role === 'admin' ? await listAdministrators(deps.db) : [];
   const at = now(deps);
   const change = { before: { role: user.role }, after: { role } };

@@ -11,13 +11,14 @@ import { deleteAttemptsOfUser } from '../signin/store.ts';
 import { forgetPendingTotp } from '../two-factor/store.ts';
 import { requireUser } from './administer-user.ts';
 import { keepAnAdministrator, lastAdministrator } from './last-administrator.ts';
+import { refuseAgainstColleague } from './new-administrator.ts';
 import { isDisabled, lockUser, setDisabled } from './store.ts';
 
 /**
  * Bars a person at once: no sign-in, every session ended, every grant revoked, no link good, on every node.
  * @param reason for the log; only the command line may leave it out.
  * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none; `invalid_state` when disabled already,
- * or when no administrator would be left.
+ * or when no administrator would be left; `access_denied` as {@link refuseAgainstColleague} says.
  */
 export async function disableUser(deps: Deps, user_id: string, by: Actor | Caller, reason?: string): Promise<void> {
   const at = now(deps);
@@ -25,6 +26,7 @@ export async function disableUser(deps: Deps, user_id: string, by: Actor | Calle
   const why = reason === undefined ? undefined : readReason(reason);
   const event = auditEvent({ action: 'user.disabled', ...caller, target: user_id, reason: why }, at);
   await requireEnabled(deps, user_id);
+  await refuseAgainstColleague(deps, caller, user_id);
   try {
     await deps.db.batch([
       ...keepAnAdministrator(caller, user_id, event.event_id, at),

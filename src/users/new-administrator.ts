@@ -2,8 +2,8 @@ import type { Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { refusal } from '../errors.ts';
+import type { Sentence } from '../i18n/translate.ts';
 import { findRoleGrant } from './store.ts';
-import type { User } from './user.ts';
 
 /** So long after a role was given or taken, the other administrators have had time to read their mail about it. */
 const newRoleSeconds = 86_400;
@@ -30,19 +30,29 @@ const isNew = (deps: RoleDeps, role_granted_at: number | null): boolean =>
  * Whoever another administrator has made one takes nothing away from a colleague for a day: not the role, not the
  * account, not the factors, not a session. Else one stolen account makes an accomplice, and the accomplice removes
  * everybody who would read the mail about it. Whoever has the role from the operator is not held up.
- * @param user whom it would be done to.
+ * @returns why not, with the moment from which it is possible; undefined if they may.
+ */
+async function colleagueProblem(deps: RoleDeps, { actor }: Caller, user_id: string): Promise<Barred | undefined> {
+  if (!actor.startsWith('user:') || actor === `user:${user_id}`) return undefined;
+  if ((await findRoleGrant(deps.db, user_id))?.role !== 'admin') return undefined;
+  const until = await newAdministratorUntil(deps, actor.slice('user:'.length));
+  if (until === undefined) return undefined;
+  return { say: { key: 'users.new_administrator', values: { when: utc(until) } }, until };
+}
+type Barred = { say: Sentence; until: number };
+
+/** For a page that offers only what would work. */
+export const readColleagueProblem = async (deps: RoleDeps, caller: Caller, user_id: string) =>
+  (await colleagueProblem(deps, caller, user_id))?.say;
+
+/**
+ * Before whatever takes something from another administrator.
+ * @param user_id whom it would be done to.
  * @throws {RequestError} `access_denied`, with `allowed_at` in Unix seconds.
  */
-export async function refuseAgainstColleague(
-  deps: RoleDeps,
-  { actor }: Caller,
-  user: Pick<User, 'user_id' | 'role'>,
-): Promise<void> {
-  if (user.role !== 'admin' || !actor.startsWith('user:') || actor === `user:${user.user_id}`) return;
-  const until = await newAdministratorUntil(deps, actor.slice('user:'.length));
-  if (until === undefined) return;
-  const values = { when: utc(until) };
-  throw refusal('access_denied', { key: 'users.new_administrator', values }, { details: { allowed_at: until } });
+export async function refuseAgainstColleague(deps: RoleDeps, caller: Caller, user_id: string): Promise<void> {
+  const barred = await colleagueProblem(deps, caller, user_id);
+  if (barred !== undefined) throw refusal('access_denied', barred.say, { details: { allowed_at: barred.until } });
 }
 
 /** One spelling in every language, for a moment that somebody waits for. */

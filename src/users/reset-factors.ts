@@ -10,18 +10,21 @@ import { endSessionsOfUser } from '../sessions/store.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
 import { countBackupCodes, deleteBackupCodes, deleteTotp, findTotp } from '../two-factor/store.ts';
 import { requireUser } from './administer-user.ts';
+import { refuseAgainstColleague } from './new-administrator.ts';
 import { lockUser } from './store.ts';
 
 /**
  * For somebody who has lost what they signed in with: takes away the authenticator app, the backup codes and the
  * passkeys, ends whatever was opened with them, and tells the person. The password stays; whoever has none sets one by
  * the link of a password reset.
- * @throws {RequestError} `not_found`; `access_denied` for one's own factors, which have pages that ask for them;
+ * @throws {RequestError} `not_found`; `access_denied` for one's own factors, which have pages that ask for them,
+ * and as {@link refuseAgainstColleague} says;
  * `invalid_request` without a reason.
  */
 export async function resetFactors(deps: Deps, caller: Caller, user_id: string, reason: string): Promise<void> {
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_factors' });
   const user = await requireUser(deps, user_id);
+  await refuseAgainstColleague(deps, caller, user_id);
   const why = readReason(reason);
   const [totp, codes, passkeys] = await Promise.all([
     findTotp(deps.db, user_id),

@@ -47,6 +47,12 @@ export async function hasAdministrator(db: Db): Promise<boolean> {
   return row !== undefined;
 }
 
+/** Nobody may sign in as an administrator. */
+export const noAdministrator: Condition = {
+  sql: `not exists (select 1 from users where role = 'admin' and disabled_at is null)`,
+  params: [],
+};
+
 /** No row: the user is unknown, or is so already. */
 export const setDisabled = (user_id: string, disabled: boolean, now: number): Statement =>
   disabled

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { acrOf } from '../../src/sessions/authentication.ts';
+import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { basic } from '../support/relying-party.ts';
+import { rememberingHasher } from '../support/remembering-hasher.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
 import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { enableTotp } from '../support/two-factor.ts';
@@ -61,11 +64,11 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
   assert.equal(await approve(puppet, own), 403);
   await setRole(puppet, second, 'admin');
   assert.deepEqual([await approve(second, own), await approve(second, other)], [403, 403], 'a chain of two');
-  await setRole(second, puppet, 'user');
-  await setRole(second, puppet, 'admin');
-  await setRole(puppet, root, 'user');
+  await setRole(fourth, puppet, 'user');
+  await setRole(fourth, puppet, 'admin');
+  await setRole(fourth, root, 'user');
   assert.deepEqual([await approve(second, own), await approve(puppet, own)], [403, 403], 'demoted for the moment');
-  await setRole(second, root, 'admin');
+  await setRole(fourth, root, 'admin');
   assert.equal(await approve(root, own), 403, 'their own stays their own');
 
   const left = await waiting(leaver);
@@ -100,6 +103,82 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
   signet.clock.advance(1);
   assert.equal(await approve(second, own), 200);
 });
+
+onBothEngines('whoever has just been made an administrator takes nothing from another one', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const root = await signedInPerson(signet, { role: 'admin' });
+  const [puppet, person] = [await signedInPerson(signet), await signedInPerson(signet)];
+  const asPuppet = (method: string, path: string, body?: object) => sendAs(signet, puppet, method, path, body);
+  const made = await sendAs(signet, root, 'PUT', `/users/${puppet.user_id}/role`, { role: 'admin' });
+  assert.equal(made.status, 200, made.text);
+  const { json } = await root.browser.get(`/v1/admin/users/${root.user_id}/sessions`);
+  const [session] = (json?.sessions ?? []) as { session_id: string }[];
+  const reason = 'Reported.';
+  const acts: [method: string, path: string, body?: object][] = [
+    ['PUT', 'role', { role: 'user' }],
+    ['POST', 'disable', { reason }],
+    ['POST', 'reset-factors', { reason }],
+    ['POST', 'sign-out'],
+    ['DELETE', `sessions/${session?.session_id}`],
+  ];
+  for (const [method, act, body] of acts) {
+    const answer = await asPuppet(method, `/users/${root.user_id}/${act}`, body);
+    assert.deepEqual([answer.status, answer.json?.error], [403, 'access_denied'], `${act}: ${answer.text}`);
+    assert.match(String(answer.json?.error_description), /from 2027-01-16 08:00 UTC on\. Nothing was changed/, act);
+    assert.equal(answer.json?.allowed_at, signet.clock() / 1000 + 86_400);
+  }
+  assert.equal((await root.browser.get('/v1/admin/keys')).status, 200, 'nothing was taken');
+  const page = (await puppet.browser.get(`/admin/users/${root.user_id}`)).text;
+  assert.match(page, /less than 24 hours/);
+  assert.doesNotMatch(page, /action="[^"]*\/(?:role|disable|reset-factors|sign-out)"/, 'no form that could only fail');
+
+  assert.equal((await asPuppet('POST', `/users/${person.user_id}/sign-out`)).status, 200, 'people are looked after');
+  assert.equal((await asPuppet('POST', `/users/${puppet.user_id}/sign-out`)).status, 200, 'their own are theirs');
+  signet.clock.advance(86_400);
+  await signIn(puppet);
+  assert.equal((await asPuppet('PUT', `/users/${root.user_id}/role`, { role: 'user' })).status, 200);
+});
+
+onBothEngines(
+  'of several links for the first administrator that are used at once, one makes one',
+  async (t, engine) => {
+    const passwords = rememberingHasher();
+    let waiting = 0;
+    let letGo = () => {};
+    const allHere = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    // All of them have been found good before the first one is used.
+    const hash = async (password: string) => {
+      waiting += 1;
+      if (waiting === 4) letGo();
+      await allHere;
+      return passwords.hash(password);
+    };
+    const signet = await startSignet(t, { engine, env, passwords: { ...passwords, hash } });
+    const invite = () => inviteAdministrator(signet.deps, 'system', 'first_administrator');
+    const links = [await invite(), await invite(), await invite(), await invite()];
+    const use = ({ url }: { url: string }, place: number) =>
+      newBrowser(signet.url).post(new URL(url).pathname, {
+        email: `first${place}@example.com`,
+        name: 'First',
+        password: 'ordinary words in a row',
+      });
+    const answers = await Promise.all(links.map(use));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 400, 400, 400]);
+    const people = await signet.deps.db.all<{ role: string }>('select role from users');
+    assert.deepEqual(
+      people.map(({ role }) => role),
+      ['admin'],
+    );
+    const late = answers.find(({ status }) => status === 400);
+    assert.match(late?.text ?? '', /used|expired|not good/i);
+
+    // Once nobody may sign in as an administrator, the next start's link is good again.
+    await signet.deps.db.run('update users set disabled_at = 1');
+    assert.equal((await use(await invite(), 9)).status, 303);
+  },
+);
 
 onBothEngines('of the secrets of a back end two work, and a leaked one ends at once', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });

@@ -1,24 +1,36 @@
 import { type Html, html } from '../../../http/html.ts';
 import type { View } from '../../../http/view.ts';
-import type { MessageKey } from '../../../i18n/translate.ts';
+import type { MessageKey, Sentence } from '../../../i18n/translate.ts';
 import type { UserOverview } from '../../../users/read-user.ts';
 import { guarded, reasonField } from '../parts.ts';
 
-/** What an administrator can do for or against somebody. What nobody may do to themselves is not offered to them. */
-export function userActions(view: View, { user, lock }: UserOverview, isSelf: boolean): Html {
+/**
+ * What an administrator can do for or against somebody. What nobody may do to themselves is not offered to them.
+ * @param options.barred why they take nothing from this one yet.
+ */
+export function userActions(
+  view: View,
+  { user, lock }: UserOverview,
+  { isSelf, barred }: { isSelf: boolean; barred?: Sentence },
+): Html {
   const button = (step: string, label: MessageKey, kind: 'quiet' | 'danger', fields: Html | false = false) =>
     html`<form method="post" action="/admin/users/${user.user_id}/${step}">
 ${fields}<button type="submit" class="${kind}" id="user-${step}">${view.t(label)}</button></form>`;
   const step = (summary: MessageKey, what: MessageKey, form: Html) =>
     guarded(view.t(summary), html`<p class="soft">${view.t(what)}</p>\n${form}`);
 
-  return html`${
+  const isActive = user.disabled_at === null;
+  return html`${barred !== undefined && html`<p class="advice">${view.t(barred.key, barred.values)}</p>\n`}${
     lock.failures > 0 &&
     step('admin.users.unlock', 'admin.users.unlock.what', button('unlock', 'admin.users.unlock.submit', 'quiet'))
   }
-${step('admin.users.sign_out', 'admin.users.sign_out.what', button('sign-out', 'admin.users.sign_out.submit', 'danger'))}
+${
+  !barred &&
+  step('admin.users.sign_out', 'admin.users.sign_out.what', button('sign-out', 'admin.users.sign_out.submit', 'danger'))
+}
 ${
   !isSelf &&
+  !barred &&
   step(
     'admin.users.reset',
     'admin.users.reset.what',
@@ -26,8 +38,9 @@ ${
   )
 }
 ${
-  user.disabled_at === null
-    ? step(
+  isActive
+    ? !barred &&
+      step(
         'admin.users.disable',
         isSelf ? 'admin.users.disable.self' : 'admin.users.disable.what',
         button('disable', 'admin.users.disable.submit', 'danger', reasonField(view, 'disable-reason')),
@@ -36,6 +49,7 @@ ${
 }
 ${
   !isSelf &&
+  !barred &&
   (user.role === 'admin'
     ? step(
         'admin.users.unmake',

@@ -6,6 +6,7 @@ import { type Html, html } from '../../../http/html.ts';
 import type { Page } from '../../../http/page.ts';
 import type { Parameters } from '../../../http/parameters.ts';
 import type { View } from '../../../http/view.ts';
+import type { Sentence } from '../../../i18n/translate.ts';
 import type { ListedGrant } from '../../../oauth/grants.store.ts';
 import { deviceName } from '../../../sessions/device.ts';
 import type { ListedSession } from '../../../sessions/store.ts';
@@ -26,6 +27,8 @@ export type UserShown = {
   providers: readonly Provider[];
   /** The administrator looks at themselves. */
   isSelf: boolean;
+  /** Why they may not take anything from this person yet. */
+  barred?: Sentence;
   problem?: Html | false;
   query?: Parameters;
 };
@@ -69,7 +72,7 @@ ${listOr(
 <h2>${view.t('admin.users.entitlements')}</h2>
 ${entitlementSection(view, user.user_id, shown.entitlements)}
 <h2>${view.t('admin.users.actions')}</h2>
-${userActions(view, shown.overview, shown.isSelf)}
+${userActions(view, shown.overview, shown)}
 <p><a href="/admin/audit?target=${user.user_id}">${view.t('admin.history')}</a></p>`,
   };
 }

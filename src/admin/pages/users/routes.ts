@@ -13,6 +13,7 @@ import { endSessionOf } from '../../../sessions/end-session-of.ts';
 import { listSessions } from '../../../sessions/list-sessions.ts';
 import { changeRole, requireUser, signOutUser, unlockUser } from '../../../users/administer-user.ts';
 import { disableUser, enableUser } from '../../../users/disable-user.ts';
+import { readColleagueProblem } from '../../../users/new-administrator.ts';
 import { findUsers, userOverview } from '../../../users/read-user.ts';
 import { resetFactors } from '../../../users/reset-factors.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
@@ -113,7 +114,8 @@ async function shown(
   told: { problem?: Html | false; query?: Parameters },
 ) {
   const overview = await userOverview(deps, user_id);
-  const [sessions, grants, clients, entitlements] = await Promise.all([
+  const [barred, sessions, grants, clients, entitlements] = await Promise.all([
+    readColleagueProblem(deps, visit.caller, user_id),
     listSessions(deps, user_id),
     listGrants(deps, user_id, mostShown),
     listOwnClients(deps, user_id),
@@ -126,6 +128,7 @@ async function shown(
     clients,
     entitlements,
     providers: deps.config.providers,
+    barred,
     isSelf: visit.user_id === user_id,
     ...told,
   });
