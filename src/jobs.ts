@@ -88,18 +88,25 @@ const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.key
 export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks'];
 const slowJobs = namesOf(jobs).filter((name) => !quickJobs.includes(name));
 
-/** One after the other. @param signal ends a long one between two slices, and those after it. */
+/**
+ * One after the other.
+ * @param signal ends a long one between two slices, and those after it.
+ * @returns whether all of them did what they are for.
+ */
 export async function runJobs(
   deps: Deps,
   names: readonly JobName[] = [...namesOf(jobs), ...namesOf(longJobs)],
   signal?: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
+  let isWell = true;
   for (const name of names) {
-    if (signal?.aborted) return;
-    await everyJob[name]!(deps, signal).catch((error: unknown) =>
-      deps.log.error({ err: error, job: name }, 'job failed'),
-    );
+    if (signal?.aborted) return isWell;
+    await everyJob[name]!(deps, signal).catch((error: unknown) => {
+      isWell = false;
+      deps.log.error({ err: error, job: name }, 'job failed');
+    });
   }
+  return isWell;
 }
 
 const periodMs = 60_000;
@@ -113,8 +120,12 @@ export function startJobs(deps: Deps): () => void {
     every(periodMs, () => runJobs(deps, slowJobs)),
     every(periodMs, () => runJobs(deps, namesOf(longJobs), stopping.signal)),
     every(quickPeriodMs, () => runJobs(deps, ['seal the audit log'])),
+    keepKeysFresh(deps),
     // Not waited for: it starts a lane for each target, and skips those that are still at it.
-    every(quickPeriodMs, async () => void runJobs(deps, ['deliver webhooks'])),
+    every(quickPeriodMs, async () => {
+      void runJobs(deps, ['deliver webhooks']);
+      return true;
+    }),
   ];
   return () => {
     for (const stop of stops) stop();
@@ -122,18 +133,27 @@ export function startJobs(deps: Deps): () => void {
 }
 
 /**
- * For a process that leaves the jobs to another one. The key set that it serves comes from its own memory, so without
- * this a worker that sees no tokens for a while would publish keys of before the rotation.
+ * For every process that serves. The key set comes from its own memory, so without this a process that sees no tokens for
+ * a while would publish keys of before a rotation that another node or a command has made.
  */
-export const keepKeysFresh = (deps: Deps): (() => void) => every(periodMs, () => runJobs(deps, ['refresh keys']));
+export const keepKeysFresh = (deps: Deps): (() => void) => every(quickPeriodMs, () => runJobs(deps, ['refresh keys']));
 
-function every(ms: number, work: () => Promise<void>): () => void {
+/** Work that fails is tried again ever more rarely, down to once a minute: what is broken is not mended by haste. */
+function every(ms: number, work: () => Promise<boolean>): () => void {
+  const mostSkipped = Math.max(0, Math.floor(periodMs / ms) - 1);
   let isRunning = false;
+  let skipped = 0;
+  let toSkip = 0;
   const timer = setInterval(async () => {
-    if (isRunning) return;
+    if (isRunning || skipped < toSkip) {
+      skipped += 1;
+      return;
+    }
     isRunning = true;
-    await work();
+    const isWell = await work();
     isRunning = false;
+    skipped = 0;
+    toSkip = isWell ? 0 : Math.min(mostSkipped, toSkip * 2 + 1);
   }, ms);
   timer.unref();
   return () => clearInterval(timer);

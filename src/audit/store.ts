@@ -160,7 +160,9 @@ export function searchAuditLog(db: Db, filter: AuditFilter, limit: number): Prom
   add((place) => `at >= ${place}`, filter.since);
   add((place) => `at <= ${place}`, filter.until);
   if (filter.action?.includes('.')) add((place) => `action = ${place}`, filter.action);
-  else add((place) => `(action = ${place} or action like ${place} || '.%')`, filter.action);
+  // Not `like`, to which an underscore and a percent sign say more than they are, and on SQLite a capital nothing.
+  else
+    add((place) => `(action = ${place} or substr(action, 1, length(${place}) + 1) = ${place} || '.')`, filter.action);
   add((place) => `actor = ${place}`, filter.actor);
   add((place) => `target = ${place}`, filter.target);
   params.push(limit);

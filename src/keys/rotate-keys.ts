@@ -63,14 +63,20 @@ async function rotate(
   by: Actor | Caller,
 ): Promise<string[]> {
   const at = now(deps);
+  const keys = (await listSigningKeys(deps.db)).filter((key) => key.algorithm === algorithm);
+  const retires = keys.find(({ status }) => status === 'active')?.kid;
+  const activates = keys.find(({ status }) => status === 'next')?.kid;
+  if (retires === undefined || activates === undefined) return []; // the next start makes what is missing
   const successor = await newKey(deps, algorithm);
-  const limits = { algorithm, now: at, activatedBefore, publishedBefore: at - publishedBeforeUseSeconds };
+  const publishedBefore = at - publishedBeforeUseSeconds;
+  const limits = { now: at, retires, activates, activatedBefore, publishedBefore };
   const { statement } = auditEvent(
     {
       action: 'key.rotated',
       ...callerOf(by),
-      target: successor.kid,
-      after: { algorithm, next_kid: successor.kid },
+      target: activates,
+      before: { algorithm, active_kid: retires, next_kid: activates },
+      after: { algorithm, active_kid: activates, next_kid: successor.kid },
       onlyIf: { sql: 'exists (select 1 from signing_keys where kid = $1)', params: [successor.kid] },
     },
     at,

@@ -34,8 +34,10 @@ export const insertSigningKey = (key: NewKey, status: 'active' | 'next', now: nu
 });
 
 type RotationLimits = {
-  algorithm: Algorithm;
   now: number;
+  /** The key that stops signing and the one that takes over, as they were read; if either has changed since, nothing is done. */
+  retires: string;
+  activates: string;
   /** Only an active key activated at or before this retires. */
   activatedBefore: number;
   /** Only a next key published at or before this takes over. */
@@ -50,17 +52,18 @@ type RotationLimits = {
 export const rotateSigningKey = (successor: NewKey, limits: RotationLimits): Statement[] => [
   {
     sql: `update signing_keys set status = 'retiring', retired_at = $2, private_key_sealed = null
-           where algorithm = $1 and status = 'active' and activated_at <= $3
-             and exists (select 1 from signing_keys n
-                          where n.algorithm = $1 and n.status = 'next' and n.created_at <= $4)
+           where kid = $1 and status = 'active' and activated_at <= $3
+             and exists (select 1 from signing_keys n where n.kid = $5 and n.status = 'next' and n.created_at <= $4)
         returning kid`,
-    params: [limits.algorithm, limits.now, limits.activatedBefore, limits.publishedBefore],
+    params: [limits.retires, limits.now, limits.activatedBefore, limits.publishedBefore, limits.activates],
   },
   {
     sql: `update signing_keys set status = 'active', activated_at = $2
-           where algorithm = $1 and status = 'next'
-             and not exists (select 1 from signing_keys a where a.algorithm = $1 and a.status = 'active')`,
-    params: [limits.algorithm, limits.now],
+           where kid = $1 and status = 'next'
+             and exists (select 1 from signing_keys r where r.kid = $3 and r.status = 'retiring' and r.retired_at = $2)
+             and not exists (select 1 from signing_keys a
+                              where a.algorithm = signing_keys.algorithm and a.status = 'active')`,
+    params: [limits.activates, limits.now, limits.retires],
   },
   insertSigningKey(successor, 'next', limits.now),
 ];

@@ -470,6 +470,13 @@ onBothEngines('the audit log is filtered, paged, exported and verified', async (
     /user\.created/,
   );
 
+  // The first word is taken as it is typed: no pattern, and no other case.
+  for (const pattern of ['%25', 's%25', 'sessio_', 'SESSION']) {
+    const { json } = await admin.browser.get(`/v1/admin/audit?action=${pattern}`);
+    assert.deepEqual(json?.events, [], pattern);
+  }
+  assert.match((await admin.browser.get('/admin/audit?action=session')).text, /session\.started/);
+
   const jsonl = await admin.browser.get('/admin/audit/export?format=jsonl&action=user');
   assert.match(jsonl.headers.get('content-disposition') ?? '', /attachment; filename="audit-log\.jsonl"/);
   assert.equal(JSON.parse(jsonl.text.split('\n')[0] ?? '').action, 'user.created');

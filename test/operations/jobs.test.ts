@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { now } from '../../src/clock.ts';
 import type { Statement } from '../../src/db/db.ts';
+import { keepKeysFresh } from '../../src/jobs.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { authorize, obtainTokens, refresh, tokensOf } from '../support/relying-party.ts';
 import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
@@ -162,4 +165,35 @@ onBothEngines("the jobs run on every node at once without getting in each other'
   ]);
   assert.equal(refreshed.status, 200);
   for (const node of [first, second]) assert.ok(!node.logLines.some((line) => line.includes('job failed')));
+});
+
+test('work that keeps failing is tried ever more rarely, and at once again when it is well', async (t) => {
+  const signet = await startSignet(t);
+  let isDown = true;
+  let asked = 0;
+  const stopSpying = beforeEachCall(signet.deps.db, ([sql = '']) => {
+    if (!sql.includes('signing_keys')) return;
+    asked += 1;
+    if (isDown) throw new Error('no');
+  });
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const stop = keepKeysFresh(signet.deps);
+  const seconds = async (count: number) => {
+    for (let second = 0; second < count; second += 1) {
+      t.mock.timers.tick(1000);
+      await turn();
+    }
+    const askedMeanwhile = asked;
+    asked = 0;
+    return askedMeanwhile;
+  };
+  const first = await seconds(60);
+  assert.ok(first >= 5 && first <= 8, `${first} times in the first minute`);
+  const later = await seconds(600);
+  assert.ok(later >= 8 && later <= 11, `${later} times in the next ten minutes`);
+  isDown = false;
+  await seconds(60);
+  assert.equal(await seconds(10), 10);
+  stop();
+  stopSpying();
 });

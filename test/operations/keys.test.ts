@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { calculateJwkThumbprint, createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { readConfig } from '../../src/config.ts';
+import { keepKeysFresh, startJobs } from '../../src/jobs.ts';
 import { rotateDueKeys, rotateNow } from '../../src/keys/rotate-keys.ts';
 import { listSigningKeys } from '../../src/keys/store.ts';
 import { openDeps } from '../../src/open-deps.ts';
@@ -95,6 +97,48 @@ onBothEngines('a next key signs only 15 minutes after it was published', async (
   assert.deepEqual(await storedKids(signet, 'active'), next);
   const rotations = await Promise.all([1, 2, 3, 4].map(() => rotateNow(signet.deps, 'cli')));
   assert.deepEqual(rotations.flat(), [], 'the new next keys are too young');
+});
+
+onBothEngines('the log says which key stopped signing, which one took over, and which is next', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const before = await listSigningKeys(signet.deps.db);
+  signet.clock.advance(15 * 60);
+  await rotateNow(signet.deps, 'cli');
+  const after = await listSigningKeys(signet.deps.db);
+  const kidOf = (keys: typeof before, algorithm: string, status: string) =>
+    keys.find((key) => key.algorithm === algorithm && key.status === status)?.kid;
+  const { db } = signet.deps;
+  const rows = await db.all<{ target: string; before_state: string; after_state: string }>(
+    `select target, before_state, after_state from audit_log where action = 'key.rotated'`,
+  );
+  assert.equal(rows.length, 2);
+  for (const { target, before_state, after_state } of rows) {
+    const { algorithm, ...was } = JSON.parse(before_state);
+    const active_kid = kidOf(before, algorithm, 'next');
+    assert.deepEqual(was, { active_kid: kidOf(before, algorithm, 'active'), next_kid: active_kid });
+    assert.equal(kidOf(after, algorithm, 'retiring'), was.active_kid);
+    assert.deepEqual(JSON.parse(after_state), { algorithm, active_kid, next_kid: kidOf(after, algorithm, 'next') });
+    assert.equal(target, active_kid);
+  }
+});
+
+onBothEngines('keys that a command rotates are in the key set of every process within seconds', async (t, engine) => {
+  const node = await startSignet(t, { engine });
+  const worker = await startSignet(t, { engine, beside: node });
+  node.clock.advance(15 * 60);
+  await rotateNow(node.deps, 'cli'); // by a process of its own: neither of the two has heard of it
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const [stopJobs, stopFreshening] = [startJobs(node.deps), keepKeysFresh(worker.deps)];
+  const published = (deps: typeof node.deps) => (JSON.parse(deps.keys.published.body) as JSONWebKeySet).keys.length;
+  const etag = node.deps.keys.published.etag;
+  t.mock.timers.tick(1000);
+  for (let waits = 0; waits < 500 && published(node.deps) + published(worker.deps) < 12; waits += 1) await sleep(20);
+  stopJobs();
+  stopFreshening();
+  t.mock.timers.reset();
+  assert.deepEqual(await publishedKids(node), await storedKids(node, 'active', 'next', 'retiring'));
+  assert.deepEqual(await publishedKids(worker), await storedKids(node, 'active', 'next', 'retiring'));
+  assert.notEqual(node.deps.keys.published.etag, etag);
 });
 
 onBothEngines('a retiring key loses its private half at once and is published for 65 minutes', async (t, engine) => {

@@ -71,7 +71,14 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
     await app.close();
     await deps.db.close();
   });
-  const signet = { deps, app, clock, url: deps.config.baseUrl, logLines, runJobs: () => runJobs(deps) };
+  const signet = {
+    deps,
+    app,
+    clock,
+    url: deps.config.baseUrl,
+    logLines,
+    runJobs: async () => void (await runJobs(deps)),
+  };
   return options.beside ? { ...signet, url: `http://localhost:${deps.config.port}` } : signet;
 }
 
