@@ -14,6 +14,7 @@ import { startSignet } from './signet.ts';
 const help = `Usage: npm run bench -- [options]
 
   --quick         short windows, seven rounds, under 50 seconds in all
+  --smoke         one round of a hundred requests each: whether it works, not how fast it is
   --rounds N      measured rounds (default 15; 7 with --quick)
   --only NAMES    scenarios, separated by commas: ${scenarioNames.join(',')}
   --json          the result as JSON on stdout, alone
@@ -24,6 +25,9 @@ const help = `Usage: npm run bench -- [options]
 Progress goes to stderr. Needs no network and leaves nothing behind.`;
 
 const targets = { oidc_provider: 3, floor: 0.75 };
+/** With --smoke: more than there are connections, so that each scenario uses every one of them. */
+const smokeRequests = 100;
+const smokeTokens = { accessTokens: 10, families: smokeRequests };
 /** After so many seconds --quick starts no other round, however slow the machine is. */
 const quickBudgetSeconds = 40;
 
@@ -73,7 +77,7 @@ function readOptions() {
     console.log(help);
     process.exit(0);
   }
-  const rounds = Number(values.rounds ?? (values.quick ? 7 : 15));
+  const rounds = Number(values.rounds ?? (values.smoke ? 1 : values.quick ? 7 : 15));
   if (!Number.isInteger(rounds) || rounds < 1) return refuse('--rounds takes a whole number from 1.');
   const only = values.only?.split(',') ?? [...scenarioNames];
   const unknown = only.find((name) => !scenarioNames.some((known) => known === name));
@@ -91,6 +95,7 @@ function parse() {
   return parseArgs({
     options: {
       quick: { type: 'boolean', default: false },
+      smoke: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       check: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -121,7 +126,9 @@ async function startAll(): Promise<Entrant[]> {
   const entrants: Entrant[] = [];
   for (const contender of started) {
     const scenarios =
-      contender.name === 'floor' ? { code_exchange: codeExchange(contender) } : await prepare(contender);
+      contender.name === 'floor'
+        ? { code_exchange: codeExchange(contender) }
+        : await prepare(contender, options.smoke ? smokeTokens : undefined);
     entrants.push({ contender, scenarios });
   }
   return entrants;
@@ -129,7 +136,7 @@ async function startAll(): Promise<Entrant[]> {
 
 /** Rounds of scenarios of contenders: neighbours in time are what is compared, so a slow minute hits both. */
 async function measureAll(entrants: Entrant[]): Promise<RateTable> {
-  const pace = await warmUp(entrants);
+  const pace = options.smoke ? samePace(entrants) : await warmUp(entrants);
   const rounds: RateTable = {};
   let longestRound = 0;
   for (let round = 0; round < options.rounds; round += 1) {
@@ -175,6 +182,14 @@ async function warmUp(entrants: Entrant[]): Promise<Map<string, number>> {
   }
   progress(`warm, ${connections} connections, windows of about ${options.windowSeconds} s`);
   return pace;
+}
+
+function samePace(entrants: Entrant[]): Map<string, number> {
+  return new Map(
+    entrants.flatMap(({ contender, scenarios }) =>
+      Object.keys(scenarios).map((name) => [`${contender.name} ${name}`, smokeRequests] as const),
+    ),
+  );
 }
 
 async function measure({ name: who, address }: Contender, name: ScenarioName, scenario: Scenario, count: number) {

@@ -5,17 +5,20 @@ export const scenarioNames = ['code_exchange', 'refresh', 'userinfo', 'introspec
 export type ScenarioName = (typeof scenarioNames)[number];
 
 /** Different access tokens for userinfo and introspection, used in turn, so each many times in one measurement. */
-export const tokenCount = 500;
+const tokenCount = 500;
 /** Independent refresh-token families; each is refreshed in turn with the token of its last answer. */
-export const chainCount = 512;
+const chainCount = 512;
 
 /** Makes the requests of one measurement; what comes before the first request is not timed. */
 export type Scenario = (count: number) => Promise<Load>;
 
 /** The scenarios of a server that keeps tokens, with the tokens they need, got by exchanging codes. */
-export async function prepare(contender: Contender): Promise<Record<ScenarioName, Scenario>> {
-  const accessTokens = await exchange(contender, tokenCount, 'own endpoints', 'access_token');
-  const chains = await exchange(contender, chainCount, 'resource server', 'refresh_token');
+export async function prepare(
+  contender: Contender,
+  counts = { accessTokens: tokenCount, families: chainCount },
+): Promise<Record<ScenarioName, Scenario>> {
+  const accessTokens = await exchange(contender, counts.accessTokens, 'own endpoints', 'access_token');
+  const chains = await exchange(contender, counts.families, 'resource server', 'refresh_token');
   return {
     code_exchange: codeExchange(contender),
     refresh: refresh(contender, chains),

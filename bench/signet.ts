@@ -46,7 +46,7 @@ export async function startSignet(port: number, profileDir: string | undefined):
     await commandLine(['users', 'create', '--email', user.email, '--name', user.name, '--password-stdin'], password);
     const cookie = await signIn(address, password);
     const client = await registerClient(address, cookie);
-    await commandLine(['clients', 'approve', client.client_id]);
+    await commandLine(['clients', 'approve', client.client_id, '--revision', '1']);
 
     const authorize = authorizeRequest(address, cookie, client.client_id);
     await approved(address, authorize);

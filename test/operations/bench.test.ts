@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
+
+async function bench(...args: string[]) {
+  const { PATH, TEST_SCRATCH: TMPDIR } = process.env;
+  const child = spawn(process.execPath, [main, ...args], { env: { PATH, ...(TMPDIR && { TMPDIR }) } });
+  const [[code], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
+  return { code, stdout, stderr };
+}
+
+test('npm run bench: every scenario runs on every server, and each answer is right', async () => {
+  const { code, stdout, stderr } = await bench('--smoke');
+  assert.equal(code, 0, stderr);
+  const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+  const [head, ...measured] = rows.slice(rows.findIndex(([first]) => first === 'requests/s'));
+  assert.deepEqual(head?.slice(1, 4), ['signet', 'oidc-provider', 'floor']);
+  const servers = { code_exchange: 3, refresh: 2, userinfo: 2, introspect: 2 };
+  for (const [at, [scenario, count]] of Object.entries(servers).entries()) {
+    const [name, ...cells] = measured[at] ?? [];
+    assert.equal(name, scenario);
+    const rates = cells.slice(0, count);
+    assert.ok(rates.length === count && rates.every((rate) => Number(rate) > 0), `${name}: ${cells}`);
+  }
+});
+
+test('npm run bench: an option that it does not know is said, and nothing is measured', async () => {
+  const { code, stdout, stderr } = await bench('--only', 'exchange');
+  assert.deepEqual([code, stdout], [2, '']);
+  assert.match(stderr, /^--only does not know exchange\.\n\nUsage: npm run bench/);
+});
