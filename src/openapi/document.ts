@@ -32,8 +32,11 @@ const ErrorBody = Type.Object(
   { description: 'Extra members depend on the code.' },
 );
 
+/** Of the API as the specification describes it (9.1); the software that serves it has a version of its own. */
+const apiVersion = '1.0.0';
+
 /** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), of which a JSON Schema is a part as it stands. */
-export function describeApi(config: Config, version: string, routes: readonly DescribedRoute[]) {
+export function describeApi(config: Config, routes: readonly DescribedRoute[]) {
   const paths: Record<string, Record<string, DescribedOperation>> = {};
   for (const { method, url, operation } of routes) {
     const path = url.replace(/:(\w+)/g, '{$1}');
@@ -43,7 +46,7 @@ export function describeApi(config: Config, version: string, routes: readonly De
     openapi: '3.1.1',
     info: {
       title: config.brand.name,
-      version,
+      version: apiVersion,
       description: `OpenID Connect 1.0 and OAuth 2.1, accounts and clients. For people: ${config.baseUrl}/reference`,
     },
     externalDocs: { description: 'The same, to be read.', url: `${config.baseUrl}/reference` },

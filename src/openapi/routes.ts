@@ -3,7 +3,6 @@ import type { Deps } from '../deps.ts';
 import { type Page, sendPage } from '../http/page.ts';
 import { publicDocument, sendPublicDocument } from '../http/public-document.ts';
 import { type View, viewOf } from '../http/view.ts';
-import { version } from '../version.ts';
 import { type ApiDocument, type DescribedRoute, describeApi } from './document.ts';
 import { tags } from './operation.ts';
 import { referenceIndex, referencePage, referencePath } from './reference-page.ts';
@@ -12,7 +11,7 @@ import { referenceIndex, referencePage, referencePath } from './reference-page.t
 export async function openApiRoutes(app: FastifyInstance, deps: Deps, described: DescribedRoute[]) {
   let api: ApiDocument | undefined;
   const describe = () => {
-    api ??= describeApi(deps.config, version, described);
+    api ??= describeApi(deps.config, described);
     return api;
   };
   let document: ReturnType<typeof publicDocument> | undefined;

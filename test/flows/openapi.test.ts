@@ -13,6 +13,7 @@ type Operation = {
 };
 type Document = {
   openapi: string;
+  info: { version: string };
   servers: { url: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: { Error: Schema } };
@@ -30,6 +31,7 @@ async function describedApi(t: Parameters<typeof startSignet>[0]) {
 test('the API describes itself in OpenAPI 3.1, with every endpoint of the specification', async (t) => {
   const { signet, document } = await describedApi(t);
   assert.match(document.openapi, /^3\.1\./);
+  assert.equal(document.info.version, '1.0.0', 'of the API (specification 9.1), not of the software');
   assert.equal(document.servers[0]?.url, signet.url);
   const endpoints = [
     'get /.well-known/openid-configuration',
