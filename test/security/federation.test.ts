@@ -474,7 +474,7 @@ test('FD-02: an address and its verification are one statement of one document',
   assert.equal((await own.get('/v1/me')).status, 401);
 });
 
-test('FD-04: when somebody signed in upstream is what the signed id token says, and nothing else', async (t) => {
+test('when somebody signed in upstream is what the signed id token says, and nothing else', async (t) => {
   const { signet, upstream } = await federated(t);
   const began = Math.floor(signet.clock() / 1000);
   upstream.lies = { claims: { email: undefined }, userinfo: { auth_time: began - 5000 } };
