@@ -2,7 +2,7 @@ import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { newSecret } from '../lib/ids.ts';
 import type { Session } from '../sessions/session.ts';
-import { nextPath } from '../signin/next-path.ts';
+import { localPath } from '../signin/next-path.ts';
 import type { Goal } from '../signin/page.ts';
 import { type Detour, type DetourMode, sealDetour, wayBack } from './detour.ts';
 import { checkFailures, countFailure } from './limits.ts';
@@ -91,9 +91,7 @@ function demandsOf({ mode, asksAnew, max_age }: Detour, { promptToChoose }: Prov
   return max_age === undefined ? {} : { max_age: String(max_age) };
 }
 
-/** Judged before it leaves with the cookie, and short enough for one; it is judged again when it is used. */
+/** Judged before it leaves with the cookie, and short enough for one. */
 export function destinationOf({ config }: Pick<Deps, 'config'>, { request_id, next }: Goal): Goal {
-  if (request_id !== undefined) return { request_id };
-  const path = next === undefined ? undefined : nextPath(next, config.baseUrl);
-  return path === undefined || path.length > 2000 ? {} : { next: path };
+  return request_id === undefined ? { next: localPath(next, config.baseUrl) } : { request_id };
 }

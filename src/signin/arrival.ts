@@ -6,7 +6,7 @@ import { pendingRequestOf } from '../oauth/authorize/browser.ts';
 import { deviceSeconds } from '../sessions/device.ts';
 import { currentSession, sessionSeconds } from '../sessions/session.ts';
 import type { Outcome, Visit } from './complete-sign-in.ts';
-import { nextPath } from './next-path.ts';
+import { defaultPath, localPath } from './next-path.ts';
 import { attemptSeconds } from './store.ts';
 
 /** @param goal what the sign-in is for: the id of a waiting authorization request, or a path. */
@@ -19,7 +19,7 @@ export async function visitOf(
   return {
     previous: await currentSession(deps, request),
     request_id: goal.request_id,
-    next: goal.next === undefined ? undefined : nextPath(goal.next, deps.config.baseUrl), // it may be kept
+    next: localPath(goal.next, deps.config.baseUrl),
     deviceToken: device !== undefined && /^dv_[\w-]{43}$/.test(device) ? device : newSecret('dv_'),
     address: request.ip,
     userAgent: request.headers['user-agent'],
@@ -38,7 +38,7 @@ export async function openGoal(
   const pending = await pendingRequestOf(deps, request, goal.request_id ?? undefined);
   return {
     request_id: pending?.request_id,
-    next: pending || goal.next == null ? undefined : nextPath(goal.next, deps.config.baseUrl),
+    next: pending ? undefined : localPath(goal.next, deps.config.baseUrl),
     endsAt: pending?.parameters.redirect_uri,
     ui_locales: pending?.parameters.ui_locales,
   };
@@ -55,9 +55,9 @@ export function sendOnward(deps: Deps, reply: FastifyReply, visit: Visit, outcom
   setCookie(reply, deps.config, names.session, outcome.token, sessionSeconds);
   setCookie(reply, deps.config, names.device, visit.deviceToken, deviceSeconds);
   if (cookie(reply.request, names.attempt) !== undefined) clearCookie(reply, deps.config, names.attempt);
-  return reply.redirect(goalOf(deps, visit), 303);
+  return reply.redirect(goalOf(visit), 303);
 }
 
 /** Back to the request that waited, or to where the person wanted to go. */
-export const goalOf = (deps: Pick<Deps, 'config'>, { request_id, next }: Pick<Visit, 'request_id' | 'next'>): string =>
-  request_id === undefined ? nextPath(next, deps.config.baseUrl) : `/oauth/authorize/continue?request=${request_id}`;
+export const goalOf = ({ request_id, next = defaultPath }: Pick<Visit, 'request_id' | 'next'>): string =>
+  request_id === undefined ? next : `/oauth/authorize/continue?request=${request_id}`;

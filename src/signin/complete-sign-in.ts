@@ -14,6 +14,7 @@ import { startSession } from '../sessions/start-session.ts';
 import { findDevice, forgetSurplusDevices, rememberDevice, sessionCarries } from '../sessions/store.ts';
 import { findTotp } from '../two-factor/store.ts';
 import { findUser, lockUser } from '../users/store.ts';
+import type { LocalPath } from './next-path.ts';
 import { insertAttempt } from './store.ts';
 
 /** What somebody has shown to be true, by whichever path they came. */
@@ -38,7 +39,7 @@ export type Visit = {
   /** The authorization request that waits for this sign-in. */
   request_id: string | undefined;
   /** Where to go if none waits. */
-  next: string | undefined;
+  next: LocalPath | undefined;
   /** The secret of this browser; it opens nothing. */
   deviceToken: string;
   address: string;

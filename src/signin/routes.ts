@@ -13,7 +13,7 @@ import { currentSession, requireSession, type Session } from '../sessions/sessio
 import { signOut } from '../sessions/start-session.ts';
 import { goalOf, sendOnward, visitOf } from './arrival.ts';
 import type { Outcome } from './complete-sign-in.ts';
-import { nextPath } from './next-path.ts';
+import { localPath } from './next-path.ts';
 import { accountChoicePage, confirmPage, type SignInForm, signInPage } from './page.ts';
 import { signInWithPassword } from './sign-in.ts';
 import { everyWay, waysOf } from './ways-to-confirm.ts';
@@ -68,7 +68,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
       return reply.redirect(`/signin/account?request=${pending.request_id}`, 303);
     }
     if (session) await selectAccount(deps, pending, session.user_id);
-    return reply.redirect(goalOf(deps, { request_id: pending.request_id, next: undefined }), 303);
+    return reply.redirect(goalOf({ request_id: pending.request_id, next: undefined }), 303);
   });
 
   app.post('/signout', { config }, async (request, reply) => {
@@ -115,7 +115,7 @@ export async function readGoal(deps: Deps, request: FastifyRequest, query: Param
   const cancelled = deps.config.providers.find(({ id }) => id === query.cancelled);
   const form: SignInForm = {
     request_id: pending?.request_id,
-    next: pending || query.next === undefined ? undefined : nextPath(query.next, deps.config.baseUrl),
+    next: pending ? undefined : localPath(query.next, deps.config.baseUrl),
     username: query.username ?? pending?.parameters.login_hint,
     notice: cancelled && view.t('federation.cancelled', { provider: cancelled.label }),
     offersSignUp: deps.config.signUp && deps.mail.works,

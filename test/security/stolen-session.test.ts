@@ -391,9 +391,9 @@ test('FL-01: a sign-in keeps no longer way on than it would follow', async (t) =
     assert.equal((await signIn({ ...owner, browser: newBrowser(signet.url) }, { next })).status, 303);
   }
   await signIn({ ...owner, browser: newBrowser(signet.url) }, { next: '/account/apps?x=1#y' });
-  const kept = await signet.deps.db.all<{ next: string }>('select next from sign_in_attempts order by next');
+  const kept = await signet.deps.db.all<{ next: string | null }>('select next from sign_in_attempts order by next');
   assert.deepEqual(
     kept.map(({ next }) => next),
-    ['/account', '/account', '/account', '/account/apps?x=1#y'],
+    [null, null, null, '/account/apps?x=1#y'],
   );
 });
