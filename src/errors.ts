@@ -104,6 +104,8 @@ export const invalidFields = (problems: readonly FieldProblem[], cause?: unknown
 export const invalidGrant = (description: string, cause?: unknown) =>
   new RequestError('invalid_grant', description, { cause });
 export const invalidScope = (description: string) => new RequestError('invalid_scope', description);
+/** A token without any scope would be good for nothing, and is not issued. */
+export const nothingAllowed = () => invalidScope('The client may not have any of this scope any more.');
 export const invalidClient = (cause?: unknown) =>
   new RequestError('invalid_client', 'Client authentication failed.', { cause });
 export const invalidToken = (cause?: unknown) =>

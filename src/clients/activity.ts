@@ -1,7 +1,7 @@
 import { auditRowsOf } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
-import { type SignIn, signInsOfClient } from '../oauth/grants.store.ts';
+import { type SignIn, signInsOfClient } from '../oauth/grant-lists.store.ts';
 import { type FailureRow, failuresOf } from './failures.store.ts';
 import { type FailureCode, type FailureDetail, type FailureStage, failureCodes, failureStages } from './failures.ts';
 import { findOwnClient } from './list-clients.ts';

@@ -2,7 +2,7 @@ import type { Client } from '../clients/client.ts';
 import { now } from '../clock.ts';
 import { listConsents } from '../consent/store.ts';
 import type { Deps } from '../deps.ts';
-import { liveAccessOf } from '../oauth/grants.store.ts';
+import { liveAccessOf } from '../oauth/grant-lists.store.ts';
 import { scopeNames } from '../oauth/scopes.ts';
 
 /** A client that a person has let in. Times are Unix seconds. */

@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import { invalidToken } from '../errors.ts';
 import { newSuffix } from '../lib/ids.ts';
 import { findTokenSubject, type TokenSubject } from './grants.store.ts';
+import { withinAllowed } from './scopes.ts';
 
 /** An access token's id leads back to its grant, so that one read tells whether the token still counts. */
 export const newAccessTokenId = (grant_id: string): string => `${grant_id}.${newSuffix()}`;
@@ -27,7 +28,8 @@ export type AccessTokenClaims = {
 
 /**
  * An access token that counts at this moment: ours, unexpired to the second, and neither it nor its grant, person or
- * client has been stopped, on whichever node that happened.
+ * client has been stopped, on whichever node that happened. Its scope is what the client may have at this moment: one
+ * that was taken from the client leaves the tokens that it holds.
  * @throws {RequestError} `invalid_token`.
  */
 export async function useAccessToken(
@@ -38,5 +40,7 @@ export async function useAccessToken(
   if (claims.exp <= now(deps)) throw invalidToken('expired');
   const subject = await findTokenSubject(deps.db, grantOfAccessToken(claims.jti), claims.jti);
   if (!subject) throw invalidToken('revoked');
-  return { claims, subject };
+  const scope = withinAllowed(claims.scope, subject.allowed_scopes);
+  if (scope === '') throw invalidToken('no scope left');
+  return { claims: { ...claims, scope }, subject };
 }

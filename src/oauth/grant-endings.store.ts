@@ -37,6 +37,10 @@ export const hasEnded = `exists (select 1 ${covering})`;
 export const pendingEnd = (column: 'ended_at' | 'reason') =>
   `(select e.${column} ${covering} order by e.ended_at, e.epoch limit 1)`;
 
+/** Both, for the select list of a query on `grants`: of the row, or as the job will write them. */
+export const effectiveEnd = `coalesce(revoked_at, ${pendingEnd('ended_at')}) as revoked_at,
+            coalesce(revoked_reason, ${pendingEnd('reason')}) as revoked_reason`;
+
 const comparisons = {
   user_id: 'user_id =',
   client_id: 'client_id =',

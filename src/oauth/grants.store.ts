@@ -6,6 +6,7 @@ import { newId } from '../lib/ids.ts';
 import { hasEveryFactor } from '../sessions/store.ts';
 import { raiseGrantsEpochOfUser } from '../users/store.ts';
 import {
+  effectiveEnd,
   type GrantEnding,
   type GrantScope,
   hasEnded,
@@ -59,9 +60,6 @@ const mayBeServed = `exists (select 1 from users u where u.user_id = grants.user
    and exists (select 1 from clients c where c.client_id = grants.client_id and c.status = 'approved')
    and not ${hasEnded}`;
 
-const effectiveEnd = `coalesce(revoked_at, ${pendingEnd('ended_at')}) as revoked_at,
-            coalesce(revoked_reason, ${pendingEnd('reason')}) as revoked_reason`;
-
 type NewGrant = Omit<
   Grant,
   'redeemed_at' | 'refresh_seq' | 'refreshed_at' | 'revoked_at' | 'revoked_reason' | 'user_id'
@@ -102,7 +100,14 @@ export const insertGrant = (grant: NewGrant): Statement => ({
   ],
 });
 
-export type CodeRedemption = { code_hash: string; client_id: string; redirect_uri: string; code_challenge: string };
+export type CodeRedemption = {
+  code_hash: string;
+  client_id: string;
+  redirect_uri: string;
+  code_challenge: string;
+  /** The client's. A code of whose scope it may have nothing any more is not redeemed. */
+  allowed_scopes: readonly string[];
+};
 
 /**
  * Redeeming *is* its checks: of any number of requests one gets the row. The session is asked once more, and by its
@@ -114,11 +119,12 @@ export async function redeemCode(db: Db, code: CodeRedemption, now: number): Pro
     `update grants set redeemed_at = $5, refreshed_at = $5, refresh_seq = 1
       where code_hash = $1 and client_id = $2 and redirect_uri = $3 and code_challenge = $4
         and redeemed_at is null and revoked_at is null and code_expires_at > $5
+        and (${code.allowed_scopes.map((_, index) => `' ' || scope || ' ' like '% ' || $${index + 6} || ' %'`).join(' or ')})
         and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null
                        and s.token_hash = grants.session_token_hash)
         and ${mayBeServed}
   returning *`,
-    [code.code_hash, code.client_id, code.redirect_uri, code.code_challenge, now],
+    [code.code_hash, code.client_id, code.redirect_uri, code.code_challenge, now, ...code.allowed_scopes],
   );
   return rows[0] as Grant | undefined;
 }
@@ -142,9 +148,21 @@ export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number
   return rows[0] as Grant | undefined;
 }
 
-/** A grant whose person and client may still be served: what the refresh retry window re-answers from. */
-export const findServedGrant = (db: Db, grant_id: string) =>
-  db.get<Grant>(`select * from grants where grant_id = $1 and redeemed_at is not null and ${mayBeServed}`, [grant_id]);
+/**
+ * A grant whose person and client may still be served: what the refresh retry window re-answers from. With what the
+ * client may have as of now.
+ */
+export async function findServedGrant(
+  db: Db,
+  grant_id: string,
+): Promise<(Grant & Pick<TokenSubject, 'allowed_scopes'>) | undefined> {
+  const row = await db.get<WithAllowedScopes<Grant & Pick<TokenSubject, 'allowed_scopes'>>>(
+    `select grants.*, (select c.allowed_scopes from clients c where c.client_id = grants.client_id) as allowed_scopes
+       from grants where grant_id = $1 and redeemed_at is not null and ${mayBeServed}`,
+    [grant_id],
+  );
+  return row && { ...row, allowed_scopes: JSON.parse(row.allowed_scopes) as string[] };
+}
 
 /** As it stands now: an end that the job has not come to yet is told like one that is on the row. */
 export const findGrant = (db: Db, grant_id: string) =>
@@ -165,18 +183,25 @@ export type TokenSubject = {
   name: string | null;
   picture: string | null;
   role: string;
+  /** The client's, as of now. */
+  allowed_scopes: readonly string[];
 };
 
 /** One read answers whether an access token counts right now: its grant, its person, its client, and itself. */
-export const findTokenSubject = (db: Db, grant_id: string, jti: string) =>
-  db.get<TokenSubject>(
-    `select u.user_id, grants.client_id, u.email, u.email_verified_at, u.name, u.picture, u.role
+export async function findTokenSubject(db: Db, grant_id: string, jti: string): Promise<TokenSubject | undefined> {
+  const row = await db.get<WithAllowedScopes<TokenSubject>>(
+    `select u.user_id, grants.client_id, u.email, u.email_verified_at, u.name, u.picture, u.role, c.allowed_scopes
        from grants join users u on u.user_id = grants.user_id join clients c on c.client_id = grants.client_id
       where grants.grant_id = $1 and grants.redeemed_at is not null and grants.revoked_at is null
         and u.disabled_at is null and c.status = 'approved' and not ${hasEnded}
         and not exists (select 1 from revoked_access_tokens r where r.jti = $2)`,
     [grant_id, jti],
   );
+  return row && { ...row, allowed_scopes: JSON.parse(row.allowed_scopes) as string[] };
+}
+
+/** As the table of clients keeps them: a JSON text. */
+type WithAllowedScopes<Row> = Omit<Row, 'allowed_scopes'> & { allowed_scopes: string };
 
 /** Ends one grant. The row carries the audit event's id if this call ended it. */
 export const revokeGrant = (grant_id: string, reason: RevocationReason, event_id: string, now: number): Statement => ({
@@ -248,73 +273,6 @@ export async function writeEnding(db: Db, ending: GrantEnding, rows: number): Pr
   );
   return changes;
 }
-
-/** A code that waits, or tokens that may still be refreshed or used. */
-const live = `revoked_at is null and idle_expires_at > $2 and expires_at > $2 and not ${hasEnded}`;
-
-/** What a client may see by live grants of one scope. */
-type LiveAccess = {
-  client_id: string;
-  scope: string;
-  since: number;
-  /** When tokens were last issued. */
-  last_used_at: number;
-};
-
-/** One row for each client and scope, however often the person has signed in there. */
-export const liveAccessOf = (db: Db, user_id: string, now: number) =>
-  db.all<LiveAccess>(
-    `select client_id, scope, min(created_at) as since, max(coalesce(refreshed_at, created_at)) as last_used_at
-       from grants where user_id = $1 and redeemed_at is not null and ${live}
-      group by client_id, scope`,
-    [user_id, now],
-  );
-
-/** There is something to disconnect: live grants, or the memory that the person has allowed them. */
-export const isConnected = (user_id: string, client_id: string, now: number): Condition => ({
-  sql: `(exists (select 1 from grants where user_id = $1 and client_id = $3 and redeemed_at is not null and ${live})
-         or exists (select 1 from consents where user_id = $1 and client_id = $3))`,
-  params: [user_id, now, client_id],
-});
-
-/** Live grants of a person, as administrators see them. */
-export type ListedGrant = Pick<
-  Grant,
-  'grant_id' | 'client_id' | 'session_id' | 'scope' | 'created_at' | 'refreshed_at' | 'idle_expires_at' | 'expires_at'
-> & { client_name: string };
-
-/** Newest first; a code that waits to be redeemed is not one yet. */
-export const liveGrantsOf = (db: Db, user_id: string, now: number, limit: number) =>
-  db.all<ListedGrant>(
-    `select grant_id, grants.client_id, c.name as client_name, session_id, scope, grants.created_at, refreshed_at,
-            idle_expires_at, expires_at
-       from grants join clients c on c.client_id = grants.client_id
-      where user_id = $1 and redeemed_at is not null and ${live}
-      order by grants.created_at desc, grant_id limit $3`,
-    [user_id, now, limit],
-  );
-
-export type SignIn = Pick<
-  Grant,
-  | 'grant_id'
-  | 'user_id'
-  | 'scope'
-  | 'created_at'
-  | 'refreshed_at'
-  | 'idle_expires_at'
-  | 'expires_at'
-  | 'revoked_at'
-  | 'revoked_reason'
->;
-
-/** Who signed in with a client lately, newest first; a code that nobody has redeemed is not a sign-in yet. */
-export const signInsOfClient = (db: Db, client_id: string, limit: number) =>
-  db.all<SignIn>(
-    `select grant_id, user_id, scope, created_at, refreshed_at, idle_expires_at, expires_at, ${effectiveEnd}
-       from grants where client_id = $1 and redeemed_at is not null
-      order by created_at desc, grant_id limit $2`,
-    [client_id, limit],
-  );
 
 /** Codes that nobody redeemed. */
 export const purgeUnredeemedGrants = (db: Db, expiredBefore: number, rows: number) =>

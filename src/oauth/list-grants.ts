@@ -1,6 +1,6 @@
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
-import { type ListedGrant, liveGrantsOf } from './grants.store.ts';
+import { type ListedGrant, liveGrantsOf } from './grant-lists.store.ts';
 
 /** What a person has let clients have, newest first. */
 export const listGrants = (deps: Pick<Deps, 'db' | 'clock'>, user_id: string, limit: number): Promise<ListedGrant[]> =>

@@ -19,6 +19,12 @@ export const isScope = (name: string): name is Scope => Object.hasOwn(scopes, na
 
 export const hasScope = (scope: string, name: Scope): boolean => scope.split(' ').includes(name);
 
+/** What of a scope a client may have: an administrator may have taken some away since it was granted. */
+export const withinAllowed = (scope: string, allowed: readonly string[]): string =>
+  parseScope(scope)
+    .filter((name) => isScope(name) && allowed.includes(name))
+    .join(' ');
+
 /**
  * `scope` as a list: tokens between single spaces (RFC 6749 §3.3), each once, in the order of their first mention.
  * Names are not judged here: an unknown scope is the caller's `invalid_scope`, and so is the empty token that a

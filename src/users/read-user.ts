@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { listEntitlements } from '../entitlements/store.ts';
 import { listIdentities } from '../federation/store.ts';
 import { type LockState, passwordLimits } from '../limits/failure-limits.ts';
-import { liveGrantsOf } from '../oauth/grants.store.ts';
+import { liveGrantsOf } from '../oauth/grant-lists.store.ts';
 import { listPasskeys } from '../passkeys/store.ts';
 import { passwordOf } from '../passwords/store.ts';
 import { liveSessionsOf } from '../sessions/store.ts';

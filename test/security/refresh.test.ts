@@ -76,6 +76,10 @@ onBothEngines('a refresh token', async (t, engine) => {
     for (const token of [refresh_token, first.refresh_token]) {
       assertRefused(await refresh(signet, other, token), 400, 'invalid_grant');
       assertRefused(await refresh(signet, app, token), 400, 'invalid_grant');
+      // A scope tells another client nothing of what was granted, neither one that was nor one that was not.
+      for (const scope of ['openid', 'entitlements:read']) {
+        assertRefused(await refresh(signet, other, token, { scope }), 400, 'invalid_grant');
+      }
       assertRefused(await refresh(signet, nobody, token), 401, 'invalid_client');
       assertRefused(await refresh(signet, nobody, token, { client_secret: '' }), 401, 'invalid_client');
       assertRefused(await refresh(signet, { ...client, client_secret: 'cs_wrong' }, token), 401, 'invalid_client');

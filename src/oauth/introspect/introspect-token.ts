@@ -4,6 +4,7 @@ import { RequestError } from '../../errors.ts';
 import { type AccessTokenClaims, useAccessToken } from '../access-token.ts';
 import { findServedGrant } from '../grants.store.ts';
 import { readRefreshToken } from '../refresh-token.ts';
+import { hasScope, withinAllowed } from '../scopes.ts';
 
 /** Whose tokens somebody may ask about: one client's, or everybody's. */
 export type Caller = { sees: 'all' | (string & {}) };
@@ -37,8 +38,10 @@ async function introspectRefreshToken(deps: Deps, caller: Caller, text: string) 
   const token = readRefreshToken(deps.vault, text);
   const grant = token && (await findServedGrant(deps.db, token.grant_id));
   const at = now(deps);
+  const scope = withinAllowed(grant?.scope ?? '', grant?.allowed_scopes ?? []);
   const counts =
     grant !== undefined &&
+    hasScope(scope, 'offline_access') && // without it no refresh is answered
     maySee(caller, grant.client_id) &&
     grant.refresh_seq === token?.refresh_seq &&
     grant.revoked_at === null &&
@@ -47,7 +50,7 @@ async function introspectRefreshToken(deps: Deps, caller: Caller, text: string) 
   if (!counts) return inactive;
   return {
     active: true,
-    scope: grant.scope,
+    scope,
     client_id: grant.client_id,
     token_type: 'refresh_token',
     exp: Math.min(grant.idle_expires_at, grant.expires_at),

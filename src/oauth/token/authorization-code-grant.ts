@@ -1,11 +1,12 @@
 import { FailureCause } from '../../clients/failures.ts';
 import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
-import { invalidGrant, invalidRequest } from '../../errors.ts';
+import { invalidGrant, invalidRequest, nothingAllowed } from '../../errors.ts';
 import { digest } from '../../lib/ids.ts';
 import { endGrant } from '../end-grant.ts';
 import { type CodeRedemption, findGrantByCode, type Grant, redeemCode } from '../grants.store.ts';
 import { codeChallengeOf, isCodeVerifier } from '../pkce.ts';
+import { withinAllowed } from '../scopes.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
 
 /**
@@ -25,6 +26,7 @@ export async function authorizationCodeGrant(deps: Deps, request: TokenRequest):
     client_id: client.client_id,
     redirect_uri,
     code_challenge: codeChallengeOf(code_verifier),
+    allowed_scopes: client.allowed_scopes,
   };
   const grant = await redeemCode(deps.db, redemption, now(deps));
   if (!grant) throw await refusal(deps, redemption, request.address);
@@ -38,6 +40,7 @@ export async function authorizationCodeGrant(deps: Deps, request: TokenRequest):
  */
 async function refusal(deps: Deps, redemption: CodeRedemption, address: string) {
   const grant = await findGrantByCode(deps.db, redemption.code_hash);
+  const why = whyNot(grant, redemption, now(deps));
   const isReplay =
     grant !== undefined &&
     grant.redeemed_at !== null &&
@@ -52,9 +55,11 @@ async function refusal(deps: Deps, redemption: CodeRedemption, address: string) 
       address,
     });
   }
+  if (why.failure.code === 'grant_ended' && withinAllowed(grant?.scope ?? '', redemption.allowed_scopes) === '')
+    return nothingAllowed();
   return invalidGrant(
     'The code is unknown, expired, used, or not for this client, redirect_uri and code_verifier.',
-    whyNot(grant, redemption, now(deps)),
+    why,
   );
 }
 

@@ -7,7 +7,7 @@ import type { Algorithm } from '../../keys/signing-key.ts';
 import { newAccessTokenId } from '../access-token.ts';
 import type { Grant } from '../grants.store.ts';
 import { issueRefreshToken } from '../refresh-token.ts';
-import { hasScope, isScope, parseScope } from '../scopes.ts';
+import { hasScope, withinAllowed } from '../scopes.ts';
 
 /** Spec 2.3. */
 export const accessTokenSeconds = 3600;
@@ -28,7 +28,7 @@ export type TokenRequest = { client: Client; form: Parameters; address: string }
 /**
  * Signs what a grant that has just been redeemed or rotated is worth.
  * @param asked what this access token shall be able to do: the grant's scope or less. What the client has lost since
- * the grant was made is left out.
+ * the grant was made is left out; the caller has made sure that something remains.
  * @param nonce only at redemption; a refreshed id token has none (OIDC Core §12.2).
  */
 export async function issueTokens(
@@ -37,7 +37,7 @@ export async function issueTokens(
   grant: Grant,
   { asked, nonce }: { asked: string; nonce?: string | null },
 ): Promise<TokenResponse> {
-  const scope = withinAllowed(client, asked);
+  const scope = withinAllowed(asked, client.allowed_scopes);
   const algorithm = client.id_token_signed_response_alg;
   const iat = now(deps);
   const shared = {
@@ -58,7 +58,7 @@ export async function issueTokens(
     jti: newAccessTokenId(grant.grant_id),
   });
   const response: TokenResponse = { access_token, token_type: 'Bearer', expires_in: accessTokenSeconds, scope };
-  if (hasScope(withinAllowed(client, grant.scope), 'offline_access')) {
+  if (hasScope(withinAllowed(grant.scope, client.allowed_scopes), 'offline_access')) {
     response.refresh_token = issueRefreshToken(deps.vault, grant);
   }
   if (hasScope(scope, 'openid')) {
@@ -71,11 +71,6 @@ export async function issueTokens(
   }
   return response;
 }
-
-const withinAllowed = (client: Client, scope: string): string =>
-  parseScope(scope)
-    .filter((name) => isScope(name) && client.allowed_scopes.includes(name))
-    .join(' ');
 
 /** Left half of the hash that the signature algorithm uses; for Ed25519 that is SHA-512 (OIDC Core §3.1.3.6). */
 function accessTokenHash(algorithm: Algorithm, access_token: string): string {

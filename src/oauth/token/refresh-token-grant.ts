@@ -1,11 +1,12 @@
+import type { Client } from '../../clients/client.ts';
 import { FailureCause } from '../../clients/failures.ts';
 import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
-import { invalidGrant, invalidRequest, invalidScope } from '../../errors.ts';
+import { invalidGrant, invalidRequest, invalidScope, nothingAllowed } from '../../errors.ts';
 import { endGrant } from '../end-grant.ts';
 import { findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants.store.ts';
 import { type RefreshToken, readRefreshToken } from '../refresh-token.ts';
-import { parseScope } from '../scopes.ts';
+import { parseScope, withinAllowed } from '../scopes.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
 
 /** Decisions §3. The absolute end of 90 days is set when the grant is born. */
@@ -21,28 +22,31 @@ export async function refreshTokenGrant(deps: Deps, request: TokenRequest): Prom
   const token = readRefreshToken(deps.vault, form.refresh_token);
   if (!token || !client.allowed_scopes.includes('offline_access')) throw refused();
   const wanted = form.scope === undefined ? undefined : parseScope(form.scope);
-  if (wanted) await refuseWider(deps, token, wanted);
+  if (wanted) await refuseScope(deps, client, token, wanted);
 
   const at = now(deps);
   const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds };
   const grant = (await rotateRefreshToken(deps.db, rotation, at)) ?? (await retriedGrant(deps, request, token));
-  if (wanted) refuseUnlessGranted(grant, wanted);
+  if (wanted) refuseUnlessGranted(client, grant, wanted);
   return issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
 }
 
 /**
  * A narrower scope is for this access token alone; the refresh token keeps the whole (RFC 6749 §6). A wider one is
- * refused before the rotation, because a refusal must leave the refresh token usable. Only the current token is asked:
- * an older one is a replay whatever it wants, and the rotation finds that out.
+ * refused before the rotation, because a refusal must leave the refresh token usable, and so is one of which the client
+ * has lost everything. Only the current token of this client is judged: an older one is a replay whatever it wants, and
+ * another client learns nothing of the grant (RFC 6749 §5.2: `invalid_grant`); the rotation finds both out.
  */
-async function refuseWider(deps: Deps, token: RefreshToken, wanted: readonly string[]): Promise<void> {
+async function refuseScope(deps: Deps, client: Client, token: RefreshToken, wanted: readonly string[]): Promise<void> {
   const grant = await findGrant(deps.db, token.grant_id);
-  if (grant?.refresh_seq === token.refresh_seq) refuseUnlessGranted(grant, wanted);
+  if (grant?.client_id !== client.client_id || grant.refresh_seq !== token.refresh_seq) return;
+  refuseUnlessGranted(client, grant, wanted);
 }
 
-function refuseUnlessGranted(grant: Grant, wanted: readonly string[]): void {
+function refuseUnlessGranted(client: Client, grant: Grant, wanted: readonly string[]): void {
   const granted = grant.scope.split(' ');
   if (!wanted.every((name) => granted.includes(name))) throw invalidScope('The grant does not include this scope.');
+  if (withinAllowed(wanted.join(' '), client.allowed_scopes) === '') throw nothingAllowed();
 }
 
 /**

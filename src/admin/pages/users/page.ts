@@ -7,7 +7,7 @@ import type { Page } from '../../../http/page.ts';
 import type { Parameters } from '../../../http/parameters.ts';
 import type { View } from '../../../http/view.ts';
 import type { Sentence } from '../../../i18n/translate.ts';
-import type { ListedGrant } from '../../../oauth/grants.store.ts';
+import type { ListedGrant } from '../../../oauth/grant-lists.store.ts';
 import { deviceName } from '../../../sessions/device.ts';
 import type { ListedSession } from '../../../sessions/store.ts';
 import type { FactorState, UserOverview } from '../../../users/read-user.ts';
