@@ -109,52 +109,58 @@ export async function runJobs(
   return isWell;
 }
 
+export type StopJobs = () => Promise<void>;
+
 const periodMs = 60_000;
 const quickPeriodMs = 1000;
 
-/** @returns a function that stops them. */
-export function startJobs(deps: Deps): () => void {
+/** @returns a function that stops them, and resolves when those that were running have ended. */
+export function startJobs(deps: Deps): StopJobs {
+  const posting = new Set<Promise<unknown>>();
   const stopping = new AbortController();
   const stops = [
-    () => stopping.abort(),
+    async () => stopping.abort(),
     every(periodMs, () => runJobs(deps, slowJobs)),
     every(periodMs, () => runJobs(deps, namesOf(longJobs), stopping.signal)),
     every(quickPeriodMs, () => runJobs(deps, ['seal the audit log'])),
     keepKeysFresh(deps),
     // Not waited for: it starts a lane for each target, and skips those that are still at it.
     every(quickPeriodMs, async () => {
-      void runJobs(deps, ['deliver webhooks']);
+      const lanes = runJobs(deps, ['deliver webhooks']).finally(() => posting.delete(lanes));
+      posting.add(lanes);
       return true;
     }),
+    async () => void (await Promise.all(posting)),
   ];
-  return () => {
-    for (const stop of stops) stop();
-  };
+  return async () => void (await Promise.all(stops.map((stop) => stop())));
 }
 
 /**
  * For every process that serves. The key set comes from its own memory, so without this a process that sees no tokens for
  * a while would publish keys of before a rotation that another node or a command has made.
  */
-export const keepKeysFresh = (deps: Deps): (() => void) => every(quickPeriodMs, () => runJobs(deps, ['refresh keys']));
+export const keepKeysFresh = (deps: Deps): StopJobs => every(quickPeriodMs, () => runJobs(deps, ['refresh keys']));
 
 /** Work that fails is tried again ever more rarely, down to once a minute: what is broken is not mended by haste. */
-function every(ms: number, work: () => Promise<boolean>): () => void {
+function every(ms: number, work: () => Promise<boolean>): StopJobs {
   const mostSkipped = Math.max(0, Math.floor(periodMs / ms) - 1);
-  let isRunning = false;
+  let running: Promise<boolean> | undefined;
   let skipped = 0;
   let toSkip = 0;
   const timer = setInterval(async () => {
-    if (isRunning || skipped < toSkip) {
+    if (running || skipped < toSkip) {
       skipped += 1;
       return;
     }
-    isRunning = true;
-    const isWell = await work();
-    isRunning = false;
+    running = work();
+    const isWell = await running;
+    running = undefined;
     skipped = 0;
     toSkip = isWell ? 0 : Math.min(mostSkipped, toSkip * 2 + 1);
   }, ms);
   timer.unref();
-  return () => clearInterval(timer);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
 }

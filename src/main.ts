@@ -3,8 +3,8 @@ import { inviteAdministrator } from './admin/invite-administrator.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
 import { beat } from './heartbeat/heartbeat.ts';
-import { keepKeysFresh, startJobs } from './jobs.ts';
-import { openDeps, openLog } from './open-deps.ts';
+import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
+import { closeDeps, openDeps, openLog } from './open-deps.ts';
 import { hasAdministrator } from './users/store.ts';
 
 /** After this the process goes even if a connection hangs. */
@@ -36,23 +36,23 @@ async function serveRequests(config: Config): Promise<void> {
   process.send?.('ready');
 }
 
-async function listen(deps: Deps, stopJobs: () => void): Promise<void> {
+async function listen(deps: Deps, stopJobs: StopJobs): Promise<void> {
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(deps);
   await app.listen({ host: deps.config.host, port: deps.config.port });
   onStop(async () => {
     deps.log.info('stopping: requests under way are finished first');
-    stopJobs();
+    const jobs = stopJobs();
     // A kept-alive connection is busy when the drain begins and idle after its answer; only a sweep sees it then.
     const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
     await app.close();
     clearInterval(sweep);
-    await deps.db.close();
+    await closeDeps(deps, jobs);
   });
 }
 
 /** Resolves when every worker listens. One that dies is replaced; the store has kept whatever it acknowledged. */
-async function superviseWorkers(deps: Deps, stopJobs: () => void): Promise<void> {
+async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
   let stage: 'starting' | 'serving' | 'stopping' = 'starting';
   const start = () =>
     new Promise<void>((resolve) => {
@@ -69,9 +69,9 @@ async function superviseWorkers(deps: Deps, stopJobs: () => void): Promise<void>
   stage = 'serving';
   onStop(async () => {
     stage = 'stopping';
-    stopJobs();
+    const jobs = stopJobs();
     await Promise.all(Object.values(cluster.workers ?? {}).map((worker) => worker && drain(worker)));
-    await deps.db.close();
+    await closeDeps(deps, jobs);
   });
 }
 

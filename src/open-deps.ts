@@ -61,6 +61,21 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   }
 }
 
+/** How long what runs in the background may take for its end: a mail server or a target of webhooks may say nothing. */
+const endingMs = 3_000;
+
+/**
+ * Closes what {@link openDeps} opened, the store last. What is not done by then had been claimed for a while: it is done
+ * by another node, or after the next start.
+ * @param jobs resolves when the jobs that were running have ended.
+ */
+export async function closeDeps({ mail, db }: Pick<Deps, 'mail' | 'db'>, jobs?: Promise<void>): Promise<void> {
+  const patience = AbortSignal.timeout(endingMs);
+  const isOver = new Promise<void>((resolve) => patience.addEventListener('abort', () => resolve()));
+  await Promise.race([Promise.all([jobs, mail.close()]), isOver]);
+  await db.close();
+}
+
 async function prepare(db: MigratableDb, masterKey: Buffer, clock: Clock): Promise<Vault> {
   await migrate(db, Math.floor(clock() / 1000));
   const vault = await prepareVaultFor(db, masterKey);

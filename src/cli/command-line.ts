@@ -8,7 +8,7 @@ import { RequestError } from '../errors.ts';
 import { mailDoubt } from '../heartbeat/heartbeat.ts';
 import { plainForeign } from '../http/foreign-text.ts';
 import { editDistance } from '../lib/edit-distance.ts';
-import { openDeps, openLog } from '../open-deps.ts';
+import { closeDeps, openDeps, openLog } from '../open-deps.ts';
 import { version } from '../version.ts';
 import { type Command, readArguments, type Terminal, UsageError } from './command.ts';
 import { commandGroups, commands } from './commands.ts';
@@ -108,7 +108,7 @@ async function run(name: string, command: Command, { args, terminal, environment
     terminal.stdout.write(read.json ? `${JSON.stringify(json)}\n` : `${report.text}\n`);
     return report.failed ? 1 : 0;
   } finally {
-    await deps.db.close();
+    await closeDeps(deps);
   }
 }
 

@@ -33,6 +33,8 @@ export type Outbox = {
   promise(mail: Mail, onlyIf?: Condition): Statement[];
   /** Sends what is due. Any node may do so at any time. */
   deliver(): Promise<void>;
+  /** Looks for no other mail. @returns when the one that is on its way has been sent, or not, and that is written. */
+  close(): Promise<void>;
 };
 
 type OutboxDeps = { config: Config; db: Db; clock: Clock; log: Logger; vault: Vault };
@@ -88,6 +90,7 @@ export function openQueue(deps: OutboxDeps): Outbox {
       return [queued(deps, mail, onlyIf)];
     },
     deliver: async () => {},
+    close: async () => {},
   };
 }
 
@@ -106,16 +109,18 @@ const openNothing = (deps: OutboxDeps): Outbox => ({
     const { changes } = await deleteMailsBefore(deps.db, now(deps) - undeliverableKeptSeconds);
     if (changes > 0) deps.log.error({ mails: changes }, 'queued mails were dropped unsent: SIGNET_SMTP_URL is not set');
   },
+  close: async () => {},
 });
 
 function openSender(deps: OutboxDeps, transport: Transport): Outbox {
   let promised = 0;
   let step = 0;
   let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
   /** From the first step on; a timer that is at its first step already stays, or a stream of mails would hold it up. */
   function plan(): void {
-    if (timer !== undefined && step === 0) return;
+    if (isClosed || (timer !== undefined && step === 0)) return;
     step = 0;
     arm();
   }
@@ -141,8 +146,10 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
   }
 
   async function deliverDue(): Promise<void> {
+    if (isClosed) return;
     const due = await findDueMails(deps.db, now(deps), perRun);
     for (const mail of due) {
+      if (isClosed) return; // unclaimed, so the next to look sends it
       // The mails behind would wait for the same silence one by one, and the jobs behind them.
       if ((await attempt(mail)) === 'unreachable') return;
     }
@@ -185,5 +192,10 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
       return [queued(deps, mail, onlyIf)];
     },
     deliver,
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await delivery;
+    },
   };
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { mailTo } from '../../src/mail/mail-to.ts';
 import { claimMail, findDueMails, insertMail } from '../../src/mail/store.ts';
 import { messageOf, smtpOptions } from '../../src/mail/transport.ts';
+import { closeDeps } from '../../src/open-deps.ts';
 import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
@@ -60,6 +61,25 @@ onBothEngines('a mail outlives a server that refuses it', async (t, engine) => {
   assert.deepEqual(await waiting(signet), []);
   assert.equal(mailbox.mails.length, 1);
 });
+
+onBothEngines(
+  'a node that stops ends the delivery that runs, begins no other, and logs no error',
+  async (t, engine) => {
+    const { signet, mailbox } = await world(t, engine);
+    const people = [await newPerson(signet), await newPerson(signet)];
+    const [first] = await Promise.all(people.map(({ email }) => ask(signet, email)));
+    assert.equal(first?.status, 303); // from now on a timer looks for the mails as well
+    const delivery = signet.deps.mail.deliver();
+    await signet.app.close();
+    await closeDeps(signet.deps);
+    await delivery;
+    await signet.deps.mail.deliver();
+    await sleep(150); // the first look of the timer is 100 ms after the promise
+    assert.ok(mailbox.mails.length <= 1, 'the one that was on its way');
+    const errors = signet.logLines.filter((line) => JSON.parse(line).level >= 50);
+    assert.deepEqual(errors, []);
+  },
+);
 
 test('a mail that nobody takes is given up in the end, and the log says so without its text', async (t) => {
   const { signet, mailbox } = await world(t);

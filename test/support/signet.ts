@@ -9,7 +9,7 @@ import type { Db } from '../../src/db/db.ts';
 import type { Deps } from '../../src/deps.ts';
 import { runJobs } from '../../src/jobs.ts';
 import { insertSigningKey, listSigningKeys, type SigningKeyRow } from '../../src/keys/store.ts';
-import { openDeps } from '../../src/open-deps.ts';
+import { closeDeps, openDeps } from '../../src/open-deps.ts';
 import type { PasswordHasher } from '../../src/passwords/password-hash.ts';
 import { createUser } from '../../src/users/create-user.ts';
 import { type Browser, newBrowser } from './browser.ts';
@@ -69,7 +69,7 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
   await app.listen({ host: '127.0.0.1', port: deps.config.port });
   t.after(async () => {
     await app.close();
-    await deps.db.close();
+    await closeDeps(deps);
   });
   const signet = {
     deps,
