@@ -1,7 +1,9 @@
 import { sealAuditLog } from './audit/chain.ts';
 import { tellHead } from './audit/tell-head.ts';
+import { suspensionRememberedSeconds } from './clients/delete-client.ts';
 import { purgeFailures } from './clients/failures.store.ts';
 import { failureKeptSeconds } from './clients/failures.ts';
+import { purgeRememberedSuspensions } from './clients/store.ts';
 import { now } from './clock.ts';
 import type { BatchResult, Db } from './db/db.ts';
 import { inSlices } from './db/slices.ts';
@@ -75,6 +77,8 @@ const longJobs = {
       [purgeUnwanted, now(deps) - unsentSeconds],
     ]),
   'purge failures of clients': (deps, signal) => purge(deps, signal, [[purgeFailures, now(deps) - failureKeptSeconds]]),
+  'purge remembered suspensions': (deps, signal) =>
+    purge(deps, signal, [[purgeRememberedSuspensions, now(deps) - suspensionRememberedSeconds]]),
   'purge counters': (deps, signal) => purge(deps, signal, [[purgeFailureCounters, now(deps)]]),
 } satisfies Record<string, (deps: Deps, signal?: AbortSignal) => Promise<unknown>>;
 

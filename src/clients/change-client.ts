@@ -6,7 +6,15 @@ import { invalidState, notFound, rateLimited, staleRevision } from '../errors.ts
 import { lockUser } from '../users/store.ts';
 import type { Client, ClientStatus } from './client.ts';
 import { findAnyClient } from './list-clients.ts';
-import { clientCarries, deleteClient, letClientWait, markClient, setClientStatus, updateClient } from './store.ts';
+import {
+  clientCarries,
+  deleteClient,
+  letClientWait,
+  markClient,
+  rememberSuspension,
+  setClientStatus,
+  updateClient,
+} from './store.ts';
 
 export type ClientDeps = Pick<Deps, 'db' | 'clock' | 'clients'>;
 export type ClientTarget = { client_id: string; caller: Caller };
@@ -106,17 +114,19 @@ export async function changeStatus(
 }
 
 /**
- * Ends a client, whatever else happens to it at the same time.
- * @param allow throws the refusal.
+ * Ends a client, whatever else happens to it at the same time. That it was suspended is remembered.
+ * @param rule.allow throws the refusal.
+ * @param rule.unless a state in which it stays; `allow` is asked once more when it has come into that meanwhile.
  * @throws notFound, also for the second of two.
  */
 export async function endClient(
   deps: ClientDeps,
   { client_id, caller }: { client_id: string; caller: Caller },
-  allow: (client: Client) => void,
+  { allow, unless = null }: { allow: (client: Client) => void; unless?: ClientStatus | null },
 ): Promise<void> {
   const seen = await findAnyClient(deps, client_id);
   allow(seen);
+  const at = now(deps);
   const event = auditEvent(
     {
       action: 'client.deleted',
@@ -125,16 +135,19 @@ export async function endClient(
       before: loggedState(seen),
       onlyIf: clientCarries(client_id),
     },
-    now(deps),
+    at,
   );
   // The event asks whether the row carries its id, so a row that goes is marked first, and goes last.
   const [marked] = await deps.db.batch([
-    markClient(client_id, event.event_id),
+    markClient(client_id, event.event_id, unless),
     event.statement,
+    rememberSuspension(client_id, event.event_id, at),
     deleteClient(client_id, event.event_id),
   ]);
   deps.clients.forget(client_id);
-  if (marked?.changes !== 1) throw notFound();
+  if (marked?.changes === 1) return;
+  allow(await findAnyClient(deps, client_id));
+  throw notFound();
 }
 
 /** @returns undefined if the client is not what was seen any more; then nothing was written. */

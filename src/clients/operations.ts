@@ -178,6 +178,7 @@ export const remove: Operation = {
   ...one,
   authentication: ['recent_session'],
   summary: 'Delete a client and everything that was granted to it',
+  description: 'A suspended client stays until an administrator deletes it.',
   answers: { 204: { description: 'It is gone.' } },
-  refusals: ['not_found'],
+  refusals: ['not_found', 'invalid_state'],
 };

@@ -36,7 +36,7 @@ export type RiskContext = {
   service: string;
   /** Clients that serve, the one under review included if it does. */
   approved: readonly ComparedClient[];
-  /** Clients that served until an administrator stopped them. */
+  /** Clients that served until an administrator stopped them, the ones that were deleted since included. */
   suspended: readonly ComparedClient[];
 };
 

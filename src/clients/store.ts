@@ -2,7 +2,7 @@ import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 import type { Client, ClientSecret, ClientStatus } from './client.ts';
 
-/** The tables `clients` and `client_secrets`. Lists are JSON texts. */
+/** The tables `clients`, `client_secrets` and `remembered_suspensions`. Lists are JSON texts. */
 
 type ClientRow = Omit<Client, 'of_house' | 'redirect_uris' | 'allowed_scopes' | 'pending_change' | 'secrets'> & {
   of_house: number;
@@ -132,15 +132,43 @@ const literally = (text: string) => text.replace(/[!%_]/g, '!$&');
 /** What a client under review is compared with. */
 export type ComparedClient = Pick<Client, 'client_id' | 'owner_user_id' | 'name' | 'redirect_uris'>;
 
+type ComparedRow = Omit<ComparedClient, 'redirect_uris'> & { redirect_uris: string };
+const toCompared = (row: ComparedRow): ComparedClient => ({ ...row, redirect_uris: JSON.parse(row.redirect_uris) });
+
 /** The names and hosts of clients in one state, the longest there first. */
 export async function readComparedClients(db: Db, status: ClientStatus, limit: number): Promise<ComparedClient[]> {
-  const rows = await db.all<Omit<ComparedClient, 'redirect_uris'> & { redirect_uris: string }>(
+  const rows = await db.all<ComparedRow>(
     `select client_id, owner_user_id, name, redirect_uris from clients where status = $1
       order by created_at, client_id limit $2`,
     [status, limit],
   );
-  return rows.map((row) => ({ ...row, redirect_uris: JSON.parse(row.redirect_uris) }));
+  return rows.map(toCompared);
 }
+
+/** Clients that were suspended when they were deleted, the last ones first. */
+export async function readRememberedSuspensions(db: Db, limit: number): Promise<ComparedClient[]> {
+  const rows = await db.all<ComparedRow>(
+    `select client_id, owner_user_id, name, redirect_uris from remembered_suspensions
+      order by deleted_at desc, client_id limit $1`,
+    [limit],
+  );
+  return rows.map(toCompared);
+}
+
+/** For a client that is about to be deleted, by the event that it carries; nothing unless it is suspended. */
+export const rememberSuspension = (client_id: string, event_id: string, now: number): Statement => ({
+  sql: `insert into remembered_suspensions (client_id, owner_user_id, name, redirect_uris, deleted_at)
+        select client_id, owner_user_id, name, redirect_uris, cast($3 as bigint)
+          from clients where client_id = $1 and event_id = $2 and status = 'suspended'`,
+  params: [client_id, event_id, now],
+});
+
+export const purgeRememberedSuspensions = (db: Db, before: number, rows: number) =>
+  db.run(
+    `delete from remembered_suspensions where client_id in
+       (select client_id from remembered_suspensions where deleted_at < $1 limit $2)`,
+    [before, rows],
+  );
 
 const allColumns = (client: Client) => [
   client.client_id,
@@ -235,10 +263,10 @@ export const setClientStatus = (
   params: [to.client_id, to.from, to.status, to.status_reason, to.event_id, to.updated_at],
 });
 
-/** Lets the client carry the event, and changes nothing else. */
-export const markClient = (client_id: string, event_id: string): Statement => ({
-  sql: 'update clients set event_id = $2 where client_id = $1',
-  params: [client_id, event_id],
+/** Lets the client carry the event, and changes nothing else. @param unless a state in which it does not. */
+export const markClient = (client_id: string, event_id: string, unless: ClientStatus | null): Statement => ({
+  sql: 'update clients set event_id = $2 where client_id = $1 and (cast($3 as text) is null or status <> $3)',
+  params: [client_id, event_id, unless],
 });
 
 /** What ends many grants of a client at once covers those of earlier epochs. */

@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { findUser } from '../users/store.ts';
 import { type Client, reviewedRecord, waitsForReview } from './client.ts';
 import { type Risk, type RiskContext, riskSignals } from './risk-signals.ts';
-import { readComparedClients } from './store.ts';
+import { readComparedClients, readRememberedSuspensions } from './store.ts';
 
 type RiskDeps = Pick<Deps, 'db' | 'config'>;
 
@@ -11,11 +11,12 @@ const mostCompared = 5000;
 
 /** What clients under review are weighed against, read once however many there are. */
 export async function riskContext({ db, config }: RiskDeps): Promise<RiskContext> {
-  const [approved, suspended] = await Promise.all([
+  const [approved, suspended, remembered] = await Promise.all([
     readComparedClients(db, 'approved', mostCompared),
     readComparedClients(db, 'suspended', mostCompared),
+    readRememberedSuspensions(db, mostCompared),
   ]);
-  return { service: config.brand.name, approved, suspended };
+  return { service: config.brand.name, approved, suspended: [...suspended, ...remembered] };
 }
 
 /** Each one is compared with thousands, so of a long list only so many are weighed: as many as a page has. */

@@ -259,7 +259,7 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   assert.match((await admin.browser.get('/admin/clients')).text, /owner of a suspended client/);
   assert.match(
     (await admin.browser.get(`/admin/clients/${client_id}`)).text,
-    /Another client of this owner is suspended: <a href="\/admin\/clients\?state=suspended&amp;q=/,
+    /Another client of this owner is suspended, or was when it was deleted: <a href="\/admin\/clients\?state=suspended&amp;q=/,
   );
   const back = await follow(admin, await admin.browser.post(`${path}/reinstate`));
   assert.match(told(back), /Reinstated/);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
 import * as openidClient from 'openid-client';
-import { approveClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
+import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import {
@@ -159,6 +159,16 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
     assert.equal(wrong.status, 400);
     assert.match(wrong.text, /not its name/);
     assert.equal((await ada.browser.get(`${api}/${client_id}`)).status, 200);
+    // The suspension has to be known to whoever reviews the next client of this owner.
+    const suspended = await ada.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
+    assert.deepEqual([suspended.status, /by an administrator only/.test(suspended.text)], [409, true]);
+    assertRefused(await remove(ada.browser, `${api}/${client_id}`), 409, 'invalid_state');
+    for (const path of ['', '/delete']) {
+      const shown = (await ada.browser.get(page(client_id, path))).text;
+      assert.match(shown, /by an administrator only/);
+      assert.doesNotMatch(shown, /href="[^"]*\/delete"|action="[^"]*\/delete"/);
+    }
+    await reinstateClient(signet.deps, { client_id, caller: cli });
     const gone = await ada.browser.post(page(client_id, '/delete'), { name: ' Ada’s shop ' });
     assert.equal(gone.headers.get('location'), '/developer?done=deleted');
     assert.equal((await ada.browser.get(page(client_id))).status, 404);

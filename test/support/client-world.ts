@@ -49,8 +49,8 @@ export async function world(
     at: () => seconds,
     edit: (client: Client, fields: Parameters<typeof editClient>[2]['fields'], revision?: number) =>
       editClient(deps, { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada }, { fields, revision }),
-    async approved() {
-      const { client } = await register();
+    async approved(body: Record<string, unknown> = {}) {
+      const { client } = await register(body);
       return approveClient(deps, { client_id: client.client_id, caller: administrator }, { revision: 1 });
     },
   };

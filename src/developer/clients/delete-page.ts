@@ -11,13 +11,19 @@ export const deletePage = (view: View, client: Client, isWrong: boolean): Page =
   tab: 'developer',
   content: html`${wayBack(view, client)}
 <h1>${view.t('developer.delete.title')}</h1>
-<p>${view.t('developer.delete.what', { client: html`<strong>${foreign(client.name)}</strong>` })}</p>
+${client.status === 'suspended' ? html`<p>${view.t('clients.suspended_stays')}</p>` : deleteForm(view, client, isWrong)}`,
+});
+
+const deleteForm = (
+  view: View,
+  client: Client,
+  isWrong: boolean,
+) => html`<p>${view.t('developer.delete.what', { client: html`<strong>${foreign(client.name)}</strong>` })}</p>
 ${alert(isWrong && view.t('developer.delete.wrong'))}
 <form method="post" action="${clientPath(client)}/delete">
 <label for="name">${view.t('developer.delete.type', { client: foreign(client.name) })}</label>
 <input id="name" name="name" required autocomplete="off" autocapitalize="none" spellcheck="false"${
-    isWrong && html` aria-invalid="true" aria-describedby="problem"`
-  }>
+  isWrong && html` aria-invalid="true" aria-describedby="problem"`
+}>
 <button type="submit" class="danger" id="delete-submit">${view.t('developer.delete.submit')}</button>
-</form>`,
-});
+</form>`;

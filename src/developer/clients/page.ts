@@ -41,7 +41,11 @@ ${client.client_type === 'confidential' && html`<a class="button quiet" href="${
 ${values(view, client)}
 <h2>${view.t('developer.history')}</h2>
 <ul class="items">${history.map((event) => historyItem(view, event))}</ul>
-<p><a href="${clientPath(client)}/delete">${view.t('developer.delete.link')}</a></p>`,
+<p>${
+    client.status === 'suspended'
+      ? view.t('clients.suspended_stays')
+      : html`<a href="${clientPath(client)}/delete">${view.t('developer.delete.link')}</a>`
+  }</p>`,
 });
 
 /** What is in force, or entered and not reviewed yet, and beside it what waits. */

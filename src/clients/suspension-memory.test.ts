@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { ada, refusedWith, review, world } from '../../test/support/client-world.ts';
+import { onBothEngines } from '../../test/support/databases.ts';
+import type { Statement } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { runJobs } from '../jobs.ts';
+import { deleteClient } from './delete-client.ts';
+import { findAnyClient } from './list-clients.ts';
+import { clientReview } from './read-review.ts';
+import { suspendClient } from './review-client.ts';
+
+const memory = ['owner_has_suspended_client', 'suspended_client_name', 'suspended_client_host'];
+
+onBothEngines(
+  'its owner does not delete a suspended client, nor one that is suspended this moment',
+  async (t, engine) => {
+    const { deps, approved } = await world(t, engine);
+    const client = await approved();
+    const target = { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada };
+    const suspended = refusedWith('invalid_state', { current_status: 'suspended' });
+    // Suspended between what the deletion has read and what it writes.
+    const db = Object.assign(Object.create(deps.db), {
+      batch: async (statements: Statement[]) => {
+        await suspendClient(deps, review(client), 'Phishing.');
+        return deps.db.batch(statements);
+      },
+    });
+    await assert.rejects(deleteClient({ ...deps, db }, target), suspended);
+    await assert.rejects(deleteClient(deps, target), suspended);
+    await assert.rejects(deleteClient(deps, { ...target, owner_user_id: 'usr_eve' }), refusedWith('not_found'));
+    assert.equal((await findAnyClient(deps, client.client_id)).status, 'suspended');
+  },
+);
+
+onBothEngines(
+  'a suspension is remembered after an administrator deleted the client, for two years',
+  async (t, engine) => {
+    const { deps, approved, register, pass } = await world(t, engine);
+    const risks = async (client_id: string) =>
+      (await clientReview(deps, client_id)).risks.map(({ code }) => code).filter((code) => memory.includes(code));
+    const harmless = await approved({ redirect_uris: ['https://other.test/cb'] });
+    await deleteClient(deps, review(harmless));
+    const client = await approved();
+    await suspendClient(deps, review(client), 'Phishing.');
+    await deleteClient(deps, review(client));
+    const again = await register();
+    assert.deepEqual(await risks(again.client.client_id), memory);
+    const twin = await register({}, 'usr_eve');
+    assert.deepEqual(await risks(twin.client.client_id), memory.slice(1));
+    const elsewhere = await register({ name: 'Weather', redirect_uris: ['https://other.test/cb'] }, 'usr_eve');
+    assert.deepEqual(await risks(elsewhere.client.client_id), [], 'what was never suspended leaves no memory');
+
+    const purge = () => runJobs(deps as unknown as Deps, ['purge remembered suspensions']);
+    pass(730 * 86_400);
+    await purge();
+    assert.deepEqual(await risks(again.client.client_id), memory);
+    pass(1);
+    await purge();
+    assert.deepEqual(await risks(again.client.client_id), []);
+  },
+);
