@@ -12,12 +12,14 @@ import { developerRoutes } from './developer/routes.ts';
 import { emailAddressRoutes } from './email-address/routes.ts';
 import { entitlementRoutes } from './entitlements/routes.ts';
 import { federationRoutes } from './federation/routes.ts';
+import { healthRoutes } from './health/routes.ts';
 import { readBodies } from './http/bodies.ts';
 import { handleErrors } from './http/errors.ts';
 import { guard } from './http/guard.ts';
 import { rememberLanguage } from './http/language.ts';
 import { refuseOtherMethods } from './http/methods.ts';
 import { assetRoutes } from './http/page.ts';
+import { openServing } from './http/serving.ts';
 import { answerUnreadable, answerUnroutable } from './http/unreadable.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { authorizeRoutes } from './oauth/authorize/routes.ts';
@@ -47,21 +49,22 @@ const longestParameter = 200;
 
 /** The whole service, one line per capability. */
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
-  const { bodyKb, headerSeconds } = deps.config.limits;
+  const serving = openServing(deps);
   const app: FastifyInstance = fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (logger) => logger, // a logger per request is dear, and our lines name no request
-    bodyLimit: bodyKb * 1024,
-    requestTimeout: 30_000, // no less than what headers may take at most
+    bodyLimit: deps.config.limits.bodyKb * 1024,
+    serverFactory: (handler) => serving.createServer(handler),
+    return503OnClosing: false, // it would not be ours; whatever still comes is answered
     trustProxy: trustProxy(deps.config),
     routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler: answerUnreadable,
     frameworkErrors: answerUnroutable(deps),
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
-    http: { headersTimeout: headerSeconds * 1000, connectionsCheckingInterval: 2_000 },
   });
+  app.decorate('serving', serving);
   await app.register(cookies);
   readBodies(app);
   guard(app, deps);
@@ -70,6 +73,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   refuseOtherMethods(app, deps, longestParameter);
   const described = collectOperations(app);
 
+  await healthRoutes(app, deps);
   await assetRoutes(app, deps);
   await keyRoutes(app, deps);
   await oidcRoutes(app, deps);

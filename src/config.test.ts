@@ -21,6 +21,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     masterKey: { from: 'file', path: `${dataDir}/master.key`, mayCreate: true },
     cookiePrefix: 'signet',
     workers: 1,
+    drainSeconds: 0,
     trustProxy: false,
     rateLimits: true,
     limits: {
@@ -114,6 +115,8 @@ const good: [Environment, Partial<Config>][] = [
   [{ SIGNET_COOKIE_PREFIX: 'acme' }, { cookiePrefix: 'acme' }],
   [{ SIGNET_COOKIE_PREFIX: 'acme', SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-acme' }],
   [{ SIGNET_COOKIE_PREFIX: '__Host-acme', SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-acme' }],
+  [{ SIGNET_DRAIN_SECONDS: '30' }, { drainSeconds: 30 }],
+  [{ SIGNET_BASE_URL: 'https://id.example.com' }, { drainSeconds: 5 }],
   [{ SIGNET_WORKERS: '64' }, { workers: 64 }],
   [{ SIGNET_TRUST_PROXY: 'off' }, { trustProxy: false }],
   [{ SIGNET_TRUST_PROXY: '2' }, { trustProxy: 2 }],

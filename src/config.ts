@@ -20,6 +20,8 @@ export type Config = {
   readonly masterKey: MasterKeySource;
   readonly cookiePrefix: string;
   readonly workers: number;
+  /** How long the listener stays open after SIGTERM, while `/readyz` fails already. */
+  readonly drainSeconds: number;
   /** Which peers may speak for a client in `X-Forwarded-For`: nobody, a number of hops, or addresses and subnets. */
   readonly trustProxy: false | number | string[];
   /** Whether failures and requests are counted at all. */
@@ -70,6 +72,7 @@ const ownSettings = [
   'SIGNET_MASTER_KEY_FILE',
   'SIGNET_COOKIE_PREFIX',
   'SIGNET_WORKERS',
+  'SIGNET_DRAIN_SECONDS',
   'SIGNET_TRUST_PROXY',
   'SIGNET_RATE_LIMITS',
   'SIGNET_LOG_LEVEL',
@@ -119,6 +122,8 @@ export function readConfig(environment: Environment = process.env): Config {
     masterKey: readMasterKeySource(read, dataDir, databaseUrl !== undefined),
     cookiePrefix: readCookiePrefix(read('SIGNET_COOKIE_PREFIX'), secure),
     workers: readInteger('SIGNET_WORKERS', read('SIGNET_WORKERS') ?? '1', 1, 64),
+    // On loopback there is no load balancer that has to notice.
+    drainSeconds: readInteger('SIGNET_DRAIN_SECONDS', read('SIGNET_DRAIN_SECONDS') ?? (secure ? '5' : '0'), 0, 60),
     trustProxy: readTrustProxy(read('SIGNET_TRUST_PROXY')),
     rateLimits: readChoice('SIGNET_RATE_LIMITS', read('SIGNET_RATE_LIMITS') ?? 'on', ['on', 'off']) === 'on',
     limits: readLimits((name, usual, least, most) => readInteger(name, environment[name] || usual, least, most)),

@@ -3,12 +3,13 @@ import { inviteAdministrator } from './admin/invite-administrator.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
 import { beat } from './heartbeat/heartbeat.ts';
+import { endFailedRequest } from './http/under-way.ts';
 import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
 import { closeDeps, openDeps, openLog } from './open-deps.ts';
 import { hasAdministrator } from './users/store.ts';
 
-/** After this the process goes even if a connection hangs. */
-const drainMs = 10_000;
+/** After this, and the drain, the process goes even if a connection hangs. */
+const lastMs = 10_000;
 
 /**
  * Serves until SIGTERM or SIGINT: config, database, migrate, app, listen. With several workers the first process
@@ -20,6 +21,7 @@ export async function serve(config: Config): Promise<void> {
   const stopJobs = startJobs(deps);
   await beat(deps);
   await (config.workers > 1 ? superviseWorkers(deps, stopJobs) : listen(deps, stopJobs));
+  surviveExceptions(deps.log);
   await greet(deps);
 }
 
@@ -32,69 +34,113 @@ async function open(config: Config): Promise<Deps> {
 
 async function serveRequests(config: Config): Promise<void> {
   const deps = await open(config);
-  await listen(deps, keepKeysFresh(deps));
-  process.send?.('ready');
+  const leave = await listen(deps, keepKeysFresh(deps));
+  process.on('message', (message) => message === retire && leave('retire'));
+  surviveExceptions(deps.log, () => process.send?.(replace));
+  process.send?.(ready);
 }
 
-async function listen(deps: Deps, stopJobs: StopJobs): Promise<void> {
+/** What a supervisor and its workers say to each other. */
+const [ready, replace, retire] = ['ready', 'replace', 'retire'] as const;
+type Leaving = NodeJS.Signals | typeof retire;
+
+/** @returns a function that lets go of every client, and ends the process. */
+async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: Leaving) => void> {
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(deps);
-  await app.listen({ host: deps.config.host, port: deps.config.port });
-  onStop(async () => {
-    deps.log.info('stopping: requests under way are finished first');
+  await app.serving.listen(app);
+  return onStop(deps, async (leaving) => {
     const jobs = stopJobs();
-    // A kept-alive connection is busy when the drain begins and idle after its answer; only a sweep sees it then.
-    const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
+    await (leaving === retire ? app.serving.retire() : app.serving.stop(drainMs(deps.config, leaving)));
     await app.close();
-    clearInterval(sweep);
     await closeDeps(deps, jobs);
   });
 }
 
-/** Resolves when every worker listens. One that dies is replaced; the store has kept whatever it acknowledged. */
+/** Whoever presses Ctrl-C has no load balancer and does not want to wait. */
+const drainMs = ({ drainSeconds }: Config, leaving: Leaving) => (leaving === 'SIGINT' ? 0 : drainSeconds * 1000);
+
+/**
+ * Resolves when every worker listens. One that dies is replaced; the store has kept whatever it acknowledged. One that
+ * asks for it is replaced while it still serves, so that no connection is refused.
+ */
 async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
   let stage: 'starting' | 'serving' | 'stopping' = 'starting';
+  let isReplacing = false;
+  const alive = new Set<Worker>();
+  /** @returns whether it came to listen. */
   const start = () =>
-    new Promise<void>((resolve) => {
-      cluster.fork().on('message', (message) => message === 'ready' && resolve());
+    new Promise<boolean>((resolve) => {
+      const worker = cluster.fork();
+      alive.add(worker);
+      worker.on('message', (message) => message === ready && resolve(true));
+      worker.once('exit', () => resolve(false));
     });
   cluster.on('exit', (worker, code, signal) => {
+    alive.delete(worker);
     // It has said why on standard error; another one would only say it again. The others go with this process.
     if (stage === 'starting') process.exit(1);
-    if (stage === 'stopping') return;
+    if (stage === 'stopping' || alive.size >= deps.config.workers) return;
     deps.log.error({ pid: worker.process.pid, code, signal }, 'a worker died; starting another');
-    setTimeout(() => stage === 'serving' && void start(), 500);
+    setTimeout(() => stage === 'serving' && alive.size < deps.config.workers && void start(), 500);
+  });
+  cluster.on('message', async (worker, message) => {
+    if (message !== replace || stage !== 'serving' || isReplacing) return;
+    isReplacing = true; // one at a time, or a request that does it again and again has all of them start at once
+    if (await start()) {
+      deps.log.warn({ pid: worker.process.pid }, 'a worker was replaced after an unforeseen exception');
+      if (worker.isConnected()) worker.send(retire);
+    }
+    isReplacing = false;
   });
   await Promise.all(Array.from({ length: deps.config.workers }, start));
   stage = 'serving';
-  onStop(async () => {
+  onStop(deps, async (leaving) => {
     stage = 'stopping';
     const jobs = stopJobs();
-    await Promise.all(Object.values(cluster.workers ?? {}).map((worker) => worker && drain(worker)));
+    await Promise.all([...alive].map((worker) => drain(worker, leaving)));
     await closeDeps(deps, jobs);
   });
 }
 
 /** By signal: `cluster.disconnect` would let go of workers that still answer somebody. */
-const drain = (worker: Worker) =>
+const drain = (worker: Worker, signal: Leaving) =>
   new Promise<void>((resolve) => {
     worker.once('exit', () => resolve());
-    worker.process.kill('SIGTERM');
+    worker.process.kill(signal as NodeJS.Signals);
   });
 
-function onStop(stop: () => Promise<void>): void {
+function onStop({ log, config }: Deps, stop: (leaving: Leaving) => Promise<void>): (leaving: Leaving) => void {
   let stopping = false;
-  const handle = () => {
+  const handle = (leaving: Leaving) => {
     if (stopping) return; // Ctrl-C reaches a worker twice, from the terminal and from its supervisor
     stopping = true;
-    setTimeout(() => process.exit(1), drainMs).unref();
-    stop().then(
+    log.info('stopping: requests under way are finished first');
+    setTimeout(() => process.exit(1), drainMs(config, leaving) + lastMs).unref();
+    stop(leaving).then(
       () => process.exit(0),
       () => process.exit(1),
     );
   };
   process.on('SIGTERM', handle);
   process.on('SIGINT', handle);
+  return handle;
+}
+
+/**
+ * An exception that no promise of a request has caught, from a timer or an event: it is logged and ends the request that
+ * it belongs to, not those of everybody else. Going on is sound here because every decision is one statement of the
+ * store, and what is in memory is asked anew within a second.
+ * @param ask for a fresh process in place of this one, where there is somebody to ask.
+ */
+function surviveExceptions(log: Deps['log'], ask?: () => void): void {
+  process.on('uncaughtException', (error, origin) => {
+    const endedRequest = endFailedRequest();
+    try {
+      log.error({ err: error, origin, endedRequest }, 'an exception outside of any promise that is waited for');
+    } catch {} // standard error is gone, and that is no reason to stop serving
+    ask?.();
+  });
 }
 
 /** Tells whoever started it where to go. The link is a secret, so it goes to the terminal and never to the log. */

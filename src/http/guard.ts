@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import { invalidRequest, RequestError } from '../errors.ts';
 import { isWrite, refuseCrossSiteWrite } from './cross-site.ts';
@@ -19,8 +20,7 @@ const longestUrl = 8192;
 /** What holds for every request before its route sees it. */
 export function guard(app: FastifyInstance, deps: Pick<Deps, 'config'>): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-content-type-options', 'nosniff');
-    if (deps.config.secure) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
+    guardAnswer(reply, deps.config);
     const malformed = malformation(request, deps.config.baseUrl);
     if (malformed !== undefined) {
       reply.header('connection', 'close');
@@ -35,6 +35,12 @@ export function guard(app: FastifyInstance, deps: Pick<Deps, 'config'>): void {
     if (isWrite(request) && !isOpen) refuseCrossSiteWrite(request, deps.config.baseUrl);
     done();
   });
+}
+
+/** The headers of every answer, whatever it answers. */
+export function guardAnswer(reply: FastifyReply, { secure }: Pick<Config, 'secure'>): void {
+  reply.header('x-content-type-options', 'nosniff');
+  if (secure) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
 }
 
 /**

@@ -3,7 +3,10 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { invalidRequest, notFound, RequestError } from '../errors.ts';
+import { bareAnswer } from './bare-answer.ts';
 import { sendRefusal } from './errors.ts';
+import { guardAnswer } from './guard.ts';
+import { newestOn } from './under-way.ts';
 
 /**
  * Bytes that Node cannot read as one HTTP request, or that come too slowly. Two readers of such bytes could see
@@ -11,18 +14,18 @@ import { sendRefusal } from './errors.ts';
  * the error carries the raw packet, and that may carry a password.
  */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  if (socket.writable && error.code !== 'ECONNRESET') {
-    const { status, code, message } = refusalOf(error);
-    const body = JSON.stringify({ error: code, error_description: message });
-    const head = [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${body.length}`,
-      'Cache-Control: no-store',
-      'X-Content-Type-Options: nosniff',
-      'Connection: close',
-    ];
-    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  const last = newestOn(socket);
+  if (last !== undefined && !last.response.writableEnded && last.request.complete) {
+    last.response.shouldKeepAlive = false; // the request before is answered first, and with it the connection ends
+    return;
+  }
+  // What is wrong with the body of a request that has been answered already gets no second answer: the client would take
+  // it for the answer to its next request (RFC 9112 §9.3).
+  const isAnswered = last !== undefined && !last.request.complete && last.response.headersSent;
+  if (socket.writable && error.code !== 'ECONNRESET' && !isAnswered) {
+    const { status, headers, body } = bareAnswer(refusalOf(error));
+    const head = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${body}`);
   }
   socket.destroySoon();
 }
@@ -40,6 +43,7 @@ export const answerUnroutable =
   ({ code }: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     // An id longer than any of ours names nothing, like every other unknown id.
     const isTooLong = code === 'FST_ERR_MAX_PARAM_LENGTH';
-    reply.header('x-content-type-options', 'nosniff');
+    guardAnswer(reply, deps.config);
+    request.cookies = request.server.parseCookie(request.headers.cookie ?? ''); // no hook has run for this request
     sendRefusal(deps, request, reply, isTooLong ? notFound() : invalidRequest('The URL is malformed.'));
   };

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { signedInClient } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import {
   bareSettings,
   codeFor,
   isActiveAt,
+  isRunning,
   redeemAt,
   refreshAt,
   type ServerProcess,
   startServer,
   type TokenAnswer,
+  until,
+  workerPids,
 } from '../support/server-process.ts';
 
 /** The embedded engine shares one file among processes, which is the harder case; PostgreSQL is asked less often. */
@@ -81,22 +82,3 @@ test('workers end with a supervisor that was killed', async (t) => {
   await server.stop('SIGKILL');
   await until(() => !pids.some(isRunning));
 });
-
-function workerPids({ pid }: ServerProcess): number[] {
-  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
-  const rows = stdout.split('\n').map((row) => row.trim().split(/\s+/).map(Number));
-  return rows.filter(([, parent]) => parent === pid).map(([child]) => child ?? 0);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-/** The runner's own time limit ends a wait in vain. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(20);
-}

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from './browser.ts';
 import { type Engine, freshDatabase } from './databases.ts';
@@ -122,4 +123,23 @@ export const refreshAt = (url: string, client: RegisteredClient, refresh_token: 
 
 export async function isActiveAt(url: string, client: RegisteredClient, token: string): Promise<boolean> {
   return (await send(url, client, { token }, '/oauth/introspect')).active === true;
+}
+
+export function workerPids({ pid }: ServerProcess): number[] {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  const rows = stdout.split('\n').map((row) => row.trim().split(/\s+/).map(Number));
+  return rows.filter(([, parent]) => parent === pid).map(([child]) => child ?? 0);
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The runner's own time limit ends a wait in vain. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(20);
 }
