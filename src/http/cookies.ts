@@ -25,6 +25,6 @@ export function clearCookie(reply: FastifyReply, config: Config, name: string): 
   setCookie(reply, config, name, '', 0);
 }
 
-/** A request that the router could not take apart reaches its refusal before any hook has read its cookies. */
+/** The type promises cookies, but there are none until the plugin's hook has run. */
 export const cookie = (request: FastifyRequest, name: string): string | undefined =>
   (request.cookies as FastifyRequest['cookies'] | undefined)?.[name] || undefined;
