@@ -114,12 +114,17 @@ export const accessDenied = (description: string) => new RequestError('access_de
 export const loginRequired = () => new RequestError('login_required', 'Sign in first; there is no live session.');
 export const insufficientScope = (scope: string) =>
   new RequestError('insufficient_scope', `The access token was not issued for the scope ${scope}.`, { scope });
-/** @param max_age how old the sign-in may be, in seconds. */
-export const reauthenticationRequired = (max_age: number) =>
+/**
+ * @param max_age how old the sign-in may be, in seconds.
+ * @param acr_values the class that it lacks, under the name that RFC 9470 §3 has for it.
+ */
+export const reauthenticationRequired = (max_age: number, acr_values?: string) =>
   new RequestError(
     'reauthentication_required',
-    `Sign in again first: this takes a sign-in of the last ${max_age / 60} minutes, with every factor that you have.`,
-    { details: { max_age } },
+    acr_values === undefined
+      ? `Sign in again first: this takes a sign-in of the last ${max_age / 60} minutes.`
+      : 'Confirm with your second factor first: this account has a passkey or an authenticator app, and a password, a link or a provider alone does not stand for it.',
+    { details: { max_age, ...(acr_values === undefined ? {} : { acr_values }) } },
   );
 export const notFound = () => new RequestError('not_found', 'There is nothing here by that name.');
 export const invalidState = (current_status: string) =>

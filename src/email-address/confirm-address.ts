@@ -7,7 +7,7 @@ import { passwordLimits } from '../limits/failure-limits.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { isOpenLink, requireLink, spentLink } from '../one-time-links/link.ts';
 import { deleteLinksOfUser, failUnless, type OneTimeLink, spendLink } from '../one-time-links/store.ts';
-import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import { failUnlessAlive, failUnlessHeld, requireAlive, requireHeld } from '../sessions/renew-secret.ts';
 import { refuseUnlessRecent, type Session } from '../sessions/session.ts';
 import { isReachedAt, lockUser, markEmailVerified, replaceEmail } from '../users/store.ts';
 
@@ -56,14 +56,14 @@ export async function confirmAddress(deps: Deps, token: string, { session, addre
     await deps.db.batch([
       lockUser(user_id),
       spendLink(link),
-      failUnlessHeld(session, event_id, at),
+      (isChange ? failUnlessHeld : failUnlessAlive)(session, event_id, at),
       failUnless(isReachedAt(user_id, expected), `${event_id}:address`, at),
       ...(isChange ? changeStatements(deps, { session, address }, link) : [markEmailVerified(user_id, link.email, at)]),
       statement,
     ]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    await requireHeld(deps, session);
+    await (isChange ? requireHeld : requireAlive)(deps, session);
     if (!(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
     throw isChange ? refusal('invalid_state', { key: 'email.taken_meanwhile' }) : spentLink('verify_email');
   }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
-import { notFound } from '../errors.ts';
+import { notFound, refusal } from '../errors.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { sendPage } from '../http/page.ts';
 import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
@@ -8,6 +8,7 @@ import { viewOf } from '../http/view.ts';
 import { requirePendingRequest } from '../oauth/authorize/browser.ts';
 import { currentSession, requireSession, type Session } from '../sessions/session.ts';
 import { openGoal, sendOnward, visitOf } from '../signin/arrival.ts';
+import { waysOf } from '../signin/ways-to-confirm.ts';
 import { providerAccountRoutes } from './account/routes.ts';
 import { openAnswer, sealAnswer, type Waiting } from './answer.ts';
 import { beginDetour, type Departure, destinationOf } from './begin-detour.ts';
@@ -142,6 +143,10 @@ async function confirmDeparture(
   { goal, address, fromOurPage }: Departure,
 ): Promise<Departure> {
   const session = await requireSession(deps, request);
+  if ((await waysOf(deps, session.user_id)).secondFactor === 'passkey') {
+    const back = wayBack({ ...destinationOf(deps, goal), mode: 'confirm' });
+    throw refusal('access_denied', { key: 'confirm.passkey.only' }, { back });
+  }
   const identities = await listIdentities(deps.db, session.user_id);
   const login_hint = identities.find((one) => one.issuer === issuer)?.email ?? undefined;
   return { mode: 'confirm', goal, session, asksAnew: true, login_hint, address, fromOurPage };

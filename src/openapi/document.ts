@@ -28,6 +28,9 @@ const ErrorBody = Type.Object(
     max_age: Type.Optional(
       Type.Integer({ description: 'With `reauthentication_required`: how old the sign-in may be, in seconds.' }),
     ),
+    acr_values: Type.Optional(
+      Type.String({ description: 'With `reauthentication_required`: the `acr` that the session lacks.' }),
+    ),
   },
   { description: 'Extra members depend on the code.' },
 );

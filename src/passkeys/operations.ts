@@ -45,7 +45,7 @@ export const register: Operation = {
 
 export const rename: Operation = {
   ...one,
-  authentication: ['session'],
+  authentication: ['recent_session'],
   summary: 'Rename a passkey',
   body: { schema: NameBody, example: { name: 'Key ring' } },
   answers: { 200: { description: 'The passkey.', schema: PasskeyRecord } },

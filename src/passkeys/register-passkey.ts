@@ -16,7 +16,7 @@ import { type ChallengeUse, challengeSeconds, newChallenge, type OpenChallenge, 
 import { readRegistration } from './credential.ts';
 import { countOptions } from './limits.ts';
 import { algorithms, mostPasskeys, passkeyId, relyingParty, userHandle } from './relying-party.ts';
-import { checkName } from './rename-passkey.ts';
+import { readName } from './rename-passkey.ts';
 import { fitsAnother, insertPasskey, isRegistered, listPasskeys, type Passkey } from './store.ts';
 
 type Registrant = { session: Session; browser: string; address: string };
@@ -77,10 +77,10 @@ export async function registrationOptions(
 export async function registerPasskey(
   deps: Deps,
   registrant: Registrant,
-  { credential, name }: { credential: unknown; name: string },
+  { credential, name: typed }: { credential: unknown; name: string },
 ): Promise<Passkey> {
   const asked = readRegistration(credential);
-  checkName(name);
+  const name = readName(typed);
   const challenge = openChallenge(deps, asked.clientData.challenge, useOf(registrant));
   if (!challenge) throw expired();
   if (asked.clientData.isFramed) throw notRegistered('made in a frame');
@@ -93,7 +93,7 @@ export async function registerPasskey(
     sign_count: made.counter,
     transports: asked.credential.response.transports?.join(' ') ?? '',
     backed_up_at: credentialBackedUp ? at : null,
-    name: name.trim(),
+    name,
     created_at: at,
     last_used_at: null,
   };

@@ -1,48 +1,66 @@
 import { auditEvent } from '../audit/audit.ts';
 import { eventWasKept } from '../audit/store.ts';
 import { now } from '../clock.ts';
+import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../errors.ts';
-import { displayNameProblem } from '../lib/display-name.ts';
+import { displayNameProblem, tidyName } from '../lib/display-name.ts';
+import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import type { Session } from '../sessions/session.ts';
+import { lockUser } from '../users/store.ts';
 import { requireOwnPasskey } from './own-passkey.ts';
 import { passkeyId } from './relying-party.ts';
 import { isThere, type Passkey, renamePasskey } from './store.ts';
 
-/** @throws {RequestError} `invalid_request` for a name that cannot be read. */
-export function checkName(name: string): void {
+/**
+ * @returns the name as it is stored.
+ * @throws {RequestError} `invalid_request` for a name that cannot be read.
+ */
+export function readName(name: string): string {
   if (displayNameProblem(name)) throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
+  return tidyName(name);
 }
 
-type PasskeyChange = { user_id: string; id: string; address: string };
+type PasskeyChange = { session: Session; id: string; address: string };
 
 /**
- * @param readName called once it is known whose passkey it is: what is wrong with a name is nobody's business on
+ * @param typed called once it is known whose passkey it is: what is wrong with a name is nobody's business on
  * somebody else's.
- * @throws {RequestError} `not_found`; `invalid_request` for a name that cannot be read.
+ * @throws {RequestError} `not_found`; `invalid_request` for a name that cannot be read; `login_required` if the session
+ * has ended meanwhile.
  */
 export async function renameOwnPasskey(
   deps: Deps,
-  { user_id, id, address }: PasskeyChange,
-  readName: () => string,
+  { session, id, address }: PasskeyChange,
+  typed: () => string,
 ): Promise<Passkey> {
+  const { user_id } = session;
   const passkey = await requireOwnPasskey(deps, user_id, id);
-  const name = readName();
-  checkName(name);
-  const trimmed = name.trim();
-  if (trimmed === passkey.name) return passkey;
+  const name = readName(typed());
+  if (name === passkey.name) return passkey;
+  const at = now(deps);
   const { event_id, statement } = auditEvent(
     {
       action: 'passkey.renamed',
       actor: `user:${user_id}`,
       target: user_id,
       before: { passkey: passkeyId(passkey), name: passkey.name },
-      after: { name: trimmed },
+      after: { name },
       address,
       onlyIf: isThere(passkey),
     },
-    now(deps),
+    at,
   );
-  const [, renamed] = await deps.db.batch([statement, renamePasskey(passkey, trimmed, eventWasKept(event_id))]);
-  if (renamed?.changes !== 1) throw notFound(); // removed this very moment
-  return { ...passkey, name: trimmed };
+  const batch = deps.db.batch([
+    lockUser(user_id),
+    failUnlessHeld(session, event_id, at),
+    statement,
+    renamePasskey(passkey, name, eventWasKept(event_id)),
+  ]);
+  const results = await batch.catch(async (error: unknown) => {
+    if (error instanceof UniqueViolation) await requireHeld(deps, session);
+    throw error;
+  });
+  if (results.at(-1)?.changes !== 1) throw notFound(); // removed this very moment
+  return { ...passkey, name };
 }

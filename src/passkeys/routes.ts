@@ -41,8 +41,8 @@ export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
 
   app.patch<OnePasskey>('/v1/me/passkeys/:id', { config: { operation: rename } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const { user_id } = await requireSession(deps, request);
-    const change = { user_id, id: request.params.id, address: request.ip };
+    const session = await requireRecentSession(deps, request);
+    const change = { session, id: request.params.id, address: request.ip };
     return passkeyRecord(await renameOwnPasskey(deps, change, () => readNameBody(request.body)));
   });
 
@@ -79,9 +79,9 @@ async function passkeyPages(app: FastifyInstance, deps: Deps) {
 
   app.post<OnePasskey>(`${passkeysPath}/:id/name`, { config }, (request, reply) =>
     change(deps, request, reply, 'renamed', async () => {
-      const { user_id } = await requireSession(deps, request);
+      const session = await requireRecentSession(deps, request);
       const { name = '' } = readForm(request.body);
-      await renameOwnPasskey(deps, { user_id, id: request.params.id, address: request.ip }, () => name);
+      await renameOwnPasskey(deps, { session, id: request.params.id, address: request.ip }, () => name);
     }),
   );
 

@@ -16,6 +16,9 @@ export type Passkey = {
   last_used_at: number | null;
 };
 
+/** Whether somebody has a passkey, in the SQL of whoever asks. @param user_id a column, or a placeholder. */
+export const hasPasskey = (user_id: string) => `exists (select 1 from passkeys k where k.user_id = ${user_id})`;
+
 /** Oldest first. */
 export const listPasskeys = (db: Db, user_id: string) =>
   db.all<Passkey>('select * from passkeys where user_id = $1 order by created_at, credential_id', [user_id]);

@@ -9,7 +9,7 @@ import { mailTo } from '../mail/mail-to.ts';
 import { forgetMailsTo } from '../mail/request-limits.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
 import { deleteLinksOfUser } from '../one-time-links/store.ts';
-import { renewSecret } from '../sessions/renew-secret.ts';
+import { renewSecret, requireHeld } from '../sessions/renew-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser } from '../sessions/store.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
@@ -58,8 +58,9 @@ export async function changePassword(
       statement,
     ]);
   } catch (error) {
-    if (error instanceof UniqueViolation) throw loginRequired();
-    throw error;
+    if (!(error instanceof UniqueViolation)) throw error;
+    await requireHeld(deps, session);
+    throw loginRequired(); // signed in anew meanwhile
   }
   return renewal.token;
 }

@@ -2,7 +2,7 @@
 export type Method = 'pwd' | 'otp' | 'fed' | 'hwk' | 'mfa';
 
 /** Authentication context classes. There is no registered name for "one factor" or "two", so these are ours. */
-const oneFactor = 'urn:signet:acr:1fa';
+export const oneFactor = 'urn:signet:acr:1fa';
 export const twoFactors = 'urn:signet:acr:2fa';
 export const acrs = [oneFactor, twoFactors] as const;
 type Acr = (typeof acrs)[number];

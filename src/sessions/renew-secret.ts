@@ -4,25 +4,41 @@ import { loginRequired } from '../errors.ts';
 import { digest, newSecret } from '../lib/ids.ts';
 import { failUnless } from '../one-time-links/store.ts';
 import { holds } from '../users/store.ts';
-import type { Session } from './session.ts';
-import { replaceSessionSecret, sessionCarries } from './store.ts';
+import { type Session, strongestFactorRequired } from './session.ts';
+import { replaceSessionSecret, sessionCarries, sessionMayChangeFactors } from './store.ts';
 
 /** The session as the request found it: which one, and by which secret. */
 export type Held = Pick<Session, 'session_id' | 'token_hash'>;
 
 /**
  * For a batch whose change must not outlive the cookie that asks for it: a password change puts the session under a new
- * secret, and what a thief had under way by the old one fails. Put a lock of the person's row before it.
+ * secret, and what a thief had under way by the old one fails. So does what a session of one factor had under way when
+ * its person got a second. Put a lock of the person's row before it.
  * @param once as for {@link failUnless}; an event's id may serve for other conditions of the same batch besides.
  */
 export const failUnlessHeld = ({ session_id, token_hash }: Held, once: string, now: number): Statement =>
+  failUnless(sessionMayChangeFactors(session_id, token_hash), `${once}:session`, now);
+
+/** As {@link failUnlessHeld}, for what no factor protects: the proof of an address that the account has already. */
+export const failUnlessAlive = ({ session_id, token_hash }: Held, once: string, now: number): Statement =>
   failUnless(sessionCarries(session_id, token_hash), `${once}:session`, now);
 
 /**
  * For a batch with {@link failUnlessHeld} that has failed.
+ * @throws {RequestError} `login_required` or `reauthentication_required` if that is why.
+ */
+export async function requireHeld(deps: Pick<Deps, 'db'>, held: Held): Promise<void> {
+  await requireAlive(deps, held);
+  if (!(await holds(deps.db, sessionMayChangeFactors(held.session_id, held.token_hash)))) {
+    throw strongestFactorRequired();
+  }
+}
+
+/**
+ * For a batch with {@link failUnlessAlive} that has failed.
  * @throws {RequestError} `login_required` if that is why.
  */
-export async function requireHeld(deps: Pick<Deps, 'db'>, { session_id, token_hash }: Held): Promise<void> {
+export async function requireAlive(deps: Pick<Deps, 'db'>, { session_id, token_hash }: Held): Promise<void> {
   if (!(await holds(deps.db, sessionCarries(session_id, token_hash)))) throw loginRequired();
 }
 

@@ -5,8 +5,7 @@ import type { Deps } from '../deps.ts';
 import { loginRequired, reauthenticationRequired, refusal } from '../errors.ts';
 import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { digest } from '../lib/ids.ts';
-import { listPasskeys } from '../passkeys/store.ts';
-import { acrOf } from './authentication.ts';
+import { twoFactors } from './authentication.ts';
 import { findLiveSession, type SessionRow, touchSession } from './store.ts';
 
 /** Three days without use, fourteen in all (decisions §3). */
@@ -15,10 +14,12 @@ export const sessionSeconds = 14 * 86_400;
 /** The idle end moves at most this often, so reading a page does not mean writing a row. */
 const touchSeconds = 300;
 
-export type Session = Omit<SessionRow, 'amr' | 'lacks_second_factor'> & {
+export type Session = Omit<SessionRow, 'amr' | 'lacks_second_factor' | 'lacks_strongest_factor'> & {
   amr: string[];
-  /** The person has a second factor that this session has not seen: it was there before, or a thief's. */
+  /** TOTP is on and this session has not seen it: it was there before, or a thief's. It gets no codes. */
   lacksSecondFactor: boolean;
+  /** The person has TOTP or a passkey, and has shown neither in this session. It changes no way in. */
+  lacksStrongestFactor: boolean;
 };
 
 /** The live session that the request's cookie names, if any. One read; a write when it was last seen a while ago. */
@@ -29,8 +30,13 @@ export async function currentSession(deps: Deps, request: FastifyRequest): Promi
   const row = await findLiveSession(deps.db, digest(token), at);
   if (!row) return undefined;
   if (at - row.last_seen_at >= touchSeconds) await touchSession(deps.db, row.session_id, at, at + sessionIdleSeconds);
-  const { amr, lacks_second_factor, ...session } = row;
-  return { ...session, amr: amr.split(' '), lacksSecondFactor: lacks_second_factor === 1 };
+  const { amr, lacks_second_factor, lacks_strongest_factor, ...session } = row;
+  return {
+    ...session,
+    amr: amr.split(' '),
+    lacksSecondFactor: lacks_second_factor === 1,
+    lacksStrongestFactor: lacks_strongest_factor === 1,
+  };
 }
 
 /** @throws {RequestError} `login_required`, never a redirect: the caller is a program. */
@@ -51,13 +57,20 @@ export async function requireRecentSession(deps: Deps, request: FastifyRequest):
 }
 
 /**
- * @throws {RequestError} `reauthentication_required` when the last sign-in is older than that, or was by one factor and
- * the person has two by now: whoever came in by the first alone cannot take the second away.
+ * @throws {RequestError} `reauthentication_required` when the last sign-in is older than that, or was by less than the
+ * person has: whoever came by a password, a reset link or a provider alone neither takes a factor away nor adds one of
+ * their own.
  */
-export function refuseUnlessRecent(deps: Deps, session: Session): void {
-  const isOld = now(deps) - session.auth_time > recentSeconds;
-  if (isOld || session.lacksSecondFactor) throw reauthenticationRequired(recentSeconds);
+export const refuseUnlessRecent = (deps: Deps, session: Session): void =>
+  refuseUnlessConfirmed(deps, session, recentSeconds);
+
+function refuseUnlessConfirmed(deps: Deps, { auth_time, lacksStrongestFactor }: Session, maxAge: number): void {
+  if (lacksStrongestFactor) throw strongestFactorRequired(maxAge);
+  if (now(deps) - auth_time > maxAge) throw reauthenticationRequired(maxAge);
 }
+
+/** What a session is answered that {@link Session.lacksStrongestFactor}. */
+export const strongestFactorRequired = (maxAge = recentSeconds) => reauthenticationRequired(maxAge, twoFactors);
 
 /** The same session goes on under a new secret, to the end that it had. */
 export const keepSession = (deps: Deps, reply: FastifyReply, session: Session, token: string) =>
@@ -67,21 +80,16 @@ export const keepSession = (deps: Deps, reply: FastifyReply, session: Session, t
 const administratorSeconds = 3600;
 
 /**
- * For everything under /admin. Whoever has a second factor must have used it in this session: one from before TOTP was
- * on has not seen it, and with passkeys alone a password would be a way around.
+ * For everything under /admin. Whoever has a second factor must have used it in this session, as for a change of factors.
  * @throws {RequestError} `login_required`; `access_denied` without the role; `reauthentication_required`.
  */
 export async function requireAdministrator(deps: Deps, request: FastifyRequest): Promise<Session> {
   const session = await requireSession(deps, request);
   if (session.role !== 'admin') throw refusal('access_denied', { key: 'refusal.administrator' });
   const maxAge = request.method === 'GET' || request.method === 'HEAD' ? administratorSeconds : recentSeconds;
-  if (now(deps) - session.auth_time > maxAge) throw reauthenticationRequired(maxAge);
-  if (session.lacksSecondFactor || (await couldHaveUsedPasskey(deps, session))) throw reauthenticationRequired(maxAge);
+  refuseUnlessConfirmed(deps, session, maxAge);
   return session;
 }
-
-const couldHaveUsedPasskey = async ({ db }: Deps, { acr, user_id }: Session): Promise<boolean> =>
-  acr === acrOf([]) && (await listPasskeys(db, user_id)).length > 0;
 
 /** On whose behalf an administrator's request is done. @throws {RequestError} as {@link requireAdministrator} does. */
 export async function administratorCaller(deps: Deps, request: FastifyRequest): Promise<Caller> {

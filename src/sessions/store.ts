@@ -1,6 +1,7 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 import { hasEnded } from '../oauth/grant-endings.store.ts';
+import { hasPasskey } from '../passkeys/store.ts';
 import { hasTotp } from '../two-factor/store.ts';
 import type { Role } from '../users/user.ts';
 import { twoFactors } from './authentication.ts';
@@ -17,6 +18,8 @@ export type SessionRow = {
   acr: string;
   /** 1 when the person has a second factor that this session has not seen, else 0. */
   lacks_second_factor: number;
+  /** 1 when the person has a stronger kind of factor than this session was confirmed with, else 0. */
+  lacks_strongest_factor: number;
   last_seen_at: number;
   expires_at: number;
   email: string;
@@ -32,14 +35,22 @@ export type SessionRow = {
 /** For what takes all of a person's factors: true of a session `s` that has seen the second, if there is one. */
 export const hasEveryFactor = `(s.acr = '${twoFactors}' or not ${hasTotp('s.user_id')})`;
 
+/**
+ * For what changes factors, ways in, address or password: true of a session `s` that was confirmed with the strongest
+ * kind of factor that its person has (decisions §10; SP 800-63B-4 §4.1.2). A passkey counts here although no sign-in
+ * asks for it: a password is a way around it otherwise.
+ */
+const hasStrongestFactor = `(s.acr = '${twoFactors}' or not (${hasTotp('s.user_id')} or ${hasPasskey('s.user_id')}))`;
+
 /** Lives: not ended, neither idle nor absolute end reached, its person not disabled. */
 const live = 's.ended_at is null and s.idle_expires_at > $2 and s.expires_at > $2 and u.disabled_at is null';
 
 export const findLiveSession = (db: Db, token_hash: string, now: number) =>
   db.get<SessionRow>(
     `select s.session_id, s.token_hash, s.user_id, s.created_at as session_created_at, s.auth_time, s.amr, s.acr,
-            case when ${hasEveryFactor} then 0 else 1 end as lacks_second_factor, s.last_seen_at, s.expires_at, u.email,
-            u.email_verified_at, u.name, u.picture, u.role, u.locale, u.created_at as user_created_at, u.updated_at as user_updated_at
+            case when ${hasEveryFactor} then 0 else 1 end as lacks_second_factor,
+            case when ${hasStrongestFactor} then 0 else 1 end as lacks_strongest_factor,
+            s.last_seen_at, s.expires_at, u.email, u.email_verified_at, u.name, u.picture, u.role, u.locale, u.created_at as user_created_at, u.updated_at as user_updated_at
        from sessions s join users u on u.user_id = s.user_id
       where s.token_hash = $1 and ${live}`,
     [token_hash, now],
@@ -114,6 +125,13 @@ export const touchSession = (db: Db, session_id: string, now: number, idle_expir
  */
 export const sessionCarries = (session_id: string, token_hash: string): Condition => ({
   sql: 'exists (select 1 from sessions where session_id = $1 and token_hash = $2 and ended_at is null)',
+  params: [session_id, token_hash],
+});
+
+/** {@link sessionCarries}, and it was confirmed with the strongest kind of factor that its person has by now. */
+export const sessionMayChangeFactors = (session_id: string, token_hash: string): Condition => ({
+  sql: `exists (select 1 from sessions s where s.session_id = $1 and s.token_hash = $2 and s.ended_at is null
+                and ${hasStrongestFactor})`,
   params: [session_id, token_hash],
 });
 

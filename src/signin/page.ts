@@ -22,8 +22,10 @@ export type SignInForm = Goal & {
   offersSignUp: boolean;
   offersReset: boolean;
   offersPasskey: boolean;
-  /** False for somebody who confirms and has no password. */
+  /** False for somebody who confirms and has no password, or for whom it would not be enough. */
   offersPassword: boolean;
+  /** What somebody who confirms must show: a code after the first step, or a passkey and nothing else. */
+  secondFactor?: 'totp' | 'passkey';
 };
 
 export const signInPage = (view: View, form: SignInForm): Page => ({
@@ -66,6 +68,7 @@ export const confirmPage = (view: View, form: SignInForm & { username: string })
   scripts: form.offersPasskey ? passkeyScripts : [],
   content: html`<h1>${view.t('confirm.title')}</h1>
 <p class="soft">${view.t('confirm.why', { email: html`<strong>${form.username}</strong>` })}</p>
+${form.secondFactor && html`<p>${view.t(`confirm.${form.secondFactor}`)}</p>`}
 ${notice(form.notice)}${alert(form.problem)}
 ${
   form.offersPassword &&
@@ -86,7 +89,12 @@ ${
     fields: goalFields(form),
   })
 }
+${
+  form.secondFactor === 'passkey' &&
+  html`<p data-passkey-without data-unsupported="${view.t('confirm.passkey.unsupported')}">${view.t('confirm.passkey.script')}</p>`
+}
 ${otherWays(view, form, '1')}
+${form.secondFactor && html`<p class="soft">${view.t(`confirm.${form.secondFactor}.lost`)}</p>`}
 <p><a id="confirm-not" href="${wayOut(form)}">${view.t('confirm.without')}</a></p>`,
 });
 

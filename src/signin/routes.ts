@@ -43,6 +43,15 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     const session = await requireSession(deps, request);
     const form = readForm(request.body);
     const goal = await readGoal(deps, request, form, session);
+    if (goal.form.secondFactor === 'passkey') {
+      const problem = goal.view.t('confirm.passkey.only');
+      return sendPage(
+        reply,
+        goal.view,
+        confirmPage(goal.view, { ...goal.form, username: session.email, problem }),
+        403,
+      );
+    }
     return attemptPassword(deps, { request, reply, goal, form, username: session.email, page: confirmPage });
   });
 

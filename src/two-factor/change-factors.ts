@@ -22,8 +22,6 @@ type FactorChange = {
   /** What must still be so when the change is made. */
   onlyIf: Condition;
   statements: readonly Statement[];
-  /** Puts the session under a new secret, with the change. */
-  renewal?: readonly Statement[];
 };
 
 /**
@@ -41,7 +39,6 @@ export async function changeFactors(deps: Deps, { session, address }: Owner, cha
       failUnlessHeld(session, event.event_id, at),
       failUnless(change.onlyIf, event.event_id, at),
       ...change.statements,
-      ...(change.renewal ?? []),
       deleteAttemptsOfUser(user_id),
       event.statement,
       ...mailTo(deps, session, change.mail, { address }),

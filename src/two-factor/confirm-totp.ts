@@ -3,12 +3,10 @@ import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { refusal } from '../errors.ts';
-import { newId } from '../lib/ids.ts';
 import { revokeGrantsOfOtherSessions } from '../oauth/grants.store.ts';
 import { acrOf, type Method } from '../sessions/authentication.ts';
-import { renewSecret } from '../sessions/renew-secret.ts';
 import type { Session } from '../sessions/session.ts';
-import { addFactors, endOtherSessions } from '../sessions/store.ts';
+import { addFactors, endOtherSessions as endOthers } from '../sessions/store.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import { changeFactors, type Owner, wrongState } from './change-factors.ts';
 import { activateTotp, replaceBackupCodes, takePendingTry, totpWaits } from './store.ts';
@@ -16,23 +14,23 @@ import { matchingStep, totpPurpose } from './totp.ts';
 
 export type TotpConfirmation = {
   code: string;
-  /** Every other session ends, with what its apps hold, unless the person wants them to stay (ASVS 7.5.2). */
-  signOutOthers: boolean;
+  /** Whether every other session ends, with what its apps hold (decisions §10; ASVS 7.4.3 wants it offered). */
+  endOtherSessions: boolean;
 };
 
 /**
  * The first code proves that the app has the secret: from now on it is asked for at every sign-in, in place of an
  * earlier one (specification §4.15). That code is used up by this. The session has shown both factors now and goes on,
- * under a new secret; others that stay have not, and get nothing that takes them.
- * @returns ten backup codes, which nobody will see again, and the session's new secret, for its cookie.
+ * with the cookie that it had; others that stay have not, and get nothing that takes them.
+ * @returns ten backup codes, which nobody will see again.
  * @throws {RequestError} `invalid_code`; `invalid_state` when nothing waits to be confirmed: never enrolled, ten minutes
  * ago, five wrong codes ago, or in another session; `login_required` if the session has ended meanwhile.
  */
 export async function confirmTotp(
   deps: Deps,
   owner: Owner,
-  { code, signOutOthers }: TotpConfirmation,
-): Promise<{ codes: string[]; token: string }> {
+  { code, endOtherSessions }: TotpConfirmation,
+): Promise<string[]> {
   const { session } = owner;
   const { user_id } = session;
   const at = now(deps);
@@ -41,7 +39,6 @@ export async function confirmTotp(
   const step = await matchingStep(deps.vault.open(totpPurpose(user_id), secret_sealed), code, at);
   if (step === undefined) throw refusal('invalid_code', { key: 'totp.wrong' });
   const { codes, hashes } = newBackupCodes();
-  const renewal = renewSecret(session, newId('renew'), at);
   await changeFactors(deps, owner, {
     action: 'totp.confirmed',
     mail: 'totp_confirmed',
@@ -50,11 +47,10 @@ export async function confirmTotp(
       activateTotp({ user_id, secret_sealed, step }, at),
       ...replaceBackupCodes(user_id, hashes, at),
       addFactors(session.session_id, withCode(session)),
-      ...(signOutOthers ? signOutElsewhere(owner, at) : []),
+      ...(endOtherSessions ? signOutElsewhere(owner, at) : []),
     ],
-    renewal: renewal.statements,
   });
-  return { codes, token: renewal.token };
+  return codes;
 }
 
 /** When the person signed in stays what it was; that they have shown a code since is true as well. */
@@ -77,7 +73,7 @@ function signOutElsewhere({ session: { user_id, session_id }, address }: Owner, 
     at,
   );
   return [
-    endOtherSessions(user_id, session_id, 'sign_out', at),
+    endOthers(user_id, session_id, 'sign_out', at),
     ...revokeGrantsOfOtherSessions(user_id, session_id, 'sign_out', at),
     statement,
   ];

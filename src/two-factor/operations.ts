@@ -52,7 +52,7 @@ export const confirm: Operation = {
   ...change,
   summary: 'Turn TOTP on with the first code',
   description:
-    'In the session that made the secret. The code is used up by it; five wrong ones end the pending secret. The session gets a new cookie.',
+    'In the session that made the secret. The code is used up by it; five wrong ones end the pending secret. The session goes on with its cookie and counts as confirmed by both factors.',
   body: { schema: ConfirmBody, example: { code: '123456' } },
   answers: { 200: { description: 'It is asked for from now on.', schema: BackupCodes } },
   refusals: ['invalid_code', 'invalid_state'],

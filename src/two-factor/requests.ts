@@ -8,8 +8,8 @@ import type { TotpConfirmation } from './confirm-totp.ts';
 export const ConfirmBody = Type.Object(
   {
     code: Type.String({ maxLength: 100, description: 'The six digits that the app shows now.' }),
-    sign_out_others: Type.Optional(
-      Type.Boolean({ default: true, description: 'Whether every other session ends, and what apps hold by it.' }),
+    end_other_sessions: Type.Optional(
+      Type.Boolean({ default: false, description: 'Whether every other session ends, and what apps hold by it.' }),
     ),
   },
   { additionalProperties: false },
@@ -20,5 +20,5 @@ const confirmShape = Compile(ConfirmBody);
 /** @throws {RequestError} `invalid_request` with every problem. */
 export function readConfirmation(body: unknown): TotpConfirmation {
   if (!confirmShape.Check(body)) throw invalidFields(shapeProblems(confirmShape.Errors(body)));
-  return { code: body.code, signOutOthers: body.sign_out_others ?? true };
+  return { code: body.code, endOtherSessions: body.end_other_sessions ?? false };
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
-import { keepSession, requireRecentSession, requireSession } from '../sessions/session.ts';
+import { requireRecentSession, requireSession } from '../sessions/session.ts';
 import type { Owner } from './change-factors.ts';
 import { confirmTotp } from './confirm-totp.ts';
 import { disableTotp } from './disable-totp.ts';
@@ -30,9 +30,7 @@ export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/v1/me/2fa/totp/confirm', { config: { operation: confirm } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const owner = await ownerOf(request);
-    const { codes, token } = await confirmTotp(deps, owner, readConfirmation(request.body));
-    keepSession(deps, reply, owner.session, token);
-    return { backup_codes: codes };
+    return { backup_codes: await confirmTotp(deps, owner, readConfirmation(request.body)) };
   });
 
   app.delete('/v1/me/2fa/totp', { config: { operation: disable } }, async (request, reply) => {

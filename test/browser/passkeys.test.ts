@@ -20,10 +20,18 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
   assert.match(await itemOf(page).innerText(), /Chrome, .*\n?.*On one device[\s\S]*Not used yet/);
   await expectAccessible(page);
 
-  await page.locator('summary', { hasText: 'Rename' }).click();
-  await itemOf(page).getByLabel('Name of the passkey').fill('Key <ring>');
+  const rename = async () => {
+    await page.locator('summary', { hasText: 'Rename' }).click();
+    await itemOf(page).getByLabel('Name of the passkey').fill('Key <ring>');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Save the name' }).click();
+  };
+  await rename();
+  await page.getByText('Your account has a passkey, so confirm with it.').waitFor();
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Save the name' }).click();
+  await page.getByRole('button', { name: 'Confirm with a passkey' }).click();
+  await page.waitForURL(`${url}${pages}?unfinished=1`);
+  await rename();
   await itemOf(page).getByText('Key <ring>').first().waitFor();
 
   // The same authenticator again: the browser knows that it has one, and says so by a sentence of ours.
@@ -95,9 +103,9 @@ test('whoever cancels is told kindly, and may sign in by password all the same',
 
 test('as second factor, after a password', async (t) => {
   const { signet, url, person, page, expectQuiet } = await begin(t);
-  await signInWithPassword(page, url, person);
-  await addPasskey(page, url);
   await enableTotp(signet, person);
+  await lend(page, person, url);
+  await addPasskey(page, url);
   await page.context().clearCookies();
   await page.goto(`${url}/signin`);
   // The autofill signs in, and is a first factor alone: the code is still asked for, and a passkey no answer.
@@ -142,7 +150,7 @@ test('a lost connection is a sentence, not silence', async (t) => {
   expectQuiet();
 });
 
-test('without JavaScript the page lists and removes, and says what adding needs', async (t) => {
+test('without JavaScript the page lists, and says what adding and removing need', async (t) => {
   const signet = await startSignet(t);
   const person = await signedInPerson(signet);
   const { context, page: own } = await openBrowser(t, { origins: [signet.url] });
@@ -159,7 +167,8 @@ test('without JavaScript the page lists and removes, and says what adding needs'
   assert.equal(await page.getByRole('button', { name: 'Add a passkey' }).isVisible(), false);
   await page.locator('summary', { hasText: 'Remove' }).click();
   await page.getByRole('button', { name: 'Remove this passkey' }).click();
-  await page.getByText('You have no passkeys yet.').waitFor();
+  await page.getByText('Using a passkey needs JavaScript.').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Confirm with a passkey' }).isVisible(), false);
   expectQuiet();
 });
 
@@ -202,6 +211,10 @@ async function signInWithPassword(page: Page, url: string | undefined, { email, 
   await page.locator('#signin-submit').click();
   await page.waitForURL(/\/(account|second-factor)$/);
 }
+
+/** The browser goes on with the session that the person has in another one. */
+const lend = (page: Page, { browser }: Person, url: string) =>
+  page.context().addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })));
 
 async function addPasskey(page: Page, url: string) {
   await page.goto(url + pages);

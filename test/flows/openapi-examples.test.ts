@@ -4,6 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import { Compile } from 'typebox/compile';
 import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
+import { twoFactors } from '../../src/sessions/authentication.ts';
 import { newBrowser, readAnswer } from '../support/browser.ts';
 import { authorize, authorizePath, basic, redeem, verifier } from '../support/relying-party.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
@@ -266,6 +267,7 @@ async function withPasskey({ signet, person }: World): Promise<Call> {
      values ($1, $2, 'x', 0, '', 'Key ring', 1800000000)`,
     [`credential-of-${person.user_id}`, person.user_id],
   );
+  await signet.deps.db.run('update sessions set acr = $2 where user_id = $1', [person.user_id, twoFactors]);
   const { json } = await person.browser.get('/v1/me/passkeys');
   const [passkey] = (json?.passkeys ?? []) as { id: string }[];
   return { browser: person.browser, path: { id: passkey?.id ?? '' } };

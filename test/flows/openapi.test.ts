@@ -71,7 +71,16 @@ test('the API describes itself in OpenAPI 3.1, with every endpoint of the specif
   assert.deepEqual(
     [Object.keys(properties), required],
     [
-      ['error', 'error_description', 'fields', 'current_status', 'stored_revision', 'stored_version', 'max_age'],
+      [
+        'error',
+        'error_description',
+        'fields',
+        'current_status',
+        'stored_revision',
+        'stored_version',
+        'max_age',
+        'acr_values',
+      ],
       ['error', 'error_description'],
     ],
   );

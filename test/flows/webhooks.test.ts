@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { quickJobs, runJobs } from '../../src/jobs.ts';
+import { twoFactors } from '../../src/sessions/authentication.ts';
 import { type EventType, eventTypes } from '../../src/webhooks/event-types.ts';
 import { createWebhook, replay } from '../../src/webhooks/manage-webhook.ts';
 import { findWebhook, listDeliveries } from '../../src/webhooks/store.ts';
@@ -287,12 +288,15 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     target: user_id,
     ended: { user_id, client_id: 'all', session_id: 'all', except_session_id: sid },
   });
-  const addPasskey = ({ user_id }: Person) =>
-    signet.deps.db.run(
+  /** As if the session had been confirmed with it, too. */
+  const addPasskey = async ({ user_id }: Person) => {
+    await signet.deps.db.run(
       `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
        values ($1, $1, 'k', 0, '', 'Key', 0)`,
       [user_id],
     );
+    await signet.deps.db.run('update sessions set acr = $2 where user_id = $1', [user_id, twoFactors]);
+  };
   const ownApp = (of: Standing) => `/clients/${of.app.client_id}`;
 
   const steps: Step[] = [
@@ -347,7 +351,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     [
       'a second factor',
       async ({ person }) => {
-        const { backup_codes } = await enableTotp(signet, person);
+        const { backup_codes } = await enableTotp(signet, person, { end_other_sessions: true });
         const elsewhere = { ...person, browser: newBrowser(signet.url) };
         await signIn(elsewhere);
         await giveCode(elsewhere, backup_codes[0]!);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { twoFactors } from '../../src/sessions/authentication.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { obtainTokens } from '../support/relying-party.ts';
@@ -57,6 +58,7 @@ async function world(t: TestContext): Promise<World> {
      values ('passkey1', $1, 'x', 0, '', 'Key', 1)`,
     [owner.user_id],
   );
+  await db.run('update sessions set acr = $2 where user_id = $1', [owner.user_id, twoFactors]);
   const [session] = await db.all<{ session_id: string }>('select session_id from sessions where user_id = $1', [
     owner.user_id,
   ]);

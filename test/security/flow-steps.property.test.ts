@@ -319,7 +319,7 @@ const steps = {
       const pending = waiting?.session === session ? waiting : undefined; // in the session that asked for it alone
       const code =
         pending && (right ? codesOf(world.signet, pending.secret) : () => wrongCode(world.signet, pending.secret));
-      const others = signsOutOthers ? {} : { sign_out_others: false };
+      const others = signsOutOthers ? { end_other_sessions: true } : {};
       const answer = await browser.postJson('/v1/me/2fa/totp/confirm', { code: code?.() ?? '123456', ...others });
       if (!mayChangeFactors(world, session, answer)) return;
       if (!pending || pending.tries >= 5 || !isOpen(world, pending)) return answers(answer, 409);

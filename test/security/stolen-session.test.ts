@@ -9,7 +9,7 @@ import { newAuthenticator } from '../support/authenticator.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
-import { addPasskey, ask, keep, sessionOf } from '../support/passkeys.ts';
+import { addPasskey, ask, keep, listed, sessionOf } from '../support/passkeys.ts';
 import { assertRefused, authorize, authorizePath, redeem, redirectedTo } from '../support/relying-party.ts';
 import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
@@ -61,7 +61,7 @@ onBothEngines('SS-06: a session of one factor takes nothing away once there are 
   const thief = await elsewhere(signet, owner);
   const secret = await enroll(signet, owner);
   const code = codesOf(signet, secret);
-  const confirmed = await owner.browser.postJson(confirmPath, { code: code(), sign_out_others: false });
+  const confirmed = await owner.browser.postJson(confirmPath, { code: code() });
   assert.equal(confirmed.status, 200, confirmed.text);
 
   await t.test('neither factors nor password, passkeys, address and account', async () => {
@@ -115,20 +115,32 @@ onBothEngines('SS-06: the store gives no code to one factor, whatever was read b
   const asking = thief.browser.get(authorizePath(client));
   await held.reached;
   const code = totpAt(secret, now(signet.deps));
-  assert.equal((await owner.browser.postJson(confirmPath, { code, sign_out_others: false })).status, 200);
+  assert.equal((await owner.browser.postJson(confirmPath, { code })).status, 200);
   held.release();
   assert.match(locationOf(await asking), /^\/signin\?request=/);
 });
 
-onBothEngines('SS-05: turning a second factor on ends every other session, unless told not to', async (t, engine) => {
-  const { signet, owner } = await world(t, engine);
-  const other = await elsewhere(signet, owner);
-  const copy = copyOf(signet, owner);
-  await enableTotp(signet, owner);
-  assert.equal(await isIn(other), false);
-  assert.equal(await isIn(copy), false, 'SS-01: the cookie of before is worth nothing');
-  assert.equal(await isIn(owner), true);
-});
+onBothEngines(
+  'SS-05: turning a second factor on ends other sessions if asked to, and never its own',
+  async (t, engine) => {
+    const { signet, owner } = await world(t, engine);
+    const other = await elsewhere(signet, owner);
+    const cookie = owner.browser.cookies.get('signet_identity_session');
+    await enableTotp(signet, owner);
+    assert.equal(await isIn(other), true, 'nobody asked');
+    assert.equal(await isIn(owner), true);
+    assert.equal(owner.browser.cookies.get('signet_identity_session'), cookie, 'specification 4.15: no new cookie');
+    assert.equal((await sessionOf(owner.browser)).acr, 'urn:signet:acr:2fa');
+    assert.equal((await owner.browser.send('/v1/me/2fa/backup-codes', post(signet))).status, 200);
+
+    const secret = await enroll(signet, owner);
+    const confirmation = { code: codesOf(signet, secret)(), end_other_sessions: true };
+    assert.equal((await owner.browser.postJson(confirmPath, confirmation)).status, 200);
+    assert.equal(await isIn(other), false);
+    assert.equal(owner.browser.cookies.get('signet_identity_session'), cookie);
+    assert.equal(await isIn(owner), true);
+  },
+);
 
 onBothEngines('MF-03: a secret that waits belongs to the session that asked for it', async (t, engine) => {
   const { signet, mailbox, owner } = await world(t, engine);
@@ -187,8 +199,8 @@ const changes: Record<string, { sql: RegExp; begin: (at: UnderWay) => Promise<()
   'the end of a passkey': {
     sql: /delete from passkeys/,
     async begin({ signet, thief }) {
-      const { id } = await addPasskey(signet, thief);
-      return () => remove(signet, thief.browser, `/v1/me/passkeys/${id}`);
+      const [passkey] = await listed(thief);
+      return () => remove(signet, thief.browser, `/v1/me/passkeys/${passkey?.id}`);
     },
   },
   'a secret for TOTP': {
@@ -220,6 +232,7 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
   for (const [what, { sql, begin }] of Object.entries(changes)) {
     await t.test(what, async () => {
       const owner = await signedInPerson(signet);
+      await addPasskey(signet, owner);
       const thief = copyOf(signet, owner);
       const request = await begin({ signet, thief, email: `thief-${owner.email}` });
       const passkeys = (await owner.browser.get('/v1/me/passkeys')).text;
@@ -330,7 +343,8 @@ test('MF-05: on PostgreSQL no sign-in slips past the second factor that is being
   const entering = completeSignIn(deps, proof, { ...visit, address: '127.0.0.1', userAgent: undefined });
   while ((await waiting()) < 1) await turn();
   let isDone = false;
-  const confirming = owner.browser.postJson(confirmPath, { code: totpAt(secret, now(signet.deps)) }).finally(() => {
+  const confirmation = { code: totpAt(secret, now(signet.deps)), end_other_sessions: true };
+  const confirming = owner.browser.postJson(confirmPath, confirmation).finally(() => {
     isDone = true;
   });
   while (!isDone && (await waiting()) < 2) await turn();

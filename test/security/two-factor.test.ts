@@ -592,7 +592,10 @@ test('the pages: set up with a QR code, see the codes once, replace them, turn i
   const wrong = await browser.post(`${path}/confirm`, { code: wrongCode(signet, secret) });
   assert.equal(wrong.status, 400);
   assert.equal(secretIn(wrong.text), secret, 'a wrong code does not mean to scan again');
-  const confirmed = await browser.post(`${path}/confirm`, { code: totpAt(secret, at(signet)), sign_out_others: 'yes' });
+  const confirmed = await browser.post(`${path}/confirm`, {
+    code: totpAt(secret, at(signet)),
+    end_other_sessions: 'yes',
+  });
   assert.equal(confirmed.status, 200);
   assert.equal(confirmed.headers.get('cache-control'), 'no-store');
   assert.equal(await isIn(bystander), false, 'whoever else was in is out');

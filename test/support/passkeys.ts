@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { auditRowsOf } from '../../src/audit/store.ts';
+import { twoFactors } from '../../src/sessions/authentication.ts';
 import { type Authenticator, type Lies, newAuthenticator, type Options } from './authenticator.ts';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
 import type { Person, Signet } from './signet.ts';
@@ -18,7 +19,7 @@ export async function ask(signet: Signet, browser: Browser, path: string): Promi
 export const keep = (browser: Browser, credential: unknown, name = 'Key') =>
   browser.postJson('/v1/me/passkeys', { credential, name });
 
-/** A registered passkey. */
+/** A registered passkey, in a session that has been confirmed with it if it had seen one factor alone. */
 export async function addPasskey(
   signet: Signet,
   { browser }: Person,
@@ -28,7 +29,15 @@ export async function addPasskey(
   const options = await ask(signet, browser, '/v1/me/passkeys');
   const answer = await keep(browser, authenticator.create(options), name);
   assert.equal(answer.status, 201, answer.text);
+  if ((await sessionOf(browser)).acr !== twoFactors) await confirm(signet, browser, authenticator);
   return Object.assign(authenticator, { id: String(answer.json?.id) });
+}
+
+/** Confirms with a passkey, for what takes a session that has seen it. */
+export async function confirm(signet: Signet, browser: Browser, authenticator: Authenticator) {
+  const path = '/signin/confirm/passkey';
+  const answer = await give(browser, path, authenticator.get(await ask(signet, browser, path)));
+  assert.equal(answer.status, 303, answer.text);
 }
 
 /** Posts what `get` made, as the form of a page does. */

@@ -11,10 +11,14 @@ export type Authenticator = {
 };
 
 /** Sets TOTP up through the front door, for somebody whose browser has signed in recently. */
-export async function enableTotp(signet: Signet, { browser }: Pick<Person, 'browser'>): Promise<Authenticator> {
+export async function enableTotp(
+  signet: Signet,
+  { browser }: Pick<Person, 'browser'>,
+  options: { end_other_sessions?: boolean } = {},
+): Promise<Authenticator> {
   const secret = String(fieldsOf(await browser.send('/v1/me/2fa/totp/enroll', post(signet))).secret_base32);
   const code = codesOf(signet, secret);
-  const confirmed = fieldsOf(await browser.postJson('/v1/me/2fa/totp/confirm', { code: code() }));
+  const confirmed = fieldsOf(await browser.postJson('/v1/me/2fa/totp/confirm', { code: code(), ...options }));
   return { secret, backup_codes: confirmed.backup_codes as string[], code };
 }
 

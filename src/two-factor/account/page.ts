@@ -60,8 +60,8 @@ ${alert(problem)}
 <input id="code" name="code" type="text" autocomplete="one-time-code" inputmode="numeric" spellcheck="false" required
  maxlength="100" aria-describedby="code-hint${problem ? ' problem' : ''}">
 <p class="hint" id="code-hint">${view.t('totp.confirm.hint')}</p>
-<label class="check" for="sign_out_others"><input id="sign_out_others" name="sign_out_others" type="checkbox" value="yes" checked>
- ${view.t('totp.sign_out_others')}</label>
+<label class="check" for="end_other_sessions"><input id="end_other_sessions" name="end_other_sessions" type="checkbox" value="yes">
+ ${view.t('totp.end_other_sessions')}</label>
 <button id="totp-confirm" type="submit">${view.t('totp.confirm.submit')}</button>
 </form>
 <form method="post" action="/account/security/totp/enroll"><button type="submit" class="quiet">${view.t('totp.another_secret')}</button></form>`;

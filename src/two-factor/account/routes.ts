@@ -4,7 +4,7 @@ import { RequestError } from '../../errors.ts';
 import { sendPage } from '../../http/page.ts';
 import { readForm } from '../../http/parameters.ts';
 import { viewOf } from '../../http/view.ts';
-import { keepSession, requireRecentSession, type Session } from '../../sessions/session.ts';
+import { requireRecentSession, type Session } from '../../sessions/session.ts';
 import type { Owner } from '../change-factors.ts';
 import { confirmTotp } from '../confirm-totp.ts';
 import { disableTotp } from '../disable-totp.ts';
@@ -33,11 +33,10 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post(`${totpPath}/confirm`, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
-    const { code = '', sign_out_others } = readForm(request.body);
-    const confirmation = { code, signOutOthers: sign_out_others !== undefined };
+    const { code = '', end_other_sessions } = readForm(request.body);
+    const confirmation = { code, endOtherSessions: end_other_sessions !== undefined };
     try {
-      const { codes, token } = await confirmTotp(deps, ownerOf(request, session), confirmation);
-      keepSession(deps, reply, session, token);
+      const codes = await confirmTotp(deps, ownerOf(request, session), confirmation);
       const view = viewOf(deps, request, session.locale);
       return sendPage(reply, view, newBackupCodesPage(view, codes));
     } catch (error) {

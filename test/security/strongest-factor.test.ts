@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { oneFactor } from '../../src/sessions/authentication.ts';
+import { resetFactors } from '../../src/users/reset-factors.ts';
+import { newAuthenticator } from '../support/authenticator.ts';
+import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { addPasskey, ask, assertSignedIn, confirm, enter, keep, sessionOf } from '../support/passkeys.ts';
+import { assertRefused } from '../support/relying-party.ts';
+import { type Person, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { holdNextCall } from '../support/store-spy.ts';
+import { enableTotp, giveCode, post } from '../support/two-factor.ts';
+import { acmeAt } from '../support/upstream.ts';
+
+/**
+ * Factors, ways in, address and password are changed only in a session that was confirmed with the strongest kind of
+ * factor that the account has (decisions §10): a stolen password, or a mailbox, must not bind a factor of the thief's.
+ */
+
+const enrollPath = '/v1/me/2fa/totp/enroll';
+const twoFactors = 'urn:signet:acr:2fa';
+
+async function world(t: TestContext, engine: Engine = 'sqlite') {
+  const mailbox = await openMailbox(t);
+  const env = { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off', ...acmeAt('http://localhost:9') };
+  return { mailbox, signet: await startSignet(t, { engine, env }) };
+}
+
+/** Whoever knows the password, at a machine of their own. */
+async function thiefOf(signet: Signet, owner: Person): Promise<Browser> {
+  const thief = { ...owner, browser: newBrowser(signet.url) };
+  assert.equal((await signIn(thief)).status, 303);
+  return thief.browser;
+}
+
+const remove = (signet: Signet, browser: Browser, path: string) =>
+  browser.send(path, { method: 'DELETE', headers: { origin: signet.url } });
+const locationOf = ({ headers }: Answer) => headers.get('location') ?? '';
+
+function assertLacksFactor(answer: Answer, about = '') {
+  assert.deepEqual(
+    [answer.status, answer.json?.error, answer.json?.acr_values],
+    [403, 'reauthentication_required', twoFactors],
+    `${about} ${answer.text}`,
+  );
+}
+
+onBothEngines(
+  'MF-05: neither a password nor a mailbox gets past the passkey of an administrator',
+  async (t, engine) => {
+    const { signet, mailbox } = await world(t, engine);
+    const owner = await signedInPerson(signet, { role: 'admin' });
+    const key = await addPasskey(signet, owner);
+    const isKeptOut = async (browser: Browser) => {
+      assertLacksFactor(await browser.get('/v1/admin/users'));
+      assertLacksFactor(await browser.send(enrollPath, post(signet)), 'an app of the thief');
+      assertLacksFactor(await browser.send('/v1/me/passkeys/options', post(signet)), 'a passkey of the thief');
+      assertLacksFactor(await remove(signet, browser, `/v1/me/passkeys/${key.id}`), "the owner's passkey");
+      assertLacksFactor(await browser.get('/v1/admin/users'));
+    };
+
+    await t.test('by the password', async () => isKeptOut(await thiefOf(signet, owner)));
+
+    await t.test('by a challenge that was handed out before there was a passkey', async () => {
+      const person = await signedInPerson(signet);
+      const thief = await thiefOf(signet, person);
+      const options = await ask(signet, thief, '/v1/me/passkeys');
+      await addPasskey(signet, person);
+      assertLacksFactor(await keep(thief, newAuthenticator(signet.url).create(options)));
+    });
+
+    await t.test('by a link from the mailbox', async () => {
+      const browser = newBrowser(signet.url);
+      await browser.post('/reset', { email: owner.email });
+      const path = linkIn(await mailbox.next(owner.email, /new password/), /^\/reset\/./);
+      assert.equal((await browser.post(path, { password: 'harbour velvet cactus ninety' })).status, 303);
+      await isKeptOut(browser);
+    });
+
+    await t.test('and the owner signs in with it as ever', async () => {
+      const { browser, answer } = await enter(signet, key);
+      assertSignedIn(answer, browser);
+      assert.equal((await browser.get('/v1/admin/users')).status, 200);
+    });
+
+    await t.test('until an administrator resets the factors of whoever has lost theirs', async () => {
+      const person = await signedInPerson(signet);
+      await addPasskey(signet, person);
+      assertLacksFactor(await (await thiefOf(signet, person)).send(enrollPath, post(signet)));
+      await resetFactors(signet.deps, { actor: 'cli' }, person.user_id, 'lost the key, asked in person');
+      assert.equal((await (await thiefOf(signet, person)).send(enrollPath, post(signet))).status, 200);
+    });
+  },
+);
+
+type Change = { method: string; path: string };
+
+/** What every page and endpoint of an account can be asked to change. */
+function changesOf({ app }: Signet): Change[] {
+  const parents: string[] = [];
+  const routes = app.printRoutes({ commonPrefix: false }).split('\n');
+  const found = routes.flatMap((line) => {
+    const [, indent = '', path = '', methods = ''] = /^([│ ]*)[├└]── (\S+)(?: \((.*)\))?$/.exec(line) ?? [];
+    const depth = indent.length / 4;
+    parents.splice(depth);
+    parents.push(path);
+    return methods.split(', ').map((method) => ({ method, path: parents.join('') }));
+  });
+  return found.filter(({ method }) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method));
+}
+
+/** Of those, whatever adds, changes or takes away a factor, a way in, the address, the password or the account. */
+const guards =
+  /^\/v1\/me$|^\/v1\/me\/(?:2fa|passkeys|password|identities|email$)|^\/account\/(?:security|delete|email\/change)/;
+/** The profile is no way in. */
+const isFree = ({ method, path }: Change) => method === 'PATCH' && path === '/v1/me';
+
+onBothEngines('SS-06: no change of a way in without the strongest kind of factor', async (t, engine) => {
+  const { signet } = await world(t, engine);
+  const { db } = signet.deps;
+  const changes = changesOf(signet).filter((change) => guards.test(change.path) && !isFree(change));
+  const state = async () =>
+    JSON.stringify([
+      await db.all('select user_id, email, name from users order by user_id'),
+      await db.all('select * from passkeys order by credential_id'),
+      await db.all('select * from totp order by user_id'),
+      await db.all('select * from passwords order by user_id'),
+      await db.all('select code_hash from backup_codes order by code_hash'),
+      await db.all('select token_hash from one_time_links'),
+    ]);
+
+  const refusesAll = async ({ browser }: Person, id: string) => {
+    const before = await state();
+    let tried = 0;
+    for (const { method, path } of changes) {
+      const url = path.replace(':id', id).replace(':provider', 'acme');
+      const answer = await browser.send(url, { method, headers: { origin: signet.url } });
+      if (answer.status === 405) continue;
+      tried += 1;
+      const about = `${method} ${path}`;
+      if (path.startsWith('/v1/') || path.endsWith('/options')) assertLacksFactor(answer, about);
+      else assert.match(locationOf(answer), /^\/signin\/confirm\?next=/, about);
+    }
+    assert.ok(tried >= 23, `only ${tried} were tried`);
+    assert.equal(await state(), before);
+  };
+
+  await t.test('of whoever has a passkey', async () => {
+    const owner = await signedInPerson(signet);
+    const { id } = await addPasskey(signet, owner);
+    await refusesAll({ ...owner, browser: await thiefOf(signet, owner) }, id);
+  });
+
+  await t.test('of whoever has an authenticator app, in a session from before', async () => {
+    const owner = await signedInPerson(signet);
+    const thief = await thiefOf(signet, owner);
+    await enableTotp(signet, owner);
+    await refusesAll({ ...owner, browser: thief }, 'pk_any');
+  });
+
+  await t.test('and a change that was under way when the factor was added fails', async () => {
+    const owner = await signedInPerson(signet);
+    const thief = await thiefOf(signet, owner);
+    const held = holdNextCall(db, /insert into totp/);
+    const answer = thief.send(enrollPath, post(signet));
+    await held.reached;
+    await addPasskey(signet, owner).finally(held.release);
+    assertLacksFactor(await answer);
+  });
+});
+
+test('SS-06: the page that asks once more offers what is enough, and says so', async (t) => {
+  const { signet } = await world(t);
+  const totpPage = '/account/security/totp';
+  const confirmPath = `/signin/confirm?next=${encodeURIComponent(totpPage)}`;
+
+  await t.test('a passkey', async () => {
+    const owner = await signedInPerson(signet);
+    const key = await addPasskey(signet, owner);
+    const browser = await thiefOf(signet, owner);
+    const page = await browser.get(locationOf(await browser.get(totpPage)));
+    assert.match(page.text, /Your account has a passkey, so confirm with it/);
+    assert.match(page.text, /action="\/signin\/confirm\/passkey"/);
+    assert.doesNotMatch(page.text, /type="password"|\/auth\/acme/);
+
+    const { email, password } = owner;
+    const tried = await browser.post('/signin/confirm', { username: email, password, next: totpPage });
+    assert.equal(tried.status, 403);
+    assert.match(tried.text, /only the passkey confirms this step/);
+    const byProvider = await browser.get('/auth/acme/login?confirm=1', { accept: 'application/json' });
+    assertRefused(byProvider, 403, 'access_denied');
+    assert.equal((await sessionOf(browser)).acr, oneFactor);
+
+    await confirm(signet, browser, key);
+    assert.equal((await browser.get(totpPage)).status, 200);
+    assert.equal((await browser.send(enrollPath, post(signet))).status, 200);
+  });
+
+  await t.test('a password and a code, or a backup code', async () => {
+    const owner = await signedInPerson(signet);
+    const before = await thiefOf(signet, owner);
+    const { code, backup_codes } = await enableTotp(signet, owner);
+    const page = await before.get(locationOf(await before.get(totpPage)));
+    assert.equal(locationOf(await before.get(totpPage)), confirmPath);
+    assert.match(page.text, /we ask for a code from your authenticator app/);
+    for (const given of [code, () => backup_codes[0] ?? '']) {
+      const { email, password } = owner;
+      const answer = await before.post('/signin/confirm', { username: email, password, next: totpPage });
+      assert.equal(locationOf(answer), '/signin/second-factor');
+      assert.equal(locationOf(await giveCode({ browser: before }, given())), totpPage);
+      assert.equal((await before.get(totpPage)).status, 200);
+    }
+  });
+});
