@@ -18,7 +18,9 @@ export type Departure = {
   /** What `confirm`, or a client, demands of the proof; see {@link Detour}. */
   asksAnew?: boolean;
   max_age?: number;
+  /** As in {@link Detour}. */
   fromOurPage?: boolean;
+  fromElsewhere?: boolean;
   /** The address that the person has there, as a help. */
   login_hint?: string;
   address: string;
@@ -37,7 +39,7 @@ export async function beginDetour(
   deps: Deps,
   upstreams: Upstreams,
   provider: Provider,
-  { mode, goal, session, asksAnew, max_age, fromOurPage, login_hint, address }: Departure,
+  { mode, goal, session, asksAnew, max_age, fromOurPage, fromElsewhere, login_hint, address }: Departure,
 ): Promise<{ url: string; cookie: string }> {
   const detour: Detour = {
     provider: provider.id,
@@ -52,6 +54,7 @@ export async function beginDetour(
     asksAnew,
     max_age,
     fromOurPage,
+    fromElsewhere,
   };
   await checkFailures(deps, address);
   try {

@@ -22,6 +22,8 @@ export type Detour = Goal & {
   started_at: number;
   /** The browser left from one of our own pages; see origin.ts. */
   fromOurPage?: boolean;
+  /** Another site has sent the browser, so its user may not have meant to sign in; see origin.ts. */
+  fromElsewhere?: boolean;
   /** The upstream must ask who it is, although it knows the browser. */
   asksAnew?: boolean;
   /** How old a client lets the proof be at most, in seconds. */

@@ -19,13 +19,13 @@ export const listProviders: Operation = {
 export const startFederatedSignIn: Operation = {
   tag: 'Federated',
   summary: 'Sign in with a provider',
-  description: 'For a browser. It comes back to Signet, and from there goes on to `next`.',
+  description:
+    'For a browser, from any page. It comes back to Signet, and from there goes on to `next`. Where another site has sent it, the user is asked after the provider has answered, before the sign-in counts.',
   parameters: {
     provider: { description: 'The `id` of a configured provider.' },
     next: { description: 'A path of this service; anything else leads to `/account`.' },
   },
   answers: {
-    200: { description: 'A page that asks first, for a browser that another site has sent here.' },
     302: { description: "To the provider's authorization endpoint." },
   },
   refusals: ['not_found', 'upstream_failed'],

@@ -2,24 +2,8 @@ import { hidden } from '../http/form.ts';
 import { html } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
 import type { View } from '../http/view.ts';
-import { type Goal, goalFields } from '../signin/page.ts';
 import type { Provider } from './provider.ts';
 import type { Question } from './question.ts';
-
-type LeaveForm = { provider: Provider; goal: Goal; confirm: string | undefined; back: string };
-
-/** For somebody whom another site sends to a provider: a provider that knows the browser would bring them back unasked. */
-export const leavePage = (view: View, { provider, goal, confirm, back }: LeaveForm): Page => ({
-  title: view.plain('federation.leave.title', { provider: provider.label }),
-  endsAt: provider.issuer,
-  content: html`<h1>${view.t('federation.leave.title', { provider: provider.label })}</h1>
-<p class="soft">${view.t('federation.leave.why', { provider: provider.label })}</p>
-<form method="post" action="/auth/${provider.id}/login">
-${goalFields(goal)}${hidden('confirm', confirm)}
-<button type="submit" id="leave">${view.t('signin.with', { provider: provider.label })}</button>
-</form>
-<p><a href="${back}">${view.t('federation.leave.no')}</a></p>`,
-});
 
 type QuestionForm = {
   provider: Provider;

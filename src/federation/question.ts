@@ -8,7 +8,7 @@ export type Arriving = { does: 'enter' | 'link'; user: User } | { does: 'create'
 /** Asked before an arrival does what its person may not have meant. */
 export type Question = {
   kind: 'question';
-  does: 'enter' | 'link' | 'create' | 'connect';
+  does: 'enter' | 'switch' | 'link' | 'create' | 'connect';
   /** The address of the account here. */
   email: string;
   /** What they are called at the provider. */
@@ -19,12 +19,16 @@ export type Question = {
   agreement: string;
 };
 
-type Circumstances = { visit: Pick<Visit, 'previous'>; detour: Pick<Detour, 'fromOurPage'>; upstreamName: string };
+type Circumstances = {
+  visit: Pick<Visit, 'previous'>;
+  detour: Pick<Detour, 'fromOurPage' | 'fromElsewhere'>;
+  upstreamName: string;
+};
 
 /**
- * A link anywhere can send a browser to a provider that knows it, and back to us without a word. So what lasts is asked:
- * a connection that an address alone makes, an account that nobody began to make on our own page, and the end of
- * somebody else's session.
+ * A link anywhere can send a browser to a provider that knows it, and back to us without a word. So it is asked before
+ * any sign-in that another site began (login CSRF, RFC 9700 §4.7), before a connection that an address alone makes, an
+ * account that did not begin on our own page, and the end of another user's session.
  * @returns undefined where there is nothing to ask.
  */
 export function questionOf(arriving: Arriving, circumstances: Circumstances): Question | undefined {
@@ -33,11 +37,11 @@ export function questionOf(arriving: Arriving, circumstances: Circumstances): Qu
   const user_id = arriving.does === 'create' ? undefined : arriving.user.user_id;
   const replaced = previous?.user_id === user_id ? undefined : previous;
   const isMade = arriving.does === 'create' && !detour.fromOurPage;
-  if (!replaced && !isMade && arriving.does !== 'link') return undefined;
+  if (!replaced && !isMade && !detour.fromElsewhere && arriving.does !== 'link') return undefined;
   const email = arriving.does === 'create' ? arriving.email : arriving.user.email;
   return {
     kind: 'question',
-    does: arriving.does,
+    does: arriving.does === 'enter' && replaced ? 'switch' : arriving.does,
     email,
     upstreamName,
     replaces: replaced?.email,

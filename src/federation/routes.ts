@@ -17,7 +17,7 @@ import { finishDetour, spendOnce } from './finish-detour.ts';
 import { linkByPerson } from './link-identity.ts';
 import { listProviders, startFederatedSignIn } from './operations.ts';
 import { isFromElsewhere, isFromOurPage } from './origin.ts';
-import { leavePage, questionPage } from './page.ts';
+import { questionPage } from './page.ts';
 import { findProvider, type Provider } from './provider.ts';
 import type { Question } from './question.ts';
 import { refuseIdentity, type Trip } from './refuse-identity.ts';
@@ -38,7 +38,8 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
       label,
       loginUrl: `${deps.config.baseUrl}/auth/${id}/login`,
     }));
-    return reply.header('cache-control', 'no-store').send({ providers });
+    // A product's own page draws the buttons; nothing here depends on a cookie.
+    return reply.headers({ 'cache-control': 'no-store', 'access-control-allow-origin': '*' }).send({ providers });
   });
 
   app.get<OneProvider>(
@@ -48,20 +49,15 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
       const provider = requireProvider(deps, request.params.provider);
       const { values } = parseParameters(queryOf(request.url));
       const departure = await departureOf(deps, request, provider, values);
-      if (isFromElsewhere(request.headers['sec-fetch-site']))
-        return askToLeave(deps, request, reply, { provider, departure });
+      // Only our own confirm page leads here with `confirm`. A provider that asks nobody would make the session fresh.
+      if (departure.mode === 'confirm' && departure.fromElsewhere) {
+        const back = wayBack({ ...destinationOf(deps, departure.goal), mode: 'confirm' });
+        return reply.header('cache-control', 'no-store').redirect(back, 302);
+      }
       const { url, cookie } = await beginDetour(deps, upstreams, provider, departure);
       return leave(deps, reply, cookie).redirect(url, 302);
     },
   );
-
-  // The answer to that page. Other sites cannot post here.
-  app.post<OneProvider>('/auth/:provider/login', { config: { page: true } }, async (request, reply) => {
-    const provider = requireProvider(deps, request.params.provider);
-    const departure = await departureOf(deps, request, provider, readForm(request.body));
-    const { url, cookie } = await beginDetour(deps, upstreams, provider, { ...departure, fromOurPage: true });
-    return leave(deps, reply, cookie).redirect(url, 303);
-  });
 
   app.get<OneProvider>('/auth/:provider/callback', { config: { page: true } }, async (request, reply) => {
     const provider = requireProvider(deps, request.params.provider);
@@ -118,10 +114,12 @@ async function signInDeparture(
   request: FastifyRequest,
   { request: request_id, next }: Wish,
 ): Promise<Departure> {
+  const site = request.headers['sec-fetch-site'];
   const from = {
     mode: 'sign_in',
     address: request.ip,
-    fromOurPage: isFromOurPage(request.headers['sec-fetch-site']),
+    fromOurPage: isFromOurPage(site),
+    fromElsewhere: isFromElsewhere(site),
   } as const;
   if (request_id === undefined) return { ...from, goal: { next } };
   const pending = await requirePendingRequest(deps, request, request_id);
@@ -140,7 +138,7 @@ async function confirmDeparture(
   deps: Deps,
   request: FastifyRequest,
   { issuer }: Provider,
-  { goal, address, fromOurPage }: Departure,
+  { goal, address, fromElsewhere }: Departure,
 ): Promise<Departure> {
   const session = await requireSession(deps, request);
   if ((await waysOf(deps, session.user_id)).secondFactor === 'passkey') {
@@ -149,25 +147,7 @@ async function confirmDeparture(
   }
   const identities = await listIdentities(deps.db, session.user_id);
   const login_hint = identities.find((one) => one.issuer === issuer)?.email ?? undefined;
-  return { mode: 'confirm', goal, session, asksAnew: true, login_hint, address, fromOurPage };
-}
-
-/** Without the query in its links: from there the same address would leave at once. */
-function askToLeave(
-  deps: Deps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { provider, departure }: { provider: Provider; departure: Departure },
-): FastifyReply {
-  const { mode, session } = departure;
-  const goal = destinationOf(deps, departure.goal);
-  const view = { ...viewOf(deps, request, session?.locale), query: undefined };
-  const back = wayBack({ ...goal, mode });
-  return sendPage(
-    reply,
-    view,
-    leavePage(view, { provider, goal, confirm: mode === 'confirm' ? '1' : undefined, back }),
-  );
+  return { mode: 'confirm', goal, session, asksAnew: true, login_hint, address, fromElsewhere };
 }
 
 /** @throws {RequestError} `invalid_request` unless this browser left for this provider with this state. */

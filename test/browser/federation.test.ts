@@ -32,14 +32,7 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   await page.waitForURL(`${signet.url}/signin`);
   await expectAccessible(page);
 
-  await page.getByRole('link', { name: 'Continue with Acme' }).click();
-  await page.waitForURL(`${signet.url}/account`);
-  await page.goto(providers);
-  await page.getByRole('button', { name: 'Disconnect Acme' }).click();
-  await page.waitForURL(`${providers}?done=unlinked`);
-  await page.getByRole('button', { name: 'Sign out' }).click();
-
-  // A link on another site leads to a page that asks, and no further.
+  // A link on another site leads to the provider, and signs nobody in before they agree.
   const lure = `<!doctype html><html lang="en"><title>Lure</title><a href="${signet.url}/auth/acme/login">Click</a>`;
   upstream.lies.answer = {
     '/lure': (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(lure),
@@ -47,10 +40,19 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   };
   await page.goto(`${upstream.issuer}/lure`);
   await page.getByRole('link', { name: 'Click' }).click();
-  await page.getByRole('heading', { name: 'Continue with Acme?' }).waitFor();
+  await page.getByRole('heading', { name: 'Sign in with Acme?' }).waitFor();
   await expectAccessible(page);
-  await page.getByRole('link', { name: 'No, show me the other ways' }).click();
+  assert.match(await page.locator('main').innerText(), new RegExp(`signed in as ${person.email}`));
+  await page.getByRole('link', { name: 'No, go back' }).click();
   await page.waitForURL(`${signet.url}/signin`);
+  upstream.lies = {};
+
+  await page.getByRole('link', { name: 'Continue with Acme' }).click();
+  await page.waitForURL(`${signet.url}/account`);
+  await page.goto(providers);
+  await page.getByRole('button', { name: 'Disconnect Acme' }).click();
+  await page.waitForURL(`${providers}?done=unlinked`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
 
   // An address that both sides have proved is connected after a yes.
   const { account } = upstream;

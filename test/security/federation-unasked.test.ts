@@ -201,47 +201,100 @@ test('a client that demands a fresh sign-in does not get a stale session passed 
 
 // Other sites can send a browser here.
 
-test('a link on another site signs nobody in: a page asks first', async (t) => {
+test('specification §4.9: a login leads to the provider, whichever page it is opened from', async (t) => {
   const { signet, upstream } = await federated(t);
+  for (const site of ['', 'same-origin', 'none', 'same-site', 'cross-site', 'anything']) {
+    const browser = newBrowser(signet.url);
+    const headers: Record<string, string> = site === '' ? {} : { 'sec-fetch-site': site };
+    const left = await browser.get('/auth/acme/login?next=/account/apps', headers);
+    assert.equal(left.status, 302, site);
+    assert.ok(left.headers.get('location')?.startsWith(`${upstream.issuer}/authorize?`), site);
+    assert.ok(browser.cookies.has(detourCookie), site);
+  }
+  assert.equal((await newBrowser(signet.url).post('/auth/acme/login', {})).status, 405);
+});
+
+/** As a browser does whose user clicked on a page of another site. @returns what our callback answers. */
+async function comeFrom(site: string, browser: Browser, path = '/auth/acme/login'): Promise<Answer> {
+  const left = await browser.get(path, { 'sec-fetch-site': site });
+  const { pathname, search } = await follow(left.headers.get('location') ?? '');
+  return browser.get(pathname + search, fromElsewhere);
+}
+
+onBothEngines('a link on another site signs nobody in until they agree', async (t, engine) => {
+  const { signet, upstream } = await federated(t, { engine });
+  const { email, user_id } = await linkedPerson(signet, upstream);
   for (const site of ['cross-site', 'same-site', 'anything']) {
     const browser = newBrowser(signet.url);
-    const page = await browser.get('/auth/acme/login?next=/account/apps', { 'sec-fetch-site': site });
-    assert.equal(page.status, 200);
-    assert.equal(page.headers.get('location'), null);
-    assert.ok(!browser.cookies.has(detourCookie));
-    assert.match(page.text, /<form method="post" action="\/auth\/acme\/login">/);
-    assert.match(page.text, /name="next" value="\/account\/apps"/);
-    assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:/);
-    assert.doesNotMatch(page.text, /ui_locales/, 'a link of ours to this address would leave at once');
+    const question = await comeFrom(site, browser, '/auth/acme/login?next=/account/apps');
+    assert.match(question.text, /<h1>Sign in with Acme\?<\/h1>/, site);
+    assert.match(question.text, new RegExp(`you are signed in as <strong><bdi>${email}`));
+    assert.doesNotMatch(question.text, /Change the account/);
+    assert.ok(!browser.cookies.has(sessionCookie));
+    assert.equal((await browser.get('/v1/me')).status, 401);
+    const agreed = await agree(browser, question);
+    assert.equal(agreed.headers.get('location'), '/account/apps', 'asked once, not twice');
+    assert.equal((await browser.get('/v1/me')).json?.user_id, user_id);
   }
-  assert.deepEqual(upstream.requests, []);
+  for (const site of ['none', 'same-origin']) {
+    assert.equal((await comeFrom(site, newBrowser(signet.url))).headers.get('location'), '/account', site);
+  }
+});
 
+test('a link on another site renews no session, and makes none with a second factor, unasked', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const person = await linkedPerson(signet, upstream);
+  const cookie = person.browser.cookies.get(sessionCookie);
+  assert.match((await comeFrom('cross-site', person.browser)).text, /Sign in with Acme\?/);
+  assert.equal(person.browser.cookies.get(sessionCookie), cookie);
+  await enableTotp(signet, person);
   const browser = newBrowser(signet.url);
-  const next = { next: '/account/apps' };
-  assert.equal((await browser.post('/auth/acme/login', next, { origin: 'https://evil.example' })).status, 403);
-  const left = await browser.post('/auth/acme/login', next);
-  assert.equal(left.status, 303);
-  const { pathname, search } = await follow(left.headers.get('location') ?? '');
-  const answer = await browser.get(pathname + search, fromElsewhere);
-  assert.equal(answer.headers.get('location'), '/account/apps', 'asked once, not twice');
+  const question = await comeFrom('cross-site', browser);
+  assert.match(question.text, /Sign in with Acme\?/);
+  assert.equal((await agree(browser, question)).headers.get('location'), '/signin/second-factor');
+});
 
-  const bookmark = await newBrowser(signet.url).get('/auth/acme/login', { 'sec-fetch-site': 'none' });
-  assert.equal(bookmark.status, 302);
+test('login CSRF: an account that another site chose takes no session over, and is named', async (t) => {
+  const { signet, upstream } = await federated(t);
+  const victim = await signedInPerson(signet);
+  const attacker = await linkedPerson(signet, upstream);
+  const question = await comeFrom('cross-site', victim.browser);
+  assert.match(question.text, /Change to another account\?/);
+  assert.match(question.text, new RegExp(`${attacker.email}.*${victim.email}`, 's'));
+  assert.equal((await victim.browser.get('/v1/me')).json?.user_id, victim.user_id);
 });
 
 test('a link on another site confirms nothing unasked either', async (t) => {
   const { signet, upstream } = await federated(t);
   const browser = newBrowser(signet.url);
   await signInWith(browser);
+  const began = await authTime(browser);
   signet.clock.advance(901);
   upstream.account = { ...upstream.account, auth_time: now(signet) };
-  const page = await browser.get('/auth/acme/login?confirm=1', fromElsewhere);
-  assert.equal(page.status, 200);
-  assert.match(page.text, /name="confirm" value="1"/);
-  const left = await browser.post('/auth/acme/login', { confirm: '1' });
-  const { pathname, search } = await follow(left.headers.get('location') ?? '');
-  assert.equal((await browser.get(pathname + search)).status, 303);
+  const asked = upstream.requests.length;
+  for (const site of ['cross-site', 'same-site']) {
+    const confirm = '/auth/acme/login?confirm=1&next=/account/apps';
+    const answer = await browser.get(confirm, { 'sec-fetch-site': site });
+    assert.equal(answer.status, 302);
+    assert.equal(answer.headers.get('location'), '/signin/confirm?next=%2Faccount%2Fapps');
+  }
+  assert.equal(upstream.requests.length, asked);
+  assert.equal(await authTime(browser), began);
+  assert.equal((await signInWith(browser, '/auth/acme/login?confirm=1')).answer.status, 303);
   assert.equal(await authTime(browser), now(signet));
+});
+
+test('a page of another origin may read which providers there are, and nothing that a cookie opens', async (t) => {
+  const { signet } = await federated(t);
+  const { browser } = await signedInPerson(signet);
+  const origin = { origin: 'https://shop.example.com', 'sec-fetch-site': 'cross-site' };
+  const list = await browser.get('/v1/auth/providers', origin);
+  assert.equal(list.status, 200);
+  assert.equal(list.headers.get('access-control-allow-origin'), '*');
+  assert.equal(list.headers.get('access-control-allow-credentials'), null);
+  for (const path of ['/v1/me', '/v1/me/entitlements', '/auth/acme/login', '/auth/nothing/login', '/signin']) {
+    assert.equal((await browser.get(path, origin)).headers.get('access-control-allow-origin'), null, path);
+  }
 });
 
 /** Back from the provider, as far as a question if there is one. */
