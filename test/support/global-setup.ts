@@ -10,6 +10,7 @@ let removeScratch: (() => void) | undefined;
 export async function globalSetup(): Promise<void> {
   // As `bin/signet` has it: types are stripped and code is compiled once, not for each of a hundred files.
   process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/signet', import.meta.url));
+  if (process.env.TEST_POSTGRES_URL) return; // a run that a test began: it shares what the outer one has
   removeScratch = openScratch();
   server = await startPostgres();
   process.env.TEST_POSTGRES_URL = server.url;

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { exampleSettings } from '../browser/example-process.ts';
+import { runCommand, succeed } from '../support/command-line.ts';
+import { scratchFolder } from '../support/scratch.ts';
+import { bareSettings, type Settings } from '../support/server-process.ts';
+
+const root = join(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+
+/** Those that somebody follows. A changelog tells of what was, and `docs/spec` of what is wanted. */
+const documents = [
+  'README.md',
+  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(root, 'docs/decisions')).map((name) => `docs/decisions/${name}`),
+  ...readdirSync(join(root, 'examples')).map((name) => `examples/${name}/README.md`),
+  'bench/README.md',
+].filter((path) => path.endsWith('.md') && path !== 'docs/security-requirements.md' && existsSync(join(root, path)));
+
+const tools = 'npm|npx|node|bin/signet|signet|curl|openssl';
+
+type Printed = { document: string; command: string };
+
+/** Lines of code blocks, fenced or indented, without the remark behind them. They are run as they stand. */
+function linesIn(document: string): Printed[] {
+  let isFenced = false;
+  return read(document)
+    .split('\n')
+    .flatMap((line) => {
+      if (line.startsWith('```')) isFenced = !isFenced;
+      const isCode = isFenced || line.startsWith('    ');
+      const command = line.trim().replace(/\s{2,}.*$/, '');
+      return isCode && new RegExp(`^(?:${tools}) `).test(command) ? [{ document, command }] : [];
+    });
+}
+
+/** Commands within a sentence: whole ones, and mere names of commands and of their options. */
+const mentionsIn = (document: string): Printed[] =>
+  [...read(document).matchAll(new RegExp(`\`((?:${tools}) [^\`]+)\``, 'g'))].map(([, command = '']) => ({
+    document,
+    command: command.replaceAll(/\s+/g, ' '),
+  }));
+
+const onceEach = (printed: Printed[]): Printed[] =>
+  [...new Map(printed.toReversed().map((one) => [one.command, one])).values()].toReversed();
+
+const words = (command: string): string[] =>
+  [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+
+type Ended = { code: number | null; output: string };
+
+/** As `npm run` does it: the script and the arguments behind it, with the project's programs at hand. */
+function shell(line: string, { env = {}, cwd = root }: { env?: Settings; cwd?: string } = {}) {
+  const PATH = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`;
+  const shared = Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('TEST_')));
+  const child = spawn('sh', ['-c', line], { cwd, detached: true, env: { PATH, ...(shared as Settings), ...env } });
+  const said = { output: '' };
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said.output += text;
+    });
+  const ended = once(child, 'close').then(([code]): Ended => ({ code, ...said }));
+  /** The whole group: a shell and a watcher have children of their own. */
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid ?? 0), 'SIGTERM');
+    return ended;
+  };
+  const until = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => said.output.includes(text) && resolve();
+      child.stdout.on('data', look);
+      ended.then(({ code, output }) => reject(new Error(`${line} ended with ${code}:\n${output}`)));
+    });
+  return { ended, stop, until };
+}
+
+/** `npm start`, `npm test` and `npm run NAME -- ARGUMENTS` as the line of the script. */
+function scriptOf(command: string): string {
+  const [, short, long, args = ''] = /^npm (?:(start|test)|run (\S+))(?: -- (.*))?$/.exec(command) ?? [];
+  const script = scripts[short ?? long ?? ''];
+  assert.ok(script, `${command}: package.json has no such script`);
+  return `${script} ${args}`;
+}
+
+/** Serves until the end of the test, or of the process. */
+async function serving(t: TestContext, command: string, env: Settings, isReady: string): Promise<void> {
+  const { stop, until } = shell(scriptOf(command), { env });
+  t.after(stop);
+  await until(isReady);
+}
+
+const ofCi = readFileSync(join(root, '.ci/run'), 'utf8').split('\n');
+
+/** How each npm command is run, by this test or by another. */
+const npmCommands: Record<string, (t: TestContext, world: World) => Promise<void>> = {
+  ...Object.fromEntries(
+    ['npm ci', 'npm test', 'npm run lint', 'npm run typecheck'].map((command) => [
+      command,
+      async () => assert.ok(ofCi.includes(command), '.ci/run runs it'),
+    ]),
+  ),
+  'npm start': async () => {}, // the server of all the others here
+  'npm run example': async (t, { settings }) => {
+    const env = { ...settings, ...(await exampleSettings(t, `http://localhost:${settings.SIGNET_PORT}`)) };
+    await serving(t, 'npm run example', env, 'ready at');
+  },
+  'npm run dev': async (t) => serving(t, 'npm run dev', await bareSettings(t), 'Signet is ready'),
+  'npm run format': async () => {
+    const cwd = await scratchFolder('format');
+    try {
+      for (const name of ['biome.json', '.gitignore']) copyFileSync(join(root, name), join(cwd, name));
+      mkdirSync(join(cwd, 'src'));
+      writeFileSync(join(cwd, 'src/one.ts'), 'export const one   = "1"');
+      const { code, output } = await shell(scripts.format ?? '', { cwd }).ended;
+      assert.equal(code, 0, output);
+      assert.equal(readFileSync(join(cwd, 'src/one.ts'), 'utf8'), "export const one = '1';\n");
+    } finally {
+      rmSync(cwd, { recursive: true });
+    }
+  },
+};
+
+async function runNpm(t: TestContext, command: string, world: World): Promise<void> {
+  const run = npmCommands[command];
+  if (run) return run(t, world);
+  // It takes minutes; `bench.test.ts` runs the short form. That it would start, with these options, is what --help shows.
+  const isBench = /^npm run bench(?: --|$)/.test(command);
+  assert.ok(isBench || command.startsWith('npm run test:one -- '), `no test runs: ${command}`);
+  const { code, output } = await shell(`${scriptOf(command)} ${isBench ? '--help' : ''}`).ended;
+  assert.equal(code, 0, output);
+}
+
+type World = { settings: Settings; client_id: string; secret_id: string; credential_id: string };
+
+/** What the examples of the command line speak of: an account, a client with a secret, a service credential. */
+async function peopled(settings: Settings): Promise<World> {
+  const account = ['--email', 'anna@example.com', '--name', 'Anna', '--password-stdin', '--verified'];
+  await succeed(['users', 'create', ...account], settings, 'ordinary words in a row');
+  const client = await succeed(
+    ['clients', 'create', '--name', 'An app', '--redirect-uri', 'https://a.example/cb', '--approve'],
+    settings,
+  );
+  const client_id = String(client.client_id);
+  const { secrets } = await succeed(['clients', 'secrets', 'list', client_id], settings);
+  const credential = await succeed(
+    ['service-credentials', 'create', '--name', 'mail', '--permission', 'entitlements:write', '--product', 'mail'],
+    settings,
+  );
+  const [{ secret_id = '' } = {}] = secrets as { secret_id?: string }[];
+  return { settings, client_id, secret_id, credential_id: String(credential.client_id) };
+}
+
+/** With what stands in capitals in place of something that only its reader knows. */
+async function filledIn(args: string[], { settings, client_id, secret_id, credential_id }: World): Promise<string[]> {
+  const found: Record<string, () => Promise<string> | string> = {
+    CLIENT_ID: () => (args[0] === 'service-credentials' ? credential_id : client_id),
+    SECRET_ID: () => secret_id,
+    'SEQ:SEAL': async () =>
+      /newest {2}(\S+)\n/.exec((await runCommand(['audit', 'verify'], { env: settings })).stdout)?.[1] ?? '',
+  };
+  return Promise.all(args.map((arg) => found[arg]?.() ?? arg));
+}
+
+async function runSignet(command: string, world: World): Promise<void> {
+  const [, ...args] = words(command);
+  const { code, stdout, stderr } = await runCommand(await filledIn(args, world), { env: world.settings });
+  assert.equal(code, 0, `${command}: ${stderr}${stdout}`);
+}
+
+/** A command that a sentence names is there, and so are the options that it names. */
+async function isThere(command: string): Promise<void> {
+  const [, ...args] = words(command);
+  const name = args.filter((arg) => !arg.startsWith('-') && /^[a-z-]+$/.test(arg));
+  const { code, stdout, stderr } = await runCommand([...name, '--help']);
+  assert.equal(code, 0, `${command}: ${stderr}`);
+  for (const option of args.filter((arg) => arg.startsWith('--'))) {
+    assert.ok(`${stdout} --version`.includes(option), `${command}: there is no ${option}`);
+  }
+}
+
+test('every command that a document prints works as it is printed', async (t) => {
+  const settings = await bareSettings(t);
+  await serving(t, 'npm start', settings, 'Signet is ready');
+  const world = await peopled(settings);
+  const lines = onceEach(documents.flatMap(linesIn));
+  assert.ok(lines.length > 15, 'it reads the documents');
+  for (const { document, command } of lines) {
+    await t.test(`${document}: ${command}`, async (t) => {
+      if (command.startsWith('npm ')) return runNpm(t, command, world);
+      assert.match(command, /^bin\/signet /, `no test runs: ${command}`);
+      await runSignet(command, world);
+    });
+  }
+
+  const mentions = onceEach(documents.flatMap(mentionsIn));
+  for (const { document, command } of mentions) {
+    if (lines.some((line) => line.command === command)) continue;
+    await t.test(`${document}, in a sentence: ${command}`, async (t) => {
+      if (command.startsWith('npm ')) return runNpm(t, command, world);
+      if (command.startsWith('openssl ')) {
+        const { code, output } = await shell(command).ended;
+        assert.deepEqual([code, Buffer.from(output, 'base64').length], [0, 32], output);
+        return;
+      }
+      assert.match(command, /^(?:bin\/)?signet /, `no test runs: ${command}`);
+      await isThere(command);
+    });
+  }
+
+  for (const name of Object.keys(scripts).filter((name) => !['bench', 'test:one'].includes(name))) {
+    const command = ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`;
+    if ([...lines, ...mentions].some((printed) => printed.command === command)) continue;
+    await t.test(`package.json: ${command}`, (t) => runNpm(t, command, world));
+  }
+});
+
+test('npm run test:one runs one case at any depth, and fails when it ran none', async () => {
+  const file = 'test/support/fixture-for-test-one.ts';
+  const one = async (...args: string[]) => {
+    const { code, output } = await shell(`${scripts['test:one']} ${args.map((arg) => `"${arg}"`).join(' ')}`).ended;
+    return [code, /(\d+ ran, \d+ failed.*)\n$/.exec(output)?.[1] ?? output];
+  };
+  const all = await Promise.all([
+    one(file),
+    one(file, 'inner that passes'),
+    one(file, 'inner that fails'),
+    one(file, 'another'),
+    one(file, 'nothing'),
+  ]);
+  assert.deepEqual(all, [
+    [1, '4 ran, 2 failed'],
+    [0, '1 ran, 0 failed'],
+    [1, '1 ran, 1 failed'],
+    [0, '1 ran, 0 failed'],
+    [1, `0 ran, 0 failed: ${file} has no test of that name`],
+  ]);
+  const [code, said] = await one('test/nowhere.test.ts');
+  assert.equal(code, 2);
+  assert.match(String(said), /^Usage: npm run test:one -- FILE \[NAME\]/);
+});

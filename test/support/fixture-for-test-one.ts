@@ -1,0 +1,10 @@
+/** For `documents.test.ts`, which runs it by `npm run test:one`; the name keeps it out of `npm test`. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+test('outer', async (t) => {
+  await t.test('inner that passes', () => {});
+  await t.test('inner that fails', () => assert.fail('as it should'));
+});
+
+test('another', () => {});
