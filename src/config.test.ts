@@ -19,6 +19,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     dataDir,
     databaseUrl: undefined,
     masterKey: { from: 'file', path: `${dataDir}/master.key`, mayCreate: true },
+    auditHeadFile: `${dataDir}/audit-head.json`,
     cookiePrefix: 'signet',
     workers: 1,
     drainSeconds: 0,
@@ -76,6 +77,7 @@ test('an empty setting counts as left out', () => {
     'SELF_APPROVAL',
     'SMTP_URL',
     'MAIL_FROM',
+    'AUDIT_HEAD_FILE',
   ];
   more.push('NAME', 'LOGO', 'ACCENT', 'GOOGLE_CLIENT_ID', 'PROVIDER_ACME_ISSUER');
   assert.deepEqual(

@@ -18,6 +18,8 @@ export type Config = {
   /** Absent: SQLite in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly masterKey: MasterKeySource;
+  /** Keeps the newest place of the audit log outside the database. */
+  readonly auditHeadFile: string;
   readonly cookiePrefix: string;
   readonly workers: number;
   /** How long the listener stays open after SIGTERM, while `/readyz` fails already. */
@@ -70,6 +72,7 @@ const ownSettings = [
   'SIGNET_DATABASE_URL',
   'SIGNET_MASTER_KEY',
   'SIGNET_MASTER_KEY_FILE',
+  'SIGNET_AUDIT_HEAD_FILE',
   'SIGNET_COOKIE_PREFIX',
   'SIGNET_WORKERS',
   'SIGNET_DRAIN_SECONDS',
@@ -120,6 +123,7 @@ export function readConfig(environment: Environment = process.env): Config {
     dataDir,
     databaseUrl,
     masterKey: readMasterKeySource(read, dataDir, databaseUrl !== undefined),
+    auditHeadFile: resolve(read('SIGNET_AUDIT_HEAD_FILE') ?? resolve(dataDir, 'audit-head.json')),
     cookiePrefix: readCookiePrefix(read('SIGNET_COOKIE_PREFIX'), secure),
     workers: readInteger('SIGNET_WORKERS', read('SIGNET_WORKERS') ?? '1', 1, 64),
     // On loopback there is no load balancer that has to notice.

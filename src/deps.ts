@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Witness } from './audit/witness.ts';
 import type { ClientDirectory } from './clients/client-directory.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -13,6 +14,8 @@ import type { Vault } from './vault/vault.ts';
 
 /** The outside world, handed to every use-case. */
 export type Deps = {
+  /** The newest place of the audit log, where whoever writes the database cannot reach. */
+  readonly witness: Witness;
   /** The name of this process among those on the store, drawn anew at each start. */
   readonly node: string;
   readonly config: Config;

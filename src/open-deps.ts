@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { openWitness } from './audit/witness.ts';
 import { clientDirectory } from './clients/client-directory.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -43,6 +44,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, vault });
     return {
       node: newId('node'),
+      witness: openWitness(config.auditHeadFile, log),
       config,
       db,
       clock,

@@ -4,7 +4,7 @@ import type { Db, Statement } from '../db/db.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import type { Vault } from '../vault/vault.ts';
-import { readHead, rememberHead } from './head.ts';
+import { readAcceptance, readHead, rememberHead } from './head.ts';
 import {
   type AuditRow,
   type ChainHead,
@@ -15,9 +15,10 @@ import {
   sealRow,
   unsealedRows,
 } from './store.ts';
+import type { Head } from './witness.ts';
 
 /** Before the first event. */
-const origin: ChainHead = { seq: 0, seal: '', at: 0 };
+export const origin: ChainHead = { seq: 0, seal: '', at: 0 };
 const perBatch = 200;
 /** A batch holds its events twice, once for whoever wants to hear of them. */
 const bytesPerBatch = 262_144;
@@ -35,6 +36,11 @@ export const lateBefore = (deps: Pick<Deps, 'clock'>, newest: Pick<ChainHead, 'a
 /** What was sealed already is not there as it was. Nothing is sealed on top of that. */
 export class AuditLogTampered extends Error {
   override name = 'AuditLogTampered';
+  readonly loss: Broken;
+  constructor(loss: Broken) {
+    super(`Event ${loss.seq} of the audit log is not what was sealed.`);
+    this.loss = loss;
+  }
 }
 
 /**
@@ -53,12 +59,12 @@ export class AuditLogTampered extends Error {
  * @throws {AuditLogTampered} and seals nothing.
  */
 export async function sealAuditLog(
-  deps: Pick<Deps, 'db' | 'clock' | 'vault'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>,
   also: (event: AuditRow) => readonly Statement[] = () => [],
 ): Promise<number> {
   for (let sealed = 0; ; ) {
     const loss = await lossOf(deps);
-    if (loss) throw new AuditLogTampered(`Event ${loss.seq} of the audit log is not what was sealed.`);
+    if (loss) throw new AuditLogTampered(loss);
     const newest = (await chainHead(deps.db)) ?? origin;
     const found = await unsealedRows(deps.db, lateBefore(deps, newest), perBatch);
     const rows = firstOf(found);
@@ -74,6 +80,7 @@ export async function sealAuditLog(
       if (error instanceof UniqueViolation) return sealed; // another node is at it
       throw error;
     }
+    deps.witness.remember({ seq: last.seq, seal: last.seal, accepted: await acceptedSoFar(deps) });
     sealed += rows.length;
     if (found.length < perBatch && rows.length === found.length) return sealed;
   }
@@ -88,18 +95,50 @@ function firstOf(found: readonly AuditRow[]): AuditRow[] {
   });
 }
 
-/** @returns the place that the remembered head names and the chain does not have; undefined while all is well. */
-async function lossOf({ db, vault }: Pick<Deps, 'db' | 'vault'>): Promise<Broken | undefined> {
-  const remembered = await readHead(db, vault); // before the chain, which only grows
-  if (remembered === 'forged') return { seq: ((await chainHead(db))?.seq ?? 0) + 1, why: 'head' };
-  if (remembered === undefined) {
+/**
+ * Whether the chain still holds every newest place that was ever vouched for: by this node's own witness, and by the
+ * record in the database. While it does not, nothing is sealed.
+ * @returns undefined while all is well.
+ */
+export async function lossOf(deps: Pick<Deps, 'db' | 'vault' | 'witness'>): Promise<Broken | undefined> {
+  const { db, vault, witness } = deps;
+  const seen = await witness.known(); // before the chain, which only grows
+  const recorded = await readHead(db, vault);
+  const unvouched = async (why: 'head' | 'file'): Promise<Broken> => ({
+    seq: ((await chainHead(db))?.seq ?? 0) + 1,
+    why,
+  });
+  if (seen === 'unreadable') return unvouched('file');
+  if (seen) {
+    const lost = await lostPlace(db, seen);
+    const accepted = lost && (await readAcceptance(db, vault));
+    if (lost && !(accepted && accepted.accepted > seen.accepted)) return lost;
+    if (accepted) witness.replace(accepted);
+  }
+  if (recorded === 'forged') return unvouched('head');
+  if (recorded === undefined) {
+    if (seen) return undefined;
     const newest = await chainHead(db);
     // The first sealing may have been committed between the two looks.
     return newest === undefined || (await readHead(db, vault)) ? undefined : { seq: newest.seq, why: 'head' };
   }
-  const seal = await placeAt(db, remembered.seq);
-  if (seal === undefined) return { seq: remembered.seq, why: 'missing' };
-  return seal === remembered.seal ? undefined : { seq: remembered.seq, why: 'altered' };
+  const lost = await lostPlace(db, recorded);
+  if (!lost) witness.remember({ ...recorded, accepted: await acceptedSoFar(deps) });
+  return lost;
+}
+
+async function lostPlace(db: Db, { seq, seal }: Head): Promise<Broken | undefined> {
+  if (seq === 0) return undefined;
+  const found = await placeAt(db, seq);
+  if (found === undefined) return { seq, why: 'missing' };
+  return found === seal ? undefined : { seq, why: 'altered' };
+}
+
+/** What a place is remembered with; of the database only while this node remembers nothing itself. */
+async function acceptedSoFar({ db, vault, witness }: Pick<Deps, 'db' | 'vault' | 'witness'>): Promise<number> {
+  const seen = await witness.known();
+  if (seen !== undefined && seen !== 'unreadable') return seen.accepted;
+  return (await readAcceptance(db, vault))?.accepted ?? 0;
 }
 
 /** A list in JSON has one spelling, so two different events never have one seal. */
@@ -111,9 +150,12 @@ function sealOf(vault: Vault, before: { seq: number; seal: string }, row: AuditR
     .toString('base64url');
 }
 
-/** `head`: the record of the newest place is gone or not ours. `unexpected`: another seal than the one given. */
-export const brokenWays = ['missing', 'altered', 'head', 'unexpected'] as const;
-type Broken = { seq: number; why: (typeof brokenWays)[number] };
+/**
+ * `head`: the record of the newest place is gone or not ours. `file`: the file that keeps it outside the database cannot be
+ * read. `unexpected`: another seal than the one given.
+ */
+export const brokenWays = ['missing', 'altered', 'head', 'file', 'unexpected'] as const;
+export type Broken = { seq: number; why: (typeof brokenWays)[number] };
 
 /** A place and its seal, as an earlier report gave them. */
 export type Expected = { seq: number; seal: string };
@@ -128,15 +170,19 @@ export type ChainReport = {
   unsealed_late: number;
   /** The first place where the chain is broken. */
   broken?: Broken;
+  /** Its end, or the record of it, is lost: nothing is sealed until an operator acknowledges that. */
+  stopped: boolean;
 };
 
 const verifying = new WeakMap<Db, Promise<ChainReport>>();
 
+type ChainDeps = Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>;
+
 /**
- * Reads the whole log and computes every seal anew, a page at a time between the requests of others.
+ * Reads the whole log and computes every seal anew, a page at a time between the requests of others. Writes nothing.
  * @param expected to be found in it. Without it, whoever asks while a check runs gets the report of that one.
  */
-export function verifyAuditLog(deps: Pick<Deps, 'db' | 'clock' | 'vault'>, expected?: Expected): Promise<ChainReport> {
+export function verifyAuditLog(deps: ChainDeps, expected?: Expected): Promise<ChainReport> {
   if (expected) return readChain(deps, expected);
   const running = verifying.get(deps.db);
   if (running) return running;
@@ -145,14 +191,14 @@ export function verifyAuditLog(deps: Pick<Deps, 'db' | 'clock' | 'vault'>, expec
   return report;
 }
 
-async function readChain(deps: Pick<Deps, 'db' | 'clock' | 'vault'>, expected?: Expected): Promise<ChainReport> {
+async function readChain(deps: ChainDeps, expected?: Expected): Promise<ChainReport> {
   let last = origin;
+  const loss = await lossOf(deps); // before the chain, which only grows
   const report = async (broken?: Broken): Promise<ChainReport> => {
     const { all, late } = await countUnsealed(deps.db, lateBefore(deps, last));
     const head = { seq: last.seq, seal: last.seal };
-    return { verified: last.seq, head, unsealed: all - late, unsealed_late: late, broken };
+    return { verified: last.seq, head, unsealed: all - late, unsealed_late: late, broken, stopped: loss !== undefined };
   };
-  const loss = await lossOf(deps); // before the chain, which only grows
   for (;;) {
     const rows = await sealedRows(deps.db, last.seq, rowsPerPage);
     for (const row of rows) {

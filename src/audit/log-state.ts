@@ -1,10 +1,19 @@
 import type { Deps } from '../deps.ts';
-import { lateBefore } from './chain.ts';
+import { type Broken, lateBefore, lossOf } from './chain.ts';
 import { chainHead, countUnsealed } from './store.ts';
 
-/** How many events are sealed, wait for their seal, and have waited for it too long. */
-export async function logState(deps: Pick<Deps, 'db' | 'clock'>) {
+export type LogState = {
+  /** How many events are sealed, wait for their seal, and have waited for it too long. */
+  sealed: number;
+  unsealed: number;
+  late: number;
+  /** What stops the sealing, and with it the webhooks. */
+  lost: Broken | undefined;
+};
+
+export async function logState(deps: Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>): Promise<LogState> {
+  const lost = await lossOf(deps);
   const head = await chainHead(deps.db);
   const unsealed = await countUnsealed(deps.db, lateBefore(deps, head));
-  return { sealed: head?.seq ?? 0, unsealed: unsealed.all, late: unsealed.late };
+  return { sealed: head?.seq ?? 0, unsealed: unsealed.all, late: unsealed.late, lost };
 }

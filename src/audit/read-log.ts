@@ -1,15 +1,19 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
 import { deliveriesOf } from '../webhooks/manage-webhook.ts';
-import { AuditLogTampered, type ChainReport, type Expected, sealAuditLog, verifyAuditLog } from './chain.ts';
-import { type AuditFilter, type SealedRow, searchAuditLog } from './store.ts';
+import { AuditLogTampered, sealAuditLog } from './chain.ts';
+import { type AuditFilter, type AuditRow, type SealedRow, searchAuditLog, searchUnsealed } from './store.ts';
 
-type LogDeps = Pick<Deps, 'db' | 'clock' | 'vault'>;
+type LogDeps = Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>;
 
 /** An event as it is told: states are objects, times Unix seconds. */
 export type AuditRecord = Omit<SealedRow, 'before_state' | 'after_state'> & { before: unknown; after: unknown };
 
-const auditRecord = ({ before_state, after_state, ...row }: SealedRow): AuditRecord => ({
+const auditRecord = <Row extends Pick<SealedRow, 'before_state' | 'after_state'>>({
+  before_state,
+  after_state,
+  ...row
+}: Row) => ({
   ...row,
   before: before_state === null ? null : JSON.parse(before_state),
   after: after_state === null ? null : JSON.parse(after_state),
@@ -31,20 +35,26 @@ export async function readLog(deps: LogDeps, filter: AuditFilter, limit: number)
   return { events: page.map(auditRecord), next: rows.length > limit ? page.at(-1)?.seq : undefined };
 }
 
+/** An event that may have no place in the chain yet. */
+export type AnyRecord = Omit<AuditRecord, 'seq' | 'seal'> & { seq: number | null; seal: string | null };
+
+const unplaced = (row: AuditRow) => ({ ...row, seq: null, seal: null });
+
+/** As {@link readLog} for whoever must not seal: events without a place come first. */
+export async function readLogAsIs({ db }: Pick<Deps, 'db'>, filter: AuditFilter, limit: number): Promise<AnyRecord[]> {
+  const unsealed = (await searchUnsealed(db, filter, limit)).map(unplaced);
+  const sealed = unsealed.length < limit ? await searchAuditLog(db, filter, limit - unsealed.length) : [];
+  return [...unsealed, ...sealed].map(auditRecord);
+}
+
 /** What looks mistyped in a filter that matches nothing. */
 export type FilterDoubt = 'action' | 'actor';
 
 /** @returns undefined for a filter that may well be meant as it is. */
 export async function doubtOf({ db }: Pick<Deps, 'db'>, filter: AuditFilter): Promise<FilterDoubt | undefined> {
   if (filter.actor && !/^(user|client|service):.|^(cli|system)$/.test(filter.actor)) return 'actor';
-  if (filter.action && (await searchAuditLog(db, { action: filter.action }, 1)).length === 0) return 'action';
+  if (filter.action && (await readLogAsIs({ db }, { action: filter.action }, 1)).length === 0) return 'action';
   return undefined;
-}
-
-/** Reads the whole log, once what is new has its place, and computes every seal anew. */
-export async function verifyLog(deps: LogDeps, expected?: Expected): Promise<ChainReport> {
-  await sealNew(deps);
-  return verifyAuditLog(deps, expected);
 }
 
 /** A log that is not what it was can still be read; the check says where it was touched. */
@@ -67,18 +77,40 @@ const rowsPerPage = 500;
  */
 export async function* exportLog(deps: LogDeps, filter: AuditFilter, format: ExportFormat): AsyncGenerator<string> {
   await sealNew(deps);
-  const line = format === 'csv' ? csvLine : jsonLine;
-  if (format === 'csv') yield `${csvColumns.join(',')}\r\n`;
+  if (format === 'csv') yield headings;
+  yield* sealedAs(deps, filter, format);
+}
+
+/** As {@link exportLog} for whoever must not seal: events without a place come first. */
+export async function* exportLogAsIs(
+  deps: Pick<Deps, 'db'>,
+  filter: AuditFilter,
+  format: ExportFormat,
+): AsyncGenerator<string> {
+  if (format === 'csv') yield headings;
+  for (let last: AuditRow | undefined; ; ) {
+    const rows = await searchUnsealed(deps.db, filter, rowsPerPage, last);
+    if (rows.length > 0) yield rows.map(unplaced).map(lines[format]).join('');
+    last = rows.at(-1);
+    if (rows.length < rowsPerPage) break;
+    await breathe();
+  }
+  yield* sealedAs(deps, filter, format);
+}
+
+async function* sealedAs(deps: Pick<Deps, 'db'>, filter: AuditFilter, format: ExportFormat): AsyncGenerator<string> {
   for (let before = filter.before; ; ) {
     const rows = await searchAuditLog(deps.db, { ...filter, before }, rowsPerPage);
-    if (rows.length > 0) yield rows.map(line).join('');
+    if (rows.length > 0) yield rows.map(lines[format]).join('');
     if (rows.length < rowsPerPage) return;
     await breathe(); // the embedded store answers without waiting: nobody else would be served until the last page
     before = rows.at(-1)?.seq;
   }
 }
 
-const jsonLine = (row: SealedRow): string => `${JSON.stringify(auditRecord(row))}\n`;
+type AnyRow = Omit<SealedRow, 'seq' | 'seal'> & { seq: number | null; seal: string | null };
+
+const jsonLine = (row: AnyRow): string => `${JSON.stringify(auditRecord(row))}\n`;
 
 const csvColumns = [
   'seq',
@@ -94,8 +126,12 @@ const csvColumns = [
   'seal',
 ] as const satisfies readonly (keyof SealedRow)[];
 
-const csvLine = (row: SealedRow): string =>
+const headings = `${csvColumns.join(',')}\r\n`;
+
+const csvLine = (row: AnyRow): string =>
   `${csvColumns.map((column) => csvCell(column === 'at' ? new Date(row.at * 1000).toISOString() : row[column])).join(',')}\r\n`;
+
+const lines = { jsonl: jsonLine, csv: csvLine } as const;
 
 const begins = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const inside = /([;\t|\n]\s*)([=+@\-\uff1d\uff0b\uff0d\uff20])/g;

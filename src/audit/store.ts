@@ -98,8 +98,9 @@ export const chainHead = (db: Db) =>
 export const placeAt = async (db: Db, seq: number): Promise<string | undefined> =>
   (await db.get<{ seal: string }>('select seal from audit_log where seq = $1', [seq]))?.seal;
 
-export const findHead = (db: Db) =>
-  db.get<{ seq: number; sealed: string }>(`select seq, sealed from audit_heads where name = 'head'`);
+/** `head`: the newest place. `accepted`: the last loss that was acknowledged, its number as `seq`. */
+export const findHead = (db: Db, name: 'head' | 'accepted') =>
+  db.get<{ seq: number; sealed: string }>('select seq, sealed from audit_heads where name = $1', [name]);
 
 /** A node that was slower does not put an older one back. */
 export const keepHead = (seq: number, sealed: string): Statement => ({
@@ -107,6 +108,16 @@ export const keepHead = (seq: number, sealed: string): Statement => ({
         on conflict (name) do update set seq = excluded.seq, sealed = excluded.sealed
           where audit_heads.seq < excluded.seq`,
   params: [seq, sealed],
+});
+
+/** Whatever is there, also an older one. */
+export const replaceHead = (seq: number, sealed: string): Statement => replaceNamed('head', seq, sealed);
+export const keepAcceptance = (count: number, sealed: string): Statement => replaceNamed('accepted', count, sealed);
+
+const replaceNamed = (name: string, seq: number, sealed: string): Statement => ({
+  sql: `insert into audit_heads (name, seq, sealed) values ($1, $2, $3)
+        on conflict (name) do update set seq = excluded.seq, sealed = excluded.sealed`,
+  params: [name, seq, sealed],
 });
 
 /** Oldest first. */
@@ -144,19 +155,21 @@ export type AuditFilter = {
   before?: number;
 };
 
-/**
- * Newest first. `before` is the `seq` of the last row of the page before. Only what is asked for is in the condition, so
- * that an index can answer it.
- */
-export function searchAuditLog(db: Db, filter: AuditFilter, limit: number): Promise<SealedRow[]> {
+type Search = {
+  params: (string | number)[];
+  conditions: string[];
+  add(condition: (place: string) => string, value: string | number | undefined): void;
+};
+
+/** Only what is asked for is in the condition, so that an index can answer it. */
+function searchFor(filter: AuditFilter): Search {
   const params: (string | number)[] = [];
-  const conditions = ['seq is not null'];
+  const conditions: string[] = [];
   const add = (condition: (place: string) => string, value: string | number | undefined): void => {
     if (value === undefined || value === '') return;
     params.push(value);
     conditions.push(condition(`$${params.length}`));
   };
-  add((place) => `seq < ${place}`, filter.before);
   add((place) => `at >= ${place}`, filter.since);
   add((place) => `at <= ${place}`, filter.until);
   if (filter.action?.includes('.')) add((place) => `action = ${place}`, filter.action);
@@ -165,9 +178,37 @@ export function searchAuditLog(db: Db, filter: AuditFilter, limit: number): Prom
     add((place) => `(action = ${place} or substr(action, 1, length(${place}) + 1) = ${place} || '.')`, filter.action);
   add((place) => `actor = ${place}`, filter.actor);
   add((place) => `target = ${place}`, filter.target);
+  return { params, conditions, add };
+}
+
+/** Newest first. `before` is the `seq` of the last row of the page before. */
+export function searchAuditLog(db: Db, filter: AuditFilter, limit: number): Promise<SealedRow[]> {
+  const { params, conditions, add } = searchFor(filter);
+  conditions.push('seq is not null');
+  add((place) => `seq < ${place}`, filter.before);
   params.push(limit);
   return db.all<SealedRow>(
     `select seq, seal, ${columns} from audit_log where ${conditions.join(' and ')} order by seq desc limit $${params.length}`,
+    params,
+  );
+}
+
+/** Events without a place yet, newest first. @param after the last row of the page before. */
+export function searchUnsealed(
+  db: Db,
+  filter: AuditFilter,
+  limit: number,
+  after?: Pick<AuditRow, 'at' | 'event_id'>,
+): Promise<AuditRow[]> {
+  const { params, conditions, add } = searchFor(filter);
+  conditions.push('seq is null');
+  if (after) {
+    add((place) => `at <= ${place}`, after.at);
+    add((place) => `(at < $${params.length - 1} or event_id < ${place})`, after.event_id);
+  }
+  params.push(limit);
+  return db.all<AuditRow>(
+    `select ${columns} from audit_log where ${conditions.join(' and ')} order by at desc, event_id desc limit $${params.length}`,
     params,
   );
 }

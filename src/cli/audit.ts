@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import type { Expected } from '../audit/chain.ts';
+import { acceptLoss } from '../audit/accept-loss.ts';
+import { type Expected, verifyAuditLog } from '../audit/chain.ts';
 import { momentIn } from '../audit/moment.ts';
-import { type AuditRecord, doubtOf, exportFormats, exportLog, readLog, verifyLog } from '../audit/read-log.ts';
+import { type AnyRecord, doubtOf, exportFormats, exportLogAsIs, readLogAsIs } from '../audit/read-log.ts';
 import type { AuditFilter } from '../audit/store.ts';
 import { command, UsageError } from './command.ts';
 import { listed, time } from './report.ts';
@@ -21,7 +22,7 @@ export const auditCommands = {
     options: { ...filters, limit: { value: 'n', whole: [1, 10_000], help: 'how many at most; 50 without it' } },
     async run(deps, { limit = 50, ...given }) {
       const filter = filterOf(given);
-      const { events } = await readLog(deps, filter, limit);
+      const events = await readLogAsIs(deps, filter, limit);
       if (events.length === 0) {
         const doubt = await doubtOf(deps, filter);
         return { json: { events }, text: `No event matches the filter.${doubt ? ` ${whatIsMeant[doubt]}` : ''}` };
@@ -33,24 +34,25 @@ export const auditCommands = {
     summary: 'Prints the audit log, newest first, however long it is: redirect it to a file.',
     options: { ...filters, format: { oneOf: exportFormats, help: 'jsonl without it' } },
     async run(deps, { format = 'jsonl', ...given }, { stdout }) {
-      for await (const text of exportLog(deps, filterOf(given), format)) {
+      for await (const text of exportLogAsIs(deps, filterOf(given), format)) {
         if (!stdout.write(text)) await once(stdout, 'drain'); // no more than a page in memory
       }
       return undefined;
     },
   }),
   'audit verify': command({
-    summary: 'Proves that nothing in the audit log was changed or taken out. Exit code 1 if something was.',
+    summary:
+      'Proves that nothing in the audit log was changed or taken out, and changes nothing itself. Exit code 1 if something was.',
     options: {
       expect: { value: 'seq:seal', help: 'what an earlier check, or the log of the service, gave as the newest' },
     },
     async run(deps, { expect }) {
-      const report = await verifyLog(deps, readExpected(expect));
+      const report = await verifyAuditLog(deps, readExpected(expect));
       if (report.broken) {
         const { seq, why } = report.broken;
         return {
           json: report,
-          text: `The audit log is not what it was: event ${seq} ${whatIs[why]}. Intact before it: ${report.verified}.`,
+          text: `The audit log is not what it was: event ${seq} ${whatIs[why]}. Intact before it: ${report.verified}.${report.stopped ? whatToDo(deps.witness.path, why) : ''}`,
           failed: true,
         };
       }
@@ -65,7 +67,24 @@ export const auditCommands = {
       };
     },
   }),
+  'audit accept-loss': command({
+    summary:
+      'Acknowledges that the end of the audit log is lost, as after a restore of a backup. Events are sealed again, after what is left.',
+    options: { reason: { value: 'text', help: 'what happened; kept in the audit log', required: true } },
+    async run(deps, { reason }) {
+      const { lost, head } = await acceptLoss(deps, { actor: 'cli' }, reason);
+      return {
+        json: { lost, head },
+        text: `Acknowledged. The log goes on after event ${head.seq}; servers seal again within a minute.`,
+      };
+    },
+  }),
 };
+
+const whatToDo = (path: string, why: 'file' | string) =>
+  why === 'file'
+    ? `\n\nThe server seals nothing and sends no webhooks until ${path} can be read, or is removed.`
+    : `\n\nThe server seals nothing and sends no webhooks until you acknowledge this. If the database was restored from a\nbackup, that is why. If not, somebody who can write the database has cut the log: keep a copy of it and look into it\nfirst. Then: signet audit accept-loss --reason "..."`;
 
 const whatIsMeant = {
   action: 'No such action has been logged. Actions read like client.approved.',
@@ -76,6 +95,7 @@ const whatIs = {
   missing: 'is missing',
   altered: 'is altered',
   head: 'is not vouched for: the record of the newest one is gone or forged',
+  file: 'is not vouched for: the file that keeps the newest one outside the database cannot be read',
   unexpected: 'has another seal than expected',
 } as const;
 
@@ -86,8 +106,8 @@ function readExpected(value: string | undefined): Expected | undefined {
   return { seq: Number(seq), seal };
 }
 
-const line = (row: AuditRecord): string[] => [
-  String(row.seq),
+const line = (row: AnyRecord): string[] => [
+  row.seq === null ? '-' : String(row.seq),
   time(row.at),
   row.action,
   row.actor,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import pino from 'pino';
 import { readConfig } from '../../src/config.ts';
 import type { Db } from '../../src/db/db.ts';
@@ -11,18 +11,11 @@ import { openDeps } from '../../src/open-deps.ts';
 import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
-import { bareSettings, type Settings } from '../support/server-process.ts';
+import { bareSettings } from '../support/server-process.ts';
+import { openServer } from '../support/servers.ts';
 
-const log = pino({ level: 'silent' });
 const create = ['users', 'create', '--email', 'asa@example.com', '--name', 'Asa', '--verified', '--password-stdin'];
 const password = 'ordinary words in a row';
-
-/** The store of these settings as a server opens it, without listening. */
-async function openServer(t: TestContext, env: Settings, log_ = log) {
-  const deps = await openDeps(readConfig(env), { clock: Date.now, log: log_ });
-  t.after(() => deps.db.close());
-  return deps;
-}
 
 const keysIn = async (db: Db) => (await db.all('select kid from signing_keys')).length;
 
@@ -31,7 +24,7 @@ onBothEngines('a command refuses a database that no server has set up, and makes
   const sentence = /signet serve.*signet migrate/;
   await refused(['clients', 'create', '--name', 'A', '--redirect-uri', 'https://a.test/cb'], env, sentence);
   assert.equal(existsSync(join(String(env.SIGNET_DATA_DIR), 'master.key')), false);
-  const deps = await openServer(t, env); // as `serve` and `migrate` do
+  const { deps } = await openServer(t, env); // as `serve` and `migrate` do
   assert.equal(await keysIn(deps.db), 4);
   await deps.db.run(`delete from signing_keys where status = 'next'`);
   await succeed(['keys', 'list'], env);
@@ -40,7 +33,7 @@ onBothEngines('a command refuses a database that no server has set up, and makes
 
 onBothEngines('a command changes no tables: a database of another version is refused', async (t, engine) => {
   const env = await preparedSettings(t, engine);
-  const { db } = await openServer(t, env);
+  const { db } = (await openServer(t, env)).deps;
   const newest = `(select max(name) from schema_migrations)`;
   await db.run(`update schema_migrations set name = '9999-newer' where name = ${newest}`);
   await refused(['clients', 'list'], env, /9999-newer, which this version of Signet does not know/);
@@ -64,7 +57,7 @@ onBothEngines('mail that waits is sent by the server, never by a command with ot
   await succeed(create, env, password);
   const mailbox = await openMailbox(t);
   const served = { ...env, SIGNET_BASE_URL: 'https://id.example.com', SIGNET_SMTP_URL: mailbox.url };
-  const server = await openServer(t, served);
+  const { deps: server } = await openServer(t, served);
   await beat(server);
 
   // The shell knows neither the address of the service nor its mail server.
@@ -95,9 +88,8 @@ onBothEngines('a command says when a mail that it promised cannot be sent soon',
   const alone = await runCommand(reset, { env });
   assert.match(alone.stderr, /^signet: warning: .* no running server was found[^\n]+\n$/);
 
-  const lines: string[] = [];
-  const logged = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
-  const server = await openServer(t, { ...env, SIGNET_BASE_URL: 'https://id.example.com' }, logged);
+  const settings = { ...env, SIGNET_BASE_URL: 'https://id.example.com' };
+  const { deps: server, logLines: lines } = await openServer(t, settings);
   await beat(server);
   const { code, stdout, stderr } = await runCommand([...reset, '--json'], { env });
   assert.deepEqual([code, JSON.parse(stdout).warnings.length], [0, 1]);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runJobs } from '../../src/jobs.ts';
 import {
   misunderstood,
   preparedSettings,
@@ -10,6 +11,7 @@ import {
 } from '../support/command-line.ts';
 import { basic } from '../support/relying-party.ts';
 import { bareSettings, codeFor, isActiveAt, redeemAt, startServer } from '../support/server-process.ts';
+import { openServer } from '../support/servers.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import type { Signet } from '../support/signet.ts';
 
@@ -171,10 +173,13 @@ test('service credentials are restricted, given another secret and retired', asy
 
 test('the audit log is verified against what an earlier check gave, and filtered by day', async (t) => {
   const env = await preparedSettings(t);
+  const server = await openServer(t, env);
   await succeed(['admin', 'invite'], env);
+  await runJobs(server.deps);
   const { stdout } = await runCommand(['audit', 'verify'], { env });
   const [, newest = ''] = /newest {2}(\S+)\n/.exec(stdout) ?? [];
   await succeed(['admin', 'invite'], env);
+  await runJobs(server.deps);
   const { verified } = await succeed(['audit', 'verify', '--expect', newest], env);
   assert.equal(verified, 2);
   const other = await runCommand(['audit', 'verify', '--expect', `2${newest.slice(1)}`], { env });
@@ -218,12 +223,15 @@ test('the audit log is exported in either format', async (t) => {
   const event = JSON.parse(lines.stdout) as Json;
   assert.deepEqual([event.action, event.actor], ['administrator.invited', 'cli']);
   const table = await runCommand(['audit', 'export', '--format', 'csv'], { env });
-  assert.match(table.stdout, /^seq,at,action,.+\r\n1,\d{4}-.+,administrator\.invited,cli,/);
+  assert.match(table.stdout, /^seq,at,action,.+\r\n,\d{4}-.+,administrator\.invited,cli,/, 'not sealed yet');
+  await runJobs((await openServer(t, env)).deps);
+  const sealed = await runCommand(['audit', 'export', '--format', 'csv'], { env });
+  assert.match(sealed.stdout, /^seq,at,action,.+\r\n1,\d{4}-.+,administrator\.invited,cli,/);
   await misunderstood(['audit', 'export', '--format', 'xml'], env, /--format takes jsonl or csv/);
 });
 
 test('the policy of a client is changed from the command line, which says what is in force', async (t) => {
-  const env = await bareSettings(t);
+  const env = await preparedSettings(t);
   const registration = ['--name', 'Desk', '--redirect-uri', 'https://desk.example/cb'];
   const { client_id } = await succeed(['clients', 'create', ...registration], env);
   const policy = ['clients', 'policy', String(client_id)];

@@ -228,6 +228,7 @@ test('the log is exported whole, a page at a time, and no cell of it is a formul
 
 test('what was changed or taken out of the log is found', async (t) => {
   const { signet, browser } = await world(t);
+  await signet.runJobs();
   const verify = () => browser.postJson('/v1/admin/audit/verify', {});
   const intact = (await verify()).json as { verified: number; broken: unknown; head: { seq: number } };
   assert.equal(intact.broken, null);

@@ -68,6 +68,10 @@ export const verify: Operation = {
           minimum: 0,
           description: 'Events without a seal that claim to be from long ago.',
         }),
+        stopped: Type.Boolean({
+          description:
+            'The end of the log is lost: no event is sealed and no webhook is sent until an operator acknowledges it.',
+        }),
         broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...brokenWays]) })),
       }),
     },

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { verifyAuditLog } from '../../audit/chain.ts';
 import { momentIn } from '../../audit/moment.ts';
-import { exportFormats, exportLog, readLog, verifyLog } from '../../audit/read-log.ts';
+import { exportFormats, exportLog, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidFields } from '../../errors.ts';
@@ -44,7 +45,7 @@ export async function adminAuditRoutes(app: FastifyInstance, deps: Deps) {
     reply.header('cache-control', 'no-store');
     await administratorCaller(deps, request);
     readNoBody(request.body);
-    const { broken = null, ...report } = await verifyLog(deps);
+    const { broken = null, ...report } = await verifyAuditLog(deps);
     return { ...report, broken };
   });
 }

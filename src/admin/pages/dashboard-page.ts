@@ -1,3 +1,4 @@
+import type { LogState } from '../../audit/log-state.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Page } from '../../http/page.ts';
 import type { View } from '../../http/view.ts';
@@ -11,8 +12,7 @@ type Dashboard = {
   /** Deliveries that were given up, and webhooks that are off. */
   webhooks: { dead: number; off: number };
   keys: readonly KeyRecord[];
-  /** `late`: have waited for longer than sealing ever takes. */
-  log: { sealed: number; unsealed: number; late: number };
+  log: LogState;
   /** Unix seconds. */
   now: number;
 };
@@ -21,6 +21,10 @@ type Dashboard = {
 export const dashboardPage = (view: View, { waiting, webhooks, keys, log, now }: Dashboard): Page => {
   const { dead, off } = webhooks;
   const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : 'admin.overview.webhooks.dead', { dead })}${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
+  const { lost, ...counts } = log;
+  const logWords = lost
+    ? view.t('admin.overview.audit.stopped', { seq: lost.seq })
+    : view.t('admin.overview.audit', counts);
   const oldest = Math.min(...keys.filter(({ status }) => status === 'active').map((key) => key.activated_at ?? now));
   const isLate = now - oldest > rotationPeriodSeconds + 86_400;
   const item = (path: string, title: Html, state: Html, detail: Html) => html`<li><div>
@@ -38,7 +42,7 @@ export const dashboardPage = (view: View, { waiting, webhooks, keys, log, now }:
 ${item('/admin/clients', view.t('admin.tab.clients'), waiting.pending + waiting.changes === 0 ? badge(view.t('admin.well')) : badge(view.t('admin.review'), 'off'), view.t('admin.overview.clients', waiting))}
 ${item('/admin/webhooks', view.t('admin.tab.webhooks'), word(dead + off === 0), webhookWords)}
 ${item('/admin/keys', view.t('admin.tab.keys'), word(!isLate), view.t('admin.overview.keys', { age: view.ago(oldest), next: view.day(oldest + rotationPeriodSeconds) }))}
-${item('/admin/audit', view.t('admin.tab.audit'), word(log.late === 0), view.t('admin.overview.audit', log))}
+${item('/admin/audit', view.t('admin.tab.audit'), word(log.late === 0 && !log.lost), logWords)}
 </ul>`,
   };
 };

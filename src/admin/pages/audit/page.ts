@@ -75,9 +75,10 @@ ${state(view.t('admin.audit.before'), row.before)}${state(view.t('admin.audit.af
 const state = (label: Html, value: unknown) =>
   value !== null && html`<p>${label}: <code>${plainForeign(JSON.stringify(value), 4000)}</code></p>`;
 
-function verdict(view: View, { verified, head, unsealed, unsealed_late, broken }: ChainReport) {
+function verdict(view: View, { verified, head, unsealed, unsealed_late, broken, stopped }: ChainReport) {
   if (broken) {
-    return alert(view.t(`admin.audit.broken.${broken.why}`, { seq: broken.seq, verified }));
+    const what = view.t(`admin.audit.broken.${broken.why}`, { seq: broken.seq, verified });
+    return alert(stopped ? html`${what} ${view.t('admin.audit.stopped')}` : what);
   }
   if (unsealed_late > 0) return alert(view.t('admin.audit.late', { count: unsealed_late, verified }));
   return notice(html`${view.t('admin.audit.intact', { verified, unsealed })} <code>${head.seq}:${head.seal}</code>`);

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
+import { verifyAuditLog } from '../../../audit/chain.ts';
 import { momentIn } from '../../../audit/moment.ts';
-import { doubtOf, exportFormats, exportLog, readLog, verifyLog } from '../../../audit/read-log.ts';
+import { doubtOf, exportFormats, exportLog, readLog } from '../../../audit/read-log.ts';
 import type { AuditFilter } from '../../../audit/store.ts';
 import type { Deps } from '../../../deps.ts';
 import { refusal } from '../../../errors.ts';
@@ -41,7 +42,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post('/admin/audit/verify', { config: { page: true, form: '/admin/audit' } }, async (request, reply) => {
     const { view } = await administratorAt(deps, request);
-    const report = await verifyLog(deps);
+    const report = await verifyAuditLog(deps);
     const log = await readLog(deps, {}, perPage);
     return sendPage(reply, view, auditPage(view, { query: typedInto({}), log, report }));
   });

@@ -1,0 +1,42 @@
+import { now } from '../clock.ts';
+import type { Deps } from '../deps.ts';
+import { refusal } from '../errors.ts';
+import { auditEvent, type Caller } from './audit.ts';
+import { type Broken, lossOf, origin } from './chain.ts';
+import { acceptHead, readAcceptance } from './head.ts';
+import { readReason } from './reason.ts';
+import { chainHead } from './store.ts';
+import type { Head } from './witness.ts';
+
+/**
+ * An operator acknowledges that the end of the chain is lost, as after a restore of a backup: events are sealed again, on
+ * top of what there is. Every node learns it from the database, where it is sealed under the master key.
+ * @returns what was lost, and the place at which the chain goes on.
+ * @throws {RequestError} `invalid_state` when nothing is lost; `invalid_request` without a reason.
+ */
+export async function acceptLoss(
+  deps: Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>,
+  caller: Caller,
+  text: string,
+): Promise<{ lost: Broken; head: Head }> {
+  const reason = readReason(text);
+  const lost = await lossOf(deps);
+  if (!lost) throw refusal('invalid_state', { key: 'audit.nothing_lost' });
+  if (lost.why === 'file') throw refusal('invalid_state', { key: 'audit.file_unreadable' });
+  const { seq, seal } = (await chainHead(deps.db)) ?? origin;
+  const seen = await deps.witness.known();
+  const known = seen === undefined || seen === 'unreadable' ? undefined : seen;
+  const earlier = Math.max((await readAcceptance(deps.db, deps.vault))?.accepted ?? 0, known?.accepted ?? 0);
+  const event = auditEvent(
+    {
+      action: 'audit_log.loss_accepted',
+      ...caller,
+      reason,
+      before: { seq: lost.seq, why: lost.why, seal: known?.seal },
+      after: { seq, seal },
+    },
+    now(deps),
+  );
+  await deps.db.batch([...acceptHead(deps.vault, { seq, seal, accepted: earlier + 1 }), event.statement]);
+  return { lost, head: { seq, seal } };
+}

@@ -1,0 +1,92 @@
+import { chmod, open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Logger } from 'pino';
+import { makeFolder } from '../db/make-folder.ts';
+
+/** A place of the chain and its seal. Place 0 is before the first event. */
+export type Head = { seq: number; seal: string };
+
+/** @property accepted how many losses had been acknowledged when it was seen. */
+export type Seen = Head & { accepted: number };
+
+/**
+ * The newest place of the chain that was ever seen here, kept where whoever can write the database cannot reach: in the
+ * memory of this process and, for the next one, in a file. A chain that lacks it has lost its end, by whatever hand.
+ */
+export type Witness = {
+  /** The file, for what is said to operators. */
+  readonly path: string;
+  /** Undefined before anything was seen; `unreadable` when the file is there and does not say. */
+  known(): Promise<Seen | 'unreadable' | undefined>;
+  /** For the memory of this process. An older place than the known one is ignored. */
+  remember(seen: Seen): void;
+  /** After an acknowledged loss: whatever was known before counts no more. */
+  replace(seen: Seen): void;
+  /** Writes the file, if there is anything new. A file that cannot be written is logged once. */
+  keep(): Promise<void>;
+};
+
+export function openWitness(path: string, log: Logger): Witness {
+  let last: Seen | undefined;
+  let kept: string | undefined;
+  let isUnwritable = false;
+  const known = async () => {
+    if (last) return last;
+    const read = await readSeen(path);
+    if (last || read === undefined || read === 'unreadable') return last ?? read;
+    last = read;
+    return last;
+  };
+  const replace = (newest: Seen) => {
+    last = newest;
+  };
+  return {
+    path,
+    known,
+    replace,
+    remember(newest) {
+      if (last === undefined || newest.seq > last.seq) replace(newest);
+    },
+    async keep() {
+      if (!last) return;
+      const text = `${JSON.stringify(last)}\n`;
+      if (text === kept) return;
+      try {
+        await writeWhole(path, text);
+        kept = text;
+        isUnwritable = false;
+      } catch (error) {
+        if (!isUnwritable) log.warn({ err: error, path }, cannotKeep);
+        isUnwritable = true;
+      }
+    },
+  };
+}
+
+const cannotKeep =
+  'the newest place of the audit log cannot be kept outside the database: after a restart, a log whose end was cut off is found only by `signet audit verify --expect`. Set SIGNET_AUDIT_HEAD_FILE to a path that this process may write';
+
+async function readSeen(path: string): Promise<Seen | 'unreadable' | undefined> {
+  try {
+    const { seq, seal, accepted } = JSON.parse(await readFile(path, 'utf8')) as Partial<Seen>;
+    const isSound = Number.isSafeInteger(seq) && typeof seal === 'string' && Number.isSafeInteger(accepted);
+    return isSound ? ({ seq, seal, accepted } as Seen) : 'unreadable';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : 'unreadable';
+  }
+}
+
+/** Written aside, synced and renamed: whoever reads gets the old text or the new one, also after a loss of power. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  makeFolder(dirname(path));
+  const aside = `${path}.${process.pid}.new`;
+  const file = await open(aside, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await chmod(aside, 0o600);
+  await rename(aside, path);
+}

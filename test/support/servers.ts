@@ -1,0 +1,22 @@
+import type { TestContext } from 'node:test';
+import pino from 'pino';
+import { readConfig } from '../../src/config.ts';
+import type { Deps } from '../../src/deps.ts';
+import { openDeps } from '../../src/open-deps.ts';
+import type { Settings } from './server-process.ts';
+
+/** A server's store and what is opened on it, by the clock of this machine and without listening. */
+export type OpenServer = { deps: Deps; logLines: string[]; close(): Promise<void> };
+
+export async function openServer(t: TestContext, env: Settings): Promise<OpenServer> {
+  const logLines: string[] = [];
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) });
+  const deps = await openDeps(readConfig(env), { clock: Date.now, log });
+  let isOpen = true;
+  const close = async () => {
+    if (isOpen) await deps.db.close();
+    isOpen = false;
+  };
+  t.after(close);
+  return { deps, logLines, close };
+}
