@@ -6,6 +6,7 @@ import { RequestError } from '../errors.ts';
 import { deleteClient } from './delete-client.ts';
 import { countWaiting, findClients } from './find-clients.ts';
 import { findAnyClient } from './list-clients.ts';
+import { clientReview } from './read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from './review-client.ts';
 
 onBothEngines(
@@ -161,6 +162,19 @@ onBothEngines('an edit that names another revision than the stored one is refuse
   const { client } = await register();
   await edit(client, { name: 'Two' }, 1);
   await assert.rejects(edit(client, { name: 'Three' }, 1), refusedWith('stale_revision', { stored_revision: 2 }));
+});
+
+onBothEngines('a name is compared with those that are approved by now', async (t, engine) => {
+  const { deps, approved, register, edit } = await world(t, engine);
+  const client = await approved({ name: 'Melon Market' });
+  const twin = await register({ name: 'Me1on Markët' }, 'usr_eve');
+  const resembles = async () =>
+    (await clientReview(deps, twin.client.client_id)).risks.some(({ code }) => code === 'name_resembles_client');
+  assert.equal(await resembles(), true);
+  await edit(client, { name: 'Weather' });
+  assert.equal(await resembles(), true, 'nobody has approved the other name');
+  await approveClient(deps, review(client), { revision: 2 });
+  assert.equal(await resembles(), false);
 });
 
 const insertGrant = (db: Db, grant_id: string, client_id: string) =>

@@ -1,41 +1,64 @@
 import { editDistance } from '../lib/edit-distance.ts';
+import { confusables } from './confusables.ts';
 
 /**
- * Letters and digits that are read as another (the common part of UTS #39 §4 for Latin readers). Whatever is drawn as a
- * small stroke becomes `l`.
+ * What readers of Latin letters take for one and Unicode's table does not: digits that stand for letters, small capitals,
+ * and pairs like the Cyrillic soft sign and "b". Whatever is drawn as a small stroke becomes `l`.
  */
-const looksLike: Readonly<Record<string, string>> = Object.fromEntries(
-  [
-    ['a', '4@аαɑ'],
-    ['b', '8вьβ'],
-    ['c', 'сϲ¢'],
-    ['d', 'ԁ'],
-    ['e', '3еєεё€'],
-    ['f', 'ƒ'],
-    ['g', 'ɡց9'],
-    ['h', 'һнհ'],
-    ['j', 'јϳ'],
-    ['k', 'кκ'],
-    ['l', '1iі|!ıιӏɩїⅼ'],
-    ['m', 'мⅿ'],
-    ['n', 'пηո'],
-    ['o', '0оοσօ'],
-    ['p', 'рρ'],
-    ['q', 'ԛ'],
-    ['r', 'гɾ'],
-    ['s', '5$ѕꜱ'],
-    ['t', '7тτ+'],
-    ['u', 'υսц'],
-    ['v', 'νѵ'],
-    ['w', 'ԝшωѡ'],
-    ['x', 'хχ×'],
-    ['y', 'уүγ'],
-    ['z', '2ᴢ'],
-  ].flatMap(([letter = '', shapes = '']) => [...shapes].map((shape) => [shape, letter])),
+const alsoLooksLike = [
+  ['a', '4@\u1d00'],
+  ['b', '8в\u0299β'],
+  ['c', '\u1d04'],
+  ['d', '\u1d05'],
+  ['e', '3єё€\u1d07ᏋЄ'],
+  ['f', '\ua730'],
+  ['g', '9\u0262'],
+  ['h', 'һнհ\u029c'],
+  ['i', '!їι'],
+  ['j', '\u1d0a'],
+  ['k', 'кκ\u1d0bĸ'],
+  ['l', '\u029f1|ⅼ'],
+  ['m', 'м\u1d0dⅿʍ'],
+  ['n', 'пη\u0274Ꮑπᴨ'],
+  ['o', '0\u1d0fσ'],
+  ['p', '\u1d18'],
+  ['q', '\u01eb'],
+  ['r', 'гɾ\u0280'],
+  ['s', '5$\ua731'],
+  ['t', '7т+\u1d1bτ'],
+  ['u', 'ц\u1d1c'],
+  ['v', '\u1d20ν'],
+  ['w', 'шω\u1d21'],
+  ['x', 'χ'],
+  ['y', '\u028fγ'],
+  ['z', '2\u1d22'],
+] as const;
+
+const plainOf = (text: string) => text.normalize('NFKD').replace(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '');
+
+/** By the character itself, since a capital looks like other letters than its small form does. */
+const inTable = (character: string) => confusables.get(character) ?? confusables.get(character.toLowerCase());
+
+/** The table says of some letters that they look like each other's twin beyond Latin, so those are entered as well. */
+const shapes: ReadonlyMap<string, string> = new Map(
+  alsoLooksLike.flatMap(([letter, characters]) =>
+    [...characters].flatMap((character): [string, string][] => {
+      const twin = (inTable(character) ?? character).toLowerCase();
+      return /^[a-z]+$/.test(twin) || twin.length !== 1
+        ? [[character, letter]]
+        : [
+            [character, letter],
+            [twin, letter],
+          ];
+    }),
+  ),
 );
 
-/** Nobody reads further to tell two names apart, and a reviewer's queue compares each with thousands. */
-const longestSkeleton = 40;
+/** Strokes: `I`, `l`, `1` and `i` are told apart by nobody who does not look for it. */
+const stroke = (letter: string) => (letter === 'i' ? 'l' : letter);
+
+/** A name has 100 characters; a few of them stand for twenty letters each. */
+const longestSkeleton = 300;
 
 /** Pairs that run together in most typefaces. */
 const pairs: readonly (readonly [string, string])[] = [
@@ -45,13 +68,15 @@ const pairs: readonly (readonly [string, string])[] = [
 
 /**
  * What is left of a name for an eye that does not look closely: no case, no accents, no spaces or signs, one shape for
- * those that look alike. Two names with one skeleton are mistaken for each other.
+ * those that look alike (UTS #39 §4, and what Latin readers confuse besides). Two names with one skeleton are mistaken
+ * for each other.
  */
 export function nameSkeleton(name: string): string {
-  const plain = name.normalize('NFKC').toLowerCase().normalize('NFD').replace(/\p{M}/gu, '');
-  const shapes = [...plain].map((letter) => looksLike[letter] ?? letter).join('');
-  const letters = shapes.replace(/[^\p{L}\p{N}]/gu, '');
-  return pairs.reduce((text, [pair, letter]) => text.replaceAll(pair, letter), letters).slice(0, longestSkeleton);
+  const looks = [...plainOf(name)].map((character) => shapes.get(character) ?? inTable(character) ?? character);
+  const lower = plainOf(looks.join('').toLowerCase());
+  const letters = [...lower].map((letter) => stroke(shapes.get(letter) ?? letter)).join('');
+  const only = letters.replace(/[^\p{L}\p{N}]/gu, '');
+  return pairs.reduce((text, [pair, letter]) => text.replaceAll(pair, letter), only).slice(0, longestSkeleton);
 }
 
 /** Short names differ by a letter or two without looking alike: `App` and `Api`. */

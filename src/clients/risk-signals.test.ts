@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client } from './client.ts';
 import { looksAlike, nameSkeleton } from './name-skeleton.ts';
-import { type RiskCode, type RiskContext, riskSignals } from './risk-signals.ts';
+import { comparedClient, type RiskCode, type RiskContext, riskSignals } from './risk-signals.ts';
 
 const context: RiskContext = {
   service: 'Signet',
   approved: [
     { client_id: 'cl_1', owner_user_id: 'usr_ada', name: 'Paypal Shop', redirect_uris: ['https://shop.example/cb'] },
     { client_id: 'cl_2', owner_user_id: 'usr_eve', name: 'Melon', redirect_uris: ['https://melon.example/cb'] },
-  ],
+  ].map(comparedClient),
   suspended: [
     { client_id: 'cl_3', owner_user_id: 'usr_mal', name: 'Cheap Phish', redirect_uris: ['https://phish.example/cb'] },
-  ],
+  ].map(comparedClient),
 };
 
 /** Nothing about it raises a question. */
@@ -57,6 +57,19 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string][] = [
   [{ name: 'Paypal Shop Login', owner_user_id: 'usr_eve' }, 'name_resembles_client', 'warning', 'Paypal Shop'],
   [{ name: 'S1gn3t' }, 'name_resembles_service', 'warning', 'Signet'],
   [{ name: 'Signet Support' }, 'name_resembles_service', 'warning', 'Signet'],
+  [{ name: 'Sɪɢɴᴇᴛ ꜱᴜᴘᴘᴏʀᴛ' }, 'name_resembles_service', 'warning', 'Signet'],
+  [
+    { name: 'Account and billing portal for all of the customers of Signet' },
+    'name_resembles_service',
+    'warning',
+    'Signet',
+  ],
+  [
+    { name: 'Settle everything that you owe with one click at ΡауΡаl-Ѕhор', owner_user_id: 'usr_eve' },
+    'name_resembles_client',
+    'warning',
+    'Paypal Shop',
+  ],
   [{ name: 'Pаypal' }, 'mixed_scripts', 'warning', 'Pаypal'],
   [{ name: 'Wetter für alle' }, 'non_ascii_name', 'notice', 'Wetter für alle'],
   [
@@ -142,6 +155,13 @@ const alike: [string, string][] = [
   ['Google', 'ＧＯＯＧＬＥ'],
   ['Instagram', 'lnstagrarn'],
   ['App', 'ΑΡΡ'],
+  ['Signet', 'Sɪɢɴᴇᴛ'],
+  ['Signet', 'ꓢꓲꓖꓠꓰꓔ'], // Lisu
+  ['Signet', 'ᏚᎥᏀᏁᎬᎢ'], // Cherokee
+  ['Signet', '𝕊𝗶𝑔ɳ𝖊𝓽'],
+  ['Signet', 'Si\u200bgn\u00adet'],
+  ['Alpha', 'Aʟphᴀ'],
+  ['Melon', 'ｍеⅼоո'],
 ];
 for (const [one, other] of alike) {
   test(`${one} looks like ${other}`, () => assert.ok(looksAlike(one, other) && looksAlike(other, one)));
@@ -159,7 +179,17 @@ for (const [one, other] of different) {
 }
 
 test('names of any letters have a skeleton, and it is one of itself', () => {
-  for (const name of ['', '東京', '🦊', 'a'.repeat(100), 'Ünïcödé', 'مرحبا']) {
+  for (const name of [
+    '',
+    '東京',
+    '🦊',
+    'a'.repeat(100),
+    'Ünïcödé',
+    'مرحبا',
+    'Straße',
+    'СИГНЕТ',
+    '\ufdfa'.repeat(100),
+  ]) {
     assert.equal(nameSkeleton(nameSkeleton(name)), nameSkeleton(name), name);
   }
 });

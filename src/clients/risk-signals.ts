@@ -2,7 +2,6 @@ import type { Scope } from '../oauth/scopes.ts';
 import type { Client, ReviewedFields } from './client.ts';
 import { areAlike, looksAlike, nameSkeleton, speaksFor } from './name-skeleton.ts';
 import { nameWarning } from './presentation.ts';
-import type { ComparedClient } from './store.ts';
 
 /** What a reviewer should look at twice. Each has a message `risk.<code>`; honest clients show some of them, too. */
 export const riskCodes = [
@@ -30,6 +29,25 @@ export type Risk = {
   detail: string;
 };
 
+/** Another client, with what its name looks like and where it sends people. */
+export type ComparedClient = Pick<Client, 'client_id' | 'owner_user_id' | 'name'> & {
+  readonly skeleton: string;
+  readonly hosts: readonly string[];
+};
+
+export const comparedClient = ({
+  client_id,
+  owner_user_id,
+  name,
+  redirect_uris,
+}: Pick<Client, 'client_id' | 'owner_user_id' | 'name' | 'redirect_uris'>): ComparedClient => ({
+  client_id,
+  owner_user_id,
+  name,
+  skeleton: nameSkeleton(name),
+  hosts: hostsOf(redirect_uris),
+});
+
 /** What is known beside the client itself. */
 export type RiskContext = {
   /** This service's own name. */
@@ -40,11 +58,7 @@ export type RiskContext = {
   suspended: readonly ComparedClient[];
 };
 
-type NamedClient = ComparedClient & { skeleton: string };
-type StoppedClient = NamedClient & { hosts: readonly string[] };
 type Known = {
-  names: readonly NamedClient[];
-  suspended: readonly StoppedClient[];
   hosts: ReadonlySet<string>;
   /** Whose clients have passed a review, the ones that were stopped later included. */
   owners: ReadonlySet<string | null>;
@@ -54,11 +68,8 @@ const knownOf = new WeakMap<RiskContext, Known>();
 /** Worked out once for each context: a list of clients is judged by one and the same. */
 function knownFrom(context: RiskContext): Known {
   const { approved, suspended } = context;
-  const named = (client: ComparedClient) => ({ ...client, skeleton: nameSkeleton(client.name) });
   const known = knownOf.get(context) ?? {
-    names: approved.map(named),
-    suspended: suspended.map((client) => ({ ...named(client), hosts: hostsOf(client.redirect_uris) })),
-    hosts: new Set(approved.flatMap(({ redirect_uris }) => hostsOf(redirect_uris))),
+    hosts: new Set(approved.flatMap(({ hosts }) => hosts)),
     owners: new Set([...approved, ...suspended].map(({ owner_user_id }) => owner_user_id)),
   };
   knownOf.set(context, known);
@@ -77,8 +88,8 @@ export function riskSignals(client: Client, context: RiskContext): Risk[] {
   const hosts = hostsOf(proposal.redirect_uris);
   const known = knownFrom(context);
   const risks = [
-    ...suspendedRisks(proposal, hosts, known),
-    ...nameRisks(proposal, context.service, known),
+    ...suspendedRisks(proposal, hosts, context),
+    ...nameRisks(proposal, context),
     ...hostRisks(client, hosts, known),
     ...presentationRisks(proposal, hosts),
     ...notice(
@@ -94,8 +105,12 @@ export function riskSignals(client: Client, context: RiskContext): Risk[] {
 }
 
 /** Whoever was stopped and begins again, and whoever goes on under what somebody else was stopped for. */
-function suspendedRisks({ client_id, owner_user_id, name }: Client, hosts: readonly string[], known: Known): Risk[] {
-  const others = known.suspended.filter((other) => other.client_id !== client_id);
+function suspendedRisks(
+  { client_id, owner_user_id, name }: Client,
+  hosts: readonly string[],
+  { suspended }: RiskContext,
+): Risk[] {
+  const others = suspended.filter((other) => other.client_id !== client_id);
   const skeleton = nameSkeleton(name);
   const ofOwner = others.filter((other) => owner_user_id !== null && other.owner_user_id === owner_user_id);
   return [
@@ -112,9 +127,9 @@ function suspendedRisks({ client_id, owner_user_id, name }: Client, hosts: reado
 const firstNames = (clients: readonly ComparedClient[]): string[] =>
   [...new Set(clients.map(({ name }) => name))].slice(0, 5);
 
-function nameRisks({ name, client_id, owner_user_id }: Client, service: string, known: Known): Risk[] {
+function nameRisks({ name, client_id, owner_user_id }: Client, { service, approved }: RiskContext): Risk[] {
   const skeleton = nameSkeleton(name);
-  const alike = known.names
+  const alike = approved
     .filter((other) => other.client_id !== client_id)
     .filter((other) => owner_user_id === null || other.owner_user_id !== owner_user_id)
     // A short name is a word that many names hold.
@@ -167,9 +182,12 @@ const notice = risk('notice');
 
 /** Each once. A person's own machine is nobody's host. */
 function hostsOf(urls: readonly string[]): string[] {
-  const hosts = urls.map((url) => URL.parse(url)?.hostname ?? '');
+  const hosts = urls.map((url) => plainHost.exec(url)?.[1] ?? URL.parse(url)?.hostname ?? '');
   return [...new Set(hosts)].filter((host) => host !== '' && !isLoopback(host));
 }
+
+/** As nearly all are written: a hundred thousand of them are read for one review, and a parser takes a second for that. */
+const plainHost = /^https:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z-][a-z0-9-]*)(?::\d+)?(?:[/?]|$)/;
 
 const isLoopback = (host: string) =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host);

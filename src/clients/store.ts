@@ -129,31 +129,27 @@ export async function countWaitingClients(db: Db): Promise<{ pending: number; ch
 /** A text that stands for itself in a pattern. */
 const literally = (text: string) => text.replace(/[!%_]/g, '!$&');
 
-/** What a client under review is compared with. */
-export type ComparedClient = Pick<Client, 'client_id' | 'owner_user_id' | 'name' | 'redirect_uris'>;
+/** What a client under review is compared with, as it is stored. `version` is another one whenever the rest may be. */
+export type ComparedRow = Pick<Client, 'client_id' | 'owner_user_id' | 'name'> & {
+  redirect_uris: string;
+  version: string;
+};
 
-type ComparedRow = Omit<ComparedClient, 'redirect_uris'> & { redirect_uris: string };
-const toCompared = (row: ComparedRow): ComparedClient => ({ ...row, redirect_uris: JSON.parse(row.redirect_uris) });
-
-/** The names and hosts of clients in one state, the longest there first. */
-export async function readComparedClients(db: Db, status: ClientStatus, limit: number): Promise<ComparedClient[]> {
-  const rows = await db.all<ComparedRow>(
-    `select client_id, owner_user_id, name, redirect_uris from clients where status = $1
+/** The names and redirect URIs of clients in one state, the longest there first. */
+export const readComparedClients = (db: Db, status: ClientStatus, limit: number) =>
+  db.all<ComparedRow>(
+    `select client_id, owner_user_id, name, redirect_uris, event_id as version from clients where status = $1
       order by created_at, client_id limit $2`,
     [status, limit],
   );
-  return rows.map(toCompared);
-}
 
 /** Clients that were suspended when they were deleted, the last ones first. */
-export async function readRememberedSuspensions(db: Db, limit: number): Promise<ComparedClient[]> {
-  const rows = await db.all<ComparedRow>(
-    `select client_id, owner_user_id, name, redirect_uris from remembered_suspensions
+export const readRememberedSuspensions = (db: Db, limit: number) =>
+  db.all<ComparedRow>(
+    `select client_id, owner_user_id, name, redirect_uris, 'deleted' as version from remembered_suspensions
       order by deleted_at desc, client_id limit $1`,
     [limit],
   );
-  return rows.map(toCompared);
-}
 
 /** For a client that is about to be deleted, by the event that it carries; nothing unless it is suspended. */
 export const rememberSuspension = (client_id: string, event_id: string, now: number): Statement => ({

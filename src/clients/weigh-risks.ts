@@ -1,8 +1,10 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises';
+import type { Db } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { findUser } from '../users/store.ts';
 import { type Client, reviewedRecord, waitsForReview } from './client.ts';
-import { type Risk, type RiskContext, riskSignals } from './risk-signals.ts';
-import { readComparedClients, readRememberedSuspensions } from './store.ts';
+import { type ComparedClient, comparedClient, type Risk, type RiskContext, riskSignals } from './risk-signals.ts';
+import { type ComparedRow, readComparedClients, readRememberedSuspensions } from './store.ts';
 
 type RiskDeps = Pick<Deps, 'db' | 'config'>;
 
@@ -16,8 +18,34 @@ export async function riskContext({ db, config }: RiskDeps): Promise<RiskContext
     readComparedClients(db, 'suspended', mostCompared),
     readRememberedSuspensions(db, mostCompared),
   ]);
-  return { service: config.brand.name, approved, suspended: [...suspended, ...remembered] };
+  return {
+    service: config.brand.name,
+    approved: await compared(db, approved),
+    suspended: await compared(db, [...suspended, ...remembered]),
+  };
 }
+
+/** Skeletons and hosts of thousands of clients are worked out once and not for each review; a change makes them anew. */
+const workedOut = new WeakMap<Db, Map<string, { version: string; client: ComparedClient }>>();
+
+async function compared(db: Db, rows: readonly ComparedRow[]): Promise<ComparedClient[]> {
+  const known = workedOut.get(db) ?? new Map<string, { version: string; client: ComparedClient }>();
+  workedOut.set(db, known);
+  if (known.size > 4 * mostCompared) known.clear(); // clients that are gone
+  const clients: ComparedClient[] = [];
+  for (const row of rows) {
+    const before = known.get(row.client_id);
+    const client =
+      before?.version === row.version
+        ? before.client
+        : comparedClient({ ...row, redirect_uris: JSON.parse(row.redirect_uris) });
+    known.set(row.client_id, { version: row.version, client });
+    if (clients.push(client) % rowsAtOnce === 0) await letOthersRun();
+  }
+  return clients;
+}
+/** The first review of a process works all of them out: some ten milliseconds at a time. */
+const rowsAtOnce = 200;
 
 /** Each one is compared with thousands, so of a long list only so many are weighed: as many as a page has. */
 const mostWeighed = 50;

