@@ -60,7 +60,8 @@ function viewIn(deps: Pick<Deps, 'look' | 'clock'>, locale: Locale): View {
 }
 
 /** What others have stored may lie beyond the calendar, and a page must not fail for it. */
-const dayIn = (locale: Locale, at: number): string =>
+/** @param at Unix seconds. */
+export const dayIn = (locale: Locale, at: number): string =>
   isInCalendar(at)
     ? new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000)
     : String(at);

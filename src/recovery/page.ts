@@ -3,6 +3,7 @@ import { alert, fieldAlert, newPasswordField } from '../http/form.ts';
 import { html } from '../http/html.ts';
 import type { Page } from '../http/page.ts';
 import type { View } from '../http/view.ts';
+import type { Sentence } from '../i18n/translate.ts';
 import { goalFields, goalQuery } from '../signin/page.ts';
 import type { EmailForm } from '../signup/page.ts';
 
@@ -45,9 +46,14 @@ type NewPasswordForm = {
   least: number;
   endsAt?: string;
   problems?: readonly FieldProblem[];
+  /** What signs in beside the password, and stays. */
+  otherWays: readonly Sentence[];
 };
 
-export const newPasswordPage = (view: View, { token, email, least, endsAt, problems = [] }: NewPasswordForm): Page => ({
+export const newPasswordPage = (
+  view: View,
+  { token, email, least, endsAt, problems = [], otherWays }: NewPasswordForm,
+): Page => ({
   title: view.plain('reset.link_title'),
   endsAt,
   content: html`<h1>${view.t('reset.link_title')}</h1>
@@ -57,5 +63,12 @@ ${fieldAlert(view, problems)}
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 ${newPasswordField(view, least)}
 <button type="submit" id="reset-save">${view.t('reset.save')}</button>
-</form>`,
+</form>
+${
+  otherWays.length > 0 &&
+  html`<h2>${view.t('reset.stays.title')}</h2>
+<p>${view.t('reset.stays')}</p>
+<ul id="reset-stays">${otherWays.map(({ key, values }) => html`<li>${view.t(key, values)}</li>`)}</ul>
+<p class="soft">${view.t('reset.stays.page')}</p>`
+}`,
 });

@@ -9,6 +9,7 @@ import { endWhatItOpened, hashNewPassword } from '../passwords/change-password.t
 import { setPassword } from '../passwords/store.ts';
 import { findUser, isReachedAt, lockUser, markEmailVerified } from '../users/store.ts';
 import type { User } from '../users/user.ts';
+import { otherWaysInMail, otherWaysOf } from './other-ways.ts';
 
 /** @throws {RequestError} `invalid_request` when the link is over, or its account is disabled or moved to another address. */
 export async function requireResetLink(deps: Deps, token: string): Promise<{ link: OneTimeLink; user: User }> {
@@ -22,7 +23,8 @@ export async function requireResetLink(deps: Deps, token: string): Promise<{ lin
  * Uses the link up and sets the password. Everything that was open ends, this browser included: what comes next is a
  * sign-in, which asks for the second factor of whoever has one. It sets a first password, too: the mailbox is the
  * recovery authority of every account here, and whoever takes it over could ask for a password in other ways as well
- * (docs/decisions).
+ * (docs/decisions). Passkeys and providers stay, and the mail lists them: to remove one takes a session that was
+ * confirmed with the strongest factor of the account, which a mailbox is not.
  * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and the password is not.
  */
 export async function resetPassword(
@@ -33,6 +35,7 @@ export async function resetPassword(
   const { link, user } = await requireResetLink(deps, token);
   const { user_id, email } = user;
   const password_hash = await hashNewPassword(deps, user, password);
+  const others = otherWaysInMail(deps, await otherWaysOf(deps, user_id), user.locale);
   const at = now(deps);
   const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;
   const { event_id, statement } = auditEvent(event, at);
@@ -44,7 +47,7 @@ export async function resetPassword(
       setPassword(user_id, password_hash, at),
       markEmailVerified(user_id, email, at), // The link has shown that its mails are read.
       ...endWhatItOpened(deps, user),
-      ...mailTo(deps, user, 'password_reset', { address }),
+      ...mailTo(deps, user, 'password_reset', { address, others }),
       statement,
     ]);
   } catch (error) {

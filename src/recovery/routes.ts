@@ -3,12 +3,13 @@ import type { Deps } from '../deps.ts';
 import { RequestError } from '../errors.ts';
 import { sendPage } from '../http/page.ts';
 import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
-import { viewOf } from '../http/view.ts';
+import { dayIn, viewOf } from '../http/view.ts';
 import { passwordContext } from '../passwords/change-password.ts';
 import { leastCharacters } from '../passwords/password-policy.ts';
 import { openGoal, sendOnward, visitOf } from '../signin/arrival.ts';
 import { completeSignIn } from '../signin/complete-sign-in.ts';
 import { askReset } from './ask-reset.ts';
+import { describeWays, otherWaysOf } from './other-ways.ts';
 import { newPasswordPage, noResetPage, resetPage, resetSentPage } from './page.ts';
 import { requireResetLink, resetPassword } from './reset-password.ts';
 
@@ -88,6 +89,8 @@ async function showLink(
   const { endsAt, ui_locales } = await openGoal(deps, request, link);
   const view = viewOf(deps, request, ui_locales, user.locale);
   const least = leastCharacters(await passwordContext(deps, user));
-  const form = { token, email: user.email, least, endsAt, problems };
+  const day = (at: number) => dayIn(view.locale, at);
+  const otherWays = describeWays(deps, await otherWaysOf(deps, user.user_id), day);
+  const form = { token, email: user.email, least, endsAt, problems, otherWays };
   return sendPage(reply, view, newPasswordPage(view, form), problems.length > 0 ? 400 : 200);
 }

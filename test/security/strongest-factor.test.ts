@@ -18,6 +18,7 @@ import { acmeAt } from '../support/upstream.ts';
  * factor that the account has (decisions §10): a stolen password, or a mailbox, must not bind a factor of the thief's.
  */
 
+const phrase = 'harbour velvet cactus ninety';
 const enrollPath = '/v1/me/2fa/totp/enroll';
 const twoFactors = 'urn:signet:acr:2fa';
 
@@ -212,4 +213,35 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
       assert.equal((await before.get(totpPage)).status, 200);
     }
   });
+});
+
+onBothEngines('PW-03: a reset lists what signs in beside the password, and how it is removed', async (t, engine) => {
+  const { signet, mailbox } = await world(t, engine);
+  const owner = await signedInPerson(signet);
+  const resetLink = async () => {
+    await newBrowser(signet.url).post('/reset', { email: owner.email });
+    return linkIn(await mailbox.next(owner.email, /Choose a new password/), /^\/reset\/./);
+  };
+  const plain = await resetLink();
+  assert.doesNotMatch((await newBrowser(signet.url).get(plain)).text, /Other ways to sign in/);
+  await newBrowser(signet.url).post(plain, { password: phrase });
+  assert.doesNotMatch((await mailbox.next(owner.email, /was reset/)).text, /stay as they are/);
+
+  await signIn({ ...owner, password: phrase });
+  await signet.deps.db.run(
+    `insert into identities (issuer, subject, user_id, provider, email, linked_at, last_used_at)
+     values ('http://localhost:9', 's', $1, 'acme', 'thief@acme.example', 1800000000, 1800000000)`,
+    [owner.user_id],
+  );
+  await addPasskey(signet, owner, newAuthenticator(signet.url), "Thief's key");
+  const path = await resetLink();
+  const page = (await newBrowser(signet.url).get(path)).text;
+  assert.match(page, /Passkey Thief&#39;s key, added on \w+/);
+  assert.match(page, /Acme as thief@acme\.example, connected on/);
+  assert.match(page, /ask an administrator of this service to reset how you sign in/);
+  const browser = newBrowser(signet.url);
+  assert.equal((await browser.post(path, { password: phrase })).status, 303);
+  const mail = await mailbox.next(owner.email, /was reset/);
+  assert.match(mail.text, /- Passkey Thief's key, added on 2027-01-15\n- Acme as thief@acme\.example, connected on/);
+  assert.ok(mail.text.includes(`remove it here: ${signet.url}/account/security\n`), mail.text);
 });
