@@ -4,6 +4,7 @@ import { tellHead } from './audit/tell-head.ts';
 import { suspensionRememberedSeconds } from './clients/delete-client.ts';
 import { purgeFailures } from './clients/failures.store.ts';
 import { failureKeptSeconds } from './clients/failures.ts';
+import { finishClientDeletions } from './clients/finish-deletions.ts';
 import { purgeRememberedSuspensions } from './clients/store.ts';
 import { now } from './clock.ts';
 import type { BatchResult, Db } from './db/db.ts';
@@ -21,6 +22,7 @@ import { purgeLinks, purgeSpentTokens } from './one-time-links/store.ts';
 import { deviceSeconds } from './sessions/device.ts';
 import { purgeDevices, purgeSessions } from './sessions/store.ts';
 import { purgeAttempts } from './signin/store.ts';
+import { finishAccountDeletions } from './users/finish-deletions.ts';
 import { deliverWebhooks } from './webhooks/deliver.ts';
 import { purgeDead, purgeDelivered, purgeUnwanted } from './webhooks/store.ts';
 
@@ -55,6 +57,8 @@ const jobs = {
  */
 const longJobs = {
   'end grants': writeGrantEndings,
+  'delete clients': finishClientDeletions,
+  'delete accounts': finishAccountDeletions,
   'purge grants': (deps, signal) =>
     purge(deps, signal, [
       [purgeUnredeemedGrants, now(deps) - 600],

@@ -142,7 +142,7 @@ export async function endClient(
     markClient(client_id, event.event_id, unless),
     event.statement,
     rememberSuspension(client_id, event.event_id, at),
-    deleteClient(client_id, event.event_id),
+    ...deleteClient(client_id, event.event_id),
   ]);
   deps.clients.forget(client_id);
   if (marked?.changes === 1) return;

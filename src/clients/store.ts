@@ -1,5 +1,6 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
+import { atMostOneSlice } from '../db/slices.ts';
 import type { Client, ClientSecret, ClientStatus } from './client.ts';
 
 /** The tables `clients`, `client_secrets` and `remembered_suspensions`. Lists are JSON texts. */
@@ -50,7 +51,7 @@ export async function readClient(db: Db, client_id: string): Promise<Client | un
     `select ${columns}, s.secret_id, s.secret_hash, s.created_at as secret_created_at,
             s.expires_at as secret_expires_at
        from clients c left join client_secrets s on s.client_id = c.client_id
-      where c.client_id = $1 order by s.created_at, s.secret_id`,
+      where c.client_id = $1 and c.status <> 'deleted' order by s.created_at, s.secret_id`,
     [client_id],
   );
   const [first] = rows;
@@ -101,7 +102,7 @@ export async function searchClients(db: Db, { listing, query, after, limit }: Cl
     `select ${columns} from clients c
       where ($1 = '' or c.client_id = $1 or c.owner_user_id = $1 or lower(c.name) like $2 escape '!'
              or c.name like $3 escape '!')
-        and (c.created_at, c.client_id) > (cast($4 as bigint), $5) and ${inListing}
+        and c.status <> 'deleted' and (c.created_at, c.client_id) > (cast($4 as bigint), $5) and ${inListing}
       order by c.created_at, c.client_id limit $6`,
     [
       query,
@@ -261,7 +262,8 @@ export const setClientStatus = (
 
 /** Lets the client carry the event, and changes nothing else. @param unless a state in which it does not. */
 export const markClient = (client_id: string, event_id: string, unless: ClientStatus | null): Statement => ({
-  sql: 'update clients set event_id = $2 where client_id = $1 and (cast($3 as text) is null or status <> $3)',
+  sql: `update clients set event_id = $2
+         where client_id = $1 and status <> 'deleted' and (cast($3 as text) is null or status <> $3)`,
   params: [client_id, event_id, unless],
 });
 
@@ -271,11 +273,32 @@ export const raiseGrantsEpochOfClient = (client_id: string): Statement => ({
   params: [client_id],
 });
 
-/** Its secrets, grants and consents go with it. */
-export const deleteClient = (client_id: string, event_id: string): Statement => ({
-  sql: 'delete from clients where client_id = $1 and event_id = $2',
-  params: [client_id, event_id],
-});
+/**
+ * Its secrets, grants and consents go with it, unless they are more than one statement may delete. Then the row stays for
+ * a while as `deleted`, a status that nothing serves and nobody is shown, and a job deletes what hangs on it.
+ */
+export const deleteClient = (client_id: string, event_id: string): Statement[] => [
+  {
+    sql: `delete from clients where client_id = $1 and event_id = $2
+             and ${atMostOneSlice('grants', 'client_id')} and ${atMostOneSlice('consents', 'client_id')}
+             and ${atMostOneSlice('authorization_requests', 'client_id')}`,
+    params: [client_id, event_id],
+  },
+  {
+    sql: `update clients set status = 'deleted', owner_user_id = null where client_id = $1 and event_id = $2`,
+    params: [client_id, event_id],
+  },
+];
+
+/** Clients whose rows are still to be deleted. */
+export const deletedClients = (db: Db) =>
+  db.all<{ client_id: string }>(
+    `select client_id from clients where status = 'deleted' order by created_at limit 1000`,
+  );
+
+/** The last row of one. */
+export const deleteDeletedClient = (db: Db, client_id: string) =>
+  db.run(`delete from clients where client_id = $1 and status = 'deleted'`, [client_id]);
 
 /** For an audit event's `onlyIf`: the client carries that event, so the change was made. */
 export const clientCarries =

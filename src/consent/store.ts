@@ -27,3 +27,16 @@ export const forgetConsent = (user_id: string, client_id: string): Statement => 
   sql: 'delete from consents where user_id = $1 and client_id = $2',
   params: [user_id, client_id],
 });
+
+const deleteConsents = (db: Db, column: 'client_id' | 'user_id', id: string, rows: number) =>
+  db.run(
+    `delete from consents where (user_id, client_id) in
+       (select user_id, client_id from consents where ${column} = $1 limit $2)`,
+    [id, rows],
+  );
+
+export const deleteConsentsToClient = (db: Db, client_id: string, rows: number) =>
+  deleteConsents(db, 'client_id', client_id, rows);
+
+export const deleteConsentsOfUser = (db: Db, user_id: string, rows: number) =>
+  deleteConsents(db, 'user_id', user_id, rows);

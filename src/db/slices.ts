@@ -6,6 +6,10 @@ import { setTimeout as pause } from 'node:timers/promises';
  */
 export const sliceRows = 500;
 
+/** For a `where`: what belongs to `$1` in that table can go in one statement. Reads no more than that. */
+export const atMostOneSlice = (table: string, column: string): string =>
+  `(select count(*) from (select 1 as one from ${table} where ${column} = $1 limit ${sliceRows + 1}) as few) <= ${sliceRows}`;
+
 /** Between two slices, so that requests come in between and mass changes never take the whole machine. */
 const pauseMs = 5;
 

@@ -10,7 +10,7 @@ export const upsertEntitlement = (write: EntitlementWrite, write_id: string, now
   sql: `insert into entitlements (user_id, product, plan, status, source, version, current_period_end,
                                   external_customer_id, external_subscription_id, metadata, write_id, updated_at)
         select u.user_id, $2, $3, $4, $5, cast($6 as bigint), cast($7 as bigint), $8, $9, $10, $11, cast($12 as bigint)
-          from users u where u.user_id = $1
+          from users u where u.user_id = $1 and u.deleted_at is null
         on conflict (user_id, product) do update set
           plan = excluded.plan, status = excluded.status, source = excluded.source, version = excluded.version,
           current_period_end = excluded.current_period_end, external_customer_id = excluded.external_customer_id,
@@ -66,7 +66,7 @@ export const findConflict = (db: Db, { user_id, product, event_id }: Entitlement
        from users u
        left join entitlements e on e.user_id = u.user_id and e.product = $2
        left join entitlement_versions v on v.user_id = u.user_id and v.product = $2 and v.event_id = $3
-      where u.user_id = $1`,
+      where u.user_id = $1 and u.deleted_at is null`,
     [user_id, product, event_id],
   );
 
@@ -120,4 +120,18 @@ export const listVersions = (
         and (written_at, product, version) < (cast($3 as bigint), $4, cast($5 as bigint))
       order by written_at desc, product desc, version desc limit $6`,
     [user_id, product, before.written_at, before.product, before.version, limit],
+  );
+
+export const deleteEntitlementsOfUser = (db: Db, user_id: string, rows: number) =>
+  db.run(
+    `delete from entitlements where (user_id, product) in
+       (select user_id, product from entitlements where user_id = $1 limit $2)`,
+    [user_id, rows],
+  );
+
+export const deleteVersionsOfUser = (db: Db, user_id: string, rows: number) =>
+  db.run(
+    `delete from entitlement_versions where (user_id, product, version) in
+       (select user_id, product, version from entitlement_versions where user_id = $1 limit $2)`,
+    [user_id, rows],
   );

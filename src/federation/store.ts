@@ -73,3 +73,8 @@ export const touchIdentity = (
   sql: `update identities set last_used_at = $4, email = coalesce($3, email) where issuer = $1 and subject = $2`,
   params: [issuer, subject, email, now],
 });
+
+export const deleteIdentitiesOfUser = (user_id: string): Statement => ({
+  sql: 'delete from identities where user_id = $1',
+  params: [user_id],
+});

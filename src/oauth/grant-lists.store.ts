@@ -43,7 +43,7 @@ export const liveGrantsOf = (db: Db, user_id: string, now: number, limit: number
     `select grant_id, grants.client_id, c.name as client_name, session_id, scope, grants.created_at, refreshed_at,
             idle_expires_at, expires_at
        from grants join clients c on c.client_id = grants.client_id
-      where user_id = $1 and redeemed_at is not null and ${live}
+      where user_id = $1 and redeemed_at is not null and ${live} and c.status <> 'deleted'
       order by grants.created_at desc, grant_id limit $3`,
     [user_id, now, limit],
   );

@@ -288,3 +288,12 @@ export const purgeExpiredGrants = (db: Db, expiredBefore: number, rows: number) 
     expiredBefore,
     rows,
   ]);
+
+/** All that belongs to a client or a person who is being deleted. */
+export async function deleteGrants(db: Db, scope: { client_id: string } | { user_id: string }, rows: number) {
+  const { sql, params } = inScope(scope);
+  return db.run(`delete from grants where grant_id in (select grant_id from grants where ${sql} limit $2)`, [
+    ...params,
+    rows,
+  ]);
+}

@@ -264,3 +264,9 @@ export const purgeSessions = (db: Db, expiredBefore: number, rows: number) =>
     expiredBefore,
     rows,
   ]);
+
+export const deleteSessionsOfUser = (db: Db, user_id: string, rows: number) =>
+  db.run('delete from sessions where session_id in (select session_id from sessions where user_id = $1 limit $2)', [
+    user_id,
+    rows,
+  ]);

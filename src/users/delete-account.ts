@@ -3,6 +3,7 @@ import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { fieldProblem, invalidFields, refusal } from '../errors.ts';
+import { deleteIdentitiesOfUser } from '../federation/store.ts';
 import { codeLimits } from '../limits/code-limits.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { mailToAddress } from '../mail/mail-to.ts';
@@ -43,7 +44,8 @@ export async function deleteAccount(deps: Deps, { session, email, address }: Del
       lockUser(user_id),
       failUnlessHeld(session, event_id, at),
       failUnless(mayGo, `${event_id}:administrator`, at),
-      deleteUser(user_id),
+      ...deleteUser(user_id, at),
+      deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
       passwordLimits(deps).reset(session.email),
       ...codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
       ...mailToAddress(deps, session, 'account_deleted'),

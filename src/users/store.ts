@@ -1,5 +1,6 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
+import { atMostOneSlice } from '../db/slices.ts';
 import { emailKey, type Role, type User } from './user.ts';
 
 const columns = 'user_id, email, email_verified_at, name, picture, role, locale, disabled_at, created_at, updated_at';
@@ -33,13 +34,14 @@ export const lockUser = (user_id: string): Statement => ({
 });
 
 export const findUser = (db: Db, user_id: string) =>
-  db.get<User>(`select ${columns} from users where user_id = $1`, [user_id]);
+  db.get<User>(`select ${columns} from users where user_id = $1 and deleted_at is null`, [user_id]);
 
 export const findUserByEmail = (db: Db, email: string) =>
   db.get<User>(`select ${columns} from users where email_key = $1`, [emailKey(email)]);
 
 /** Newest last. */
-export const listUsers = (db: Db) => db.all<User>(`select ${columns} from users order by created_at, user_id`);
+export const listUsers = (db: Db) =>
+  db.all<User>(`select ${columns} from users where deleted_at is null order by created_at, user_id`);
 
 export async function hasAdministrator(db: Db): Promise<boolean> {
   const role: Role = 'admin';
@@ -97,11 +99,37 @@ export const raiseGrantsEpochOfUser = (user_id: string): Statement => ({
   params: [user_id],
 });
 
-/** With everything that hangs on it: sessions, grants, factors. What they registered stays, without an owner. */
-export const deleteUser = (user_id: string): Statement => ({
-  sql: 'delete from users where user_id = $1',
-  params: [user_id],
-});
+/**
+ * With everything that hangs on it: sessions, grants, factors. What they registered stays, without an owner. If that is
+ * more than one statement may delete, the row stays for a while, with nothing of the person in it, their address free
+ * and every gate shut, and a job deletes what hangs on it.
+ */
+export const deleteUser = (user_id: string, now: number): Statement[] => [
+  {
+    sql: `delete from users where user_id = $1 and ${unboundedTables
+      .map((table) => atMostOneSlice(table, 'user_id'))
+      .join(' and ')}`,
+    params: [user_id],
+  },
+  {
+    sql: `update users set email = '', email_key = 'deleted:' || user_id, email_verified_at = null, name = null,
+                 picture = null, locale = null, role = 'user', role_granted_by = null, disabled_at = $2, deleted_at = $2,
+                 updated_at = $2
+           where user_id = $1`,
+    params: [user_id, now],
+  },
+];
+
+/** Of which a person may have any number of rows. */
+const unboundedTables = ['grants', 'sessions', 'consents', 'entitlements', 'entitlement_versions'];
+
+/** People whose rows are still to be deleted. */
+export const deletedUsers = (db: Db) =>
+  db.all<{ user_id: string }>('select user_id from users where deleted_at is not null order by deleted_at limit 1000');
+
+/** The last row of one. */
+export const deleteDeletedUser = (db: Db, user_id: string) =>
+  db.run('delete from users where user_id = $1 and deleted_at is not null', [user_id]);
 
 /** Lets batches that take an administrator away wait for each other, so that each sees what the other has left. */
 export const lockAdministrators = (): Statement => ({
@@ -173,7 +201,8 @@ type UserSearch = {
 export const searchUsers = (db: Db, { query, after, limit }: UserSearch) =>
   db.all<User>(
     `select ${columns} from users
-      where ($1 = '' or user_id = $1 or email_key like $2 escape '!' or lower(name) like $3 escape '!'
+      where deleted_at is null
+        and ($1 = '' or user_id = $1 or email_key like $2 escape '!' or lower(name) like $3 escape '!'
              or name like $6 escape '!')
         and ($4 = '' or (created_at, user_id) < (select a.created_at, a.user_id from users a where a.user_id = $4))
       order by created_at desc, user_id desc limit $5`,

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { exportLog } from '../../src/audit/read-log.ts';
 import { now } from '../../src/clock.ts';
 import { sliceRows } from '../../src/db/slices.ts';
+import { createUser } from '../../src/users/create-user.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import {
   assertRefused,
   authorize,
+  authorizePath,
   introspect,
   obtainTokens,
   redeem,
@@ -181,6 +183,77 @@ onBothEngines(
     assert.deepEqual(await written(signet, beside), { sign_out: many + 1, alive: 2 });
   },
 );
+
+const countIn = async ({ deps }: Signet, table: string, column: string, id: string) =>
+  Number((await deps.db.get<{ n: number }>(`select count(*) as n from ${table} where ${column} = $1`, [id]))?.n);
+
+onBothEngines('a client with any number of grants is deleted at once for everybody', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const { client_id } = client;
+  const person = await signedInPerson(signet);
+  await fill(signet, person, client);
+  const held = await obtainTokens(signet, person, client);
+  const waiting = await authorize(person, client);
+
+  assert.equal((await administrator.browser.send(`/v1/admin/clients/${client_id}`, { method: 'DELETE' })).status, 204);
+  assert.ok((await countIn(signet, 'grants', 'client_id', client_id)) > sliceRows, 'most rows are still there');
+  assertRefused(await userinfo(signet, held.access_token), 401, 'invalid_token');
+  assertRefused(await refresh(signet, client, held.refresh_token), 401, 'invalid_client');
+  assertRefused(await redeem(signet, client, waiting), 401, 'invalid_client');
+  assert.equal((await person.browser.get(authorizePath(client))).status, 400);
+  const one = `/v1/admin/clients/${client_id}`;
+  assert.equal((await administrator.browser.get(one)).status, 404);
+  assert.equal((await administrator.browser.send(one, { method: 'DELETE' })).status, 404);
+  assert.equal((await owner.browser.get(`/v1/oauth/clients/${client_id}`)).status, 404);
+  for (const [browser, path] of [
+    [administrator.browser, '/v1/admin/clients?status=all'],
+    [administrator.browser, `/v1/admin/clients?query=${client_id}`],
+    [owner.browser, '/v1/oauth/clients'],
+    [person.browser, '/v1/me/grants'],
+    [administrator.browser, `/v1/admin/users/${person.user_id}/grants`],
+  ] as const) {
+    const answer = await browser.get(path);
+    assert.equal(answer.status, 200, path);
+    assert.ok(!answer.text.includes(client_id), path);
+  }
+
+  await signet.runJobs();
+  assert.equal(await countIn(signet, 'grants', 'client_id', client_id), 0);
+  assert.equal(await countIn(signet, 'clients', 'client_id', client_id), 0);
+  assert.equal(await countIn(signet, 'audit_log', 'action', 'client.deleted'), 1);
+});
+
+onBothEngines('an account with any number of grants is deleted at once for everybody', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  const { user_id, email } = person;
+  await fill(signet, person, client);
+  const held = await obtainTokens(signet, person, client);
+
+  assert.equal((await person.browser.post('/account/delete', { email })).status, 303);
+  assert.ok((await countIn(signet, 'grants', 'user_id', user_id)) > sliceRows, 'most rows are still there');
+  await assertDead(signet, client, held);
+  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.notEqual((await signIn(person)).status, 303);
+  assert.equal((await administrator.browser.get(`/v1/admin/users/${user_id}`)).status, 404);
+  const enabling = await administrator.browser.postJson(`/v1/admin/users/${user_id}/enable`, {});
+  assert.equal(enabling.status, 404);
+  assert.ok(!(await administrator.browser.get('/v1/admin/users')).text.includes(user_id));
+  const [row] = await signet.deps.db.all('select email, name, picture from users where user_id = $1', [user_id]);
+  assert.deepEqual({ ...row! }, { email: '', name: null, picture: null });
+  const again = { email, name: 'Again', password: person.password, role: 'user', emailVerified: true } as const;
+  assert.notEqual(await createUser(signet.deps, again, 'cli'), user_id, 'the address is free at once');
+
+  await signet.runJobs();
+  assert.equal(await countIn(signet, 'grants', 'user_id', user_id), 0);
+  assert.equal(await countIn(signet, 'users', 'user_id', user_id), 0);
+  assert.equal((await signIn(person)).status, 303, 'whoever made the account anew has it');
+});
 
 onBothEngines('what has expired is purged in slices, however much it is', async (t, engine) => {
   const signet = await startSignet(t, { engine });

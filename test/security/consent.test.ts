@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { suspendClient } from '../../src/clients/review-client.ts';
+import { now } from '../../src/clock.ts';
 import { deleteUser } from '../../src/users/store.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
@@ -85,7 +86,7 @@ test('CO-01: nobody answers for a client whose owner has left', async (t) => {
   await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [owner.user_id]);
   const shown = async () => (await person.browser.get(`/consent?request=${request}`)).text;
   assert.match(await shown(), /Somebody with an account here registered it, whose address is not proved/);
-  await signet.deps.db.batch([deleteUser(owner.user_id)]);
+  await signet.deps.db.batch(deleteUser(owner.user_id, now(signet.deps)));
   assert.match(await shown(), /Whoever registered it has no account here any more/);
   assert.doesNotMatch(await shown(), /answer for it/);
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { now } from '../../src/clock.ts';
 import { beginDetour } from '../../src/federation/begin-detour.ts';
 import { openDetour } from '../../src/federation/detour.ts';
 import { finishDetour } from '../../src/federation/finish-detour.ts';
@@ -597,7 +598,7 @@ test('JW-07: a subject is ours and never given out again, also when the upstream
   await signInWith(browser);
   const first = String((await browser.get('/v1/me')).json?.sub);
   assert.match(first, /^usr_[\w-]{22}$/);
-  await signet.deps.db.batch([deleteUser(first)]);
+  await signet.deps.db.batch(deleteUser(first, now(signet.deps)));
   assert.equal((await browser.get('/v1/me')).status, 401);
   await signInWith(browser);
   assert.notEqual((await browser.get('/v1/me')).json?.sub, first);

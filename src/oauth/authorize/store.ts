@@ -83,3 +83,10 @@ export const purgePendingRequests = (db: Db, expiredBefore: number, rows: number
        (select request_id from authorization_requests where expires_at < $1 limit $2)`,
     [expiredBefore, rows],
   );
+
+export const deleteRequestsOfClient = (db: Db, client_id: string, rows: number) =>
+  db.run(
+    `delete from authorization_requests where request_id in
+       (select request_id from authorization_requests where client_id = $1 limit $2)`,
+    [client_id, rows],
+  );
