@@ -51,6 +51,9 @@ function malformation({ raw, url }: FastifyRequest, baseUrl: string): string | u
   if (raw.httpVersionMajor < 1) return 'The request line names no version of HTTP.';
   if (!url.startsWith('/') && !url.startsWith(`${baseUrl}/`))
     return 'The request target is not a path of this service.';
+  // RFC 9112 §6.1: "chunked" is the one coding that every server on the way reads alike.
+  const coding = raw.headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return 'The only Transfer-Encoding is chunked.';
   return hasTwoHosts(raw.rawHeaders) ? 'The header Host was sent more than once.' : undefined;
 }
 

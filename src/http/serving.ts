@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyServerFactoryHandler } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { readableForwardedFor } from './forwarded-for.ts';
 import { endFailedRequest, inCourseOf } from './under-way.ts';
 import { answerUnreadable } from './unreadable.ts';
 
@@ -39,7 +40,7 @@ const checkEveryMs = 1_000;
 /** A kept-alive connection that was silent for so long is not about to be used. */
 const quietMs = 1_000;
 
-type ServingDeps = { config: Pick<Config, 'host' | 'port' | 'limits'>; log: Pick<Logger, 'error'> };
+type ServingDeps = { config: Pick<Config, 'host' | 'port' | 'limits' | 'trustProxy'>; log: Pick<Logger, 'error'> };
 
 export function openServing({ config, log }: ServingDeps): Serving {
   const servers: Server[] = [];
@@ -53,6 +54,7 @@ export function openServing({ config, log }: ServingDeps): Serving {
     underWay.add(response);
     response.once('close', () => underWay.delete(response));
     if (isDraining) response.shouldKeepAlive = false;
+    if (config.trustProxy !== false) keepReadableAddresses(request);
     inCourseOf({ request, response }, () => {
       try {
         handle(request, response);
@@ -122,4 +124,13 @@ export function openServing({ config, log }: ServingDeps): Serving {
 
 async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
   while (set.size > 0) await sleep(10);
+}
+
+/** Before anything reads `request.ip`: what stands there is counted, logged and kept. */
+function keepReadableAddresses({ headers }: IncomingMessage): void {
+  const said = headers['x-forwarded-for'];
+  if (said === undefined) return;
+  const readable = readableForwardedFor(String(said));
+  if (readable === undefined) delete headers['x-forwarded-for'];
+  else headers['x-forwarded-for'] = readable;
 }

@@ -44,6 +44,7 @@ export const answerUnroutable =
     // An id longer than any of ours names nothing, like every other unknown id.
     const isTooLong = code === 'FST_ERR_MAX_PARAM_LENGTH';
     guardAnswer(reply, deps.config);
+    reply.header('connection', 'close'); // nothing else about the request has been checked, its length among it
     request.cookies = request.server.parseCookie(request.headers.cookie ?? ''); // no hook has run for this request
     sendRefusal(deps, request, reply, isTooLong ? notFound() : invalidRequest('The URL is malformed.'));
   };

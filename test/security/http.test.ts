@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingMessage, METHODS } from 'node:http';
+import { isIP } from 'node:net';
 import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { rejectClient } from '../../src/clients/review-client.ts';
@@ -137,6 +138,49 @@ test('the edges of HTTP', async (t) => {
     assert.deepEqual(await sendRaw(port, `CONNECT evil.test:443 HTTP/1.1\r\n${host}\r\n`), { text: '', closed: true });
     const own = await sendRaw(port, `GET ${signet.url}/v1/me HTTP/1.1\r\n${host}\r\n`);
     assert.match(own.text, /^HTTP\/1\.1 401 /); // RFC 9112 §3.2.2: the absolute form of our own address is a request
+  });
+
+  await t.test('HT-03: a coding other than chunked is refused, and no request gets two answers', async () => {
+    const head = (to: string, ...headers: string[]) =>
+      [`${to} HTTP/1.1`, `Host: localhost:${port}`, ...headers, '', ''].join('\r\n');
+    const chunked = 'Transfer-Encoding: chunked';
+    const overlong = `${'F'.repeat(17)}\r\n`;
+    const probes = {
+      'a coding that ends like chunked': (to: string) => head(to, 'Transfer-Encoding: xchunked') + overlong,
+      'a coding before chunked': (to: string) => `${head(to, 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
+      'a coding said twice': (to: string) => `${head(to, 'Transfer-Encoding: chunked, chunked')}0\r\n\r\n`,
+      'an overlong chunk size': (to: string) => head(to, chunked, `Content-Type: ${form}`) + overlong,
+      'a chunk size that is none': (to: string) => `${head(to, chunked, `Content-Type: ${form}`)}zz\r\n`,
+    };
+    const paths = ['/v1/me', '/nothing', '/.well-known/jwks.json', '/signin', '/oauth/token', '/%zz'];
+    const targets = paths.flatMap((path) => ['GET', 'POST', 'DELETE'].map((method) => `${method} ${path}`));
+    await Promise.all(
+      targets.flatMap((to) =>
+        Object.entries(probes).map(async ([what, bytesTo]) => {
+          const { text, closed } = await sendRaw(port, bytesTo(to));
+          assert.equal(text.match(/HTTP\/1\.1 \d/g)?.length, 1, `${what}: ${to}: ${text}`);
+          assert.ok(closed, `${what}: ${to}: the connection stays open`);
+          if (what.includes('coding')) assert.match(text, /^HTTP\/1\.1 400 /, `${what}: ${to}`);
+        }),
+      ),
+    );
+    const pipelined = await sendRaw(port, `${head('GET /v1/me')}\0\0\r\n\r\n`);
+    assert.match(pipelined.text, /^HTTP\/1\.1 401 /, 'the request before is answered first');
+    assert.ok(pipelined.closed);
+  });
+
+  await t.test('HT-03: a body that comes too slowly is answered with 408, and the connection ends', async () => {
+    const { server } = signet.app;
+    assert.ok(server.requestTimeout + 1000 <= 15_000); // Node looks once a second
+    const { headersTimeout, requestTimeout } = server;
+    Object.assign(server, { headersTimeout: 300, requestTimeout: 300 }); // Node waits for the longer of the two
+    const path = '/oauth/token';
+    const bytes = `POST ${path} HTTP/1.1\r\n${host}Content-Type: ${form}\r\nContent-Length: 10\r\n\r\ngrant`;
+    const { text, closed } = await sendRaw(port, bytes);
+    Object.assign(server, { headersTimeout, requestTimeout });
+    assert.match(text, /^HTTP\/1\.1 408 .*\r\nConnection: close\r\n.*"error":"request_timeout"/s);
+    assert.equal(text.match(/HTTP\/1\.1 \d/g)?.length, 1);
+    assert.ok(closed);
   });
 
   await t.test('HT-03: nothing that was sent can end a header of an answer', async () => {
@@ -291,6 +335,33 @@ test('HT-07: an address that a client claims for itself is not believed', async 
   const proxied = await addressesSeen(await startSignet(t, { env: { SIGNET_TRUST_PROXY: '127.0.0.1' } }));
   assert.equal(proxied.last, 401);
   assert.equal(proxied.addresses.length, 21);
+});
+
+test('HT-07: behind a proxy only an address counts as one, and never its port', async (t) => {
+  const signet = await startSignet(t, { env: { SIGNET_TRUST_PROXY: '1' } });
+  const guess = async (address: string, tries: number) => {
+    const fields = { username: `nobody${tries}@example.com`, password: 'wrong' };
+    return (await newBrowser(signet.url).post('/signin', fields, { 'x-forwarded-for': address })).status;
+  };
+  const lastOf21 = async (addressOf: (tries: number) => string) => {
+    let status = 0;
+    for (let tries = 1; tries <= 21; tries += 1) status = await guess(addressOf(tries), tries);
+    return status;
+  };
+  assert.equal(await lastOf21((tries) => `5.5.5.5:${4000 + tries}`), 429);
+  assert.equal(await guess('5.5.5.5', 0), 429);
+  assert.equal(await lastOf21((tries) => `[2001:db8:1::${tries}]:${4000 + tries}`), 429);
+  assert.equal(await lastOf21((tries) => `fe80::1%${'a'.repeat(tries)}`), 429);
+  assert.equal(await lastOf21((tries) => `${'x'.repeat(5000)}${tries}`), 429);
+  assert.equal(await lastOf21((tries) => `5.5.5.6, unknown${tries}`), 429, 'that is the address of the proxy, too');
+  assert.equal(await guess('5.5.5.7', 0), 401);
+  const rows = await signet.deps.db.all<{ address: string }>('select distinct address from audit_log order by address');
+  const kept = rows.flatMap(({ address }) => address ?? []);
+  assert.ok(kept.includes('127.0.0.1') && kept.includes('5.5.5.5'), String(kept));
+  assert.deepEqual(
+    kept.filter((address) => isIP(address) === 0 || address.includes('%')),
+    [],
+  );
 });
 
 const sentinel = 'select secret_column from secret_table -- at /srv/secret.ts:1:1';
