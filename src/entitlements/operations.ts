@@ -5,7 +5,8 @@ import { Entitlement, entitlementStatuses, WriteBody } from './entitlement.ts';
 export const readEntitlements: Operation = {
   tag: 'Entitlements',
   summary: 'What you are entitled to across products',
-  description: 'With a session, or with an access token of the scope `entitlements:read`.',
+  description:
+    'With a session, or with an access token of the scope `entitlements:read`. With both the token alone counts; an `Authorization` header of another scheme is ignored.',
   authentication: ['session', 'bearer'],
   answers: {
     200: { description: 'By product.', schema: Type.Object({ entitlements: Type.Array(Entitlement) }) },

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../deps.ts';
+import { isBearer } from '../http/bearer.ts';
 import { sendPage } from '../http/page.ts';
 import { viewOf } from '../http/view.ts';
 import { authenticateService } from '../service-credentials/authenticate-service.ts';
@@ -16,7 +17,8 @@ export async function entitlementRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/v1/me/entitlements', { config: { operation: readEntitlements } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const { authorization } = request.headers;
-    if (authorization !== undefined) return { entitlements: await entitlementsOfToken(deps, authorization) };
+    // Whoever sends a token means its user: a cookie beside it does not count, also when the token is refused.
+    if (isBearer(authorization)) return { entitlements: await entitlementsOfToken(deps, authorization) };
     const { user_id } = await requireSession(deps, request);
     return { entitlements: await listEntitlements(deps.db, user_id) };
   });

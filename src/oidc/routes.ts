@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../errors.ts';
-import { bearerToken } from '../http/bearer.ts';
+import { bearerToken, isBearer } from '../http/bearer.ts';
 import { readForm } from '../http/parameters.ts';
 import { publicDocument, sendPublicDocument } from '../http/public-document.ts';
 import { discoveryDocument } from './discovery.ts';
@@ -43,7 +43,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, deps: Deps, 
 
 /** From the header or the form body, never both and never the URL (OAuth 2.1 §5.1). */
 function accessToken(authorization: string | undefined, formToken: string | undefined): string | undefined {
-  if (authorization === undefined) return formToken;
+  if (!isBearer(authorization)) return formToken;
   if (formToken !== undefined) throw invalidRequest('The access token was sent twice. Send it in one way.');
   return bearerToken(authorization);
 }

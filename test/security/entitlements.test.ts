@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { restrictTo, retire, rotateCredential } from '../../src/service-credentials/manage-credential.ts';
+import { type Browser, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { assertRefused, basic, introspect, obtainTokens, userinfo } from '../support/relying-party.ts';
 import { newService, postEntitlement, type Write, writeOf } from '../support/services.ts';
@@ -148,6 +149,31 @@ onBothEngines(
     assert.match(forged.headers.get('www-authenticate') ?? '', /^Bearer error="invalid_token"/);
   },
 );
+
+test('specification §4.11: a session counts beside the credentials of a proxy, and a token before a session', async (t) => {
+  const signet = await startSignet(t);
+  const service = await newService(signet);
+  const [person, other] = [await signedInPerson(signet), await signedInPerson(signet)];
+  await postEntitlement(signet, service.authorization, writeOf(person.user_id));
+  await postEntitlement(signet, service.authorization, writeOf(other.user_id, { plan: 'solo' }));
+  const client = await registerClient(signet, { allowed_scopes: allScopes });
+  const path = '/v1/me/entitlements';
+  const plansOf = async (browser: Browser, authorization: string) => {
+    const { status, json } = await browser.get(path, { authorization });
+    const entitlements = (json?.entitlements ?? []) as { plan: string }[];
+    return status === 200 ? entitlements.map(({ plan }) => plan) : [status, json?.error];
+  };
+  const stranger = newBrowser(signet.url);
+  for (const foreign of ['Basic c3RhZ2luZzpwcm94eQ==', 'Digest username="x"', 'Negotiate YII=', 'Bearers x', 'x']) {
+    assert.deepEqual(await plansOf(person.browser, foreign), ['pro'], foreign);
+    assert.deepEqual(await plansOf(stranger, foreign), [401, 'login_required'], foreign);
+  }
+  const { access_token } = await obtainTokens(signet, other, client, { scope: 'openid entitlements:read' });
+  assert.deepEqual(await plansOf(person.browser, `Bearer ${access_token}`), ['solo'], 'of the token, not the cookie');
+  for (const bad of ['Bearer', 'bearer x', `Bearer ${access_token}x`, `BEARER "${access_token}"`]) {
+    assert.deepEqual(await plansOf(person.browser, bad), [401, 'invalid_token'], 'no falling back to the cookie');
+  }
+});
 
 test('EN-01: only a service credential with the permission and the product opens the door', async (t) => {
   const signet = await startSignet(t);
