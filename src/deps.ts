@@ -8,6 +8,7 @@ import type { Look } from './http/look.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { FreshCache } from './lib/fresh-cache.ts';
 import type { Outbox } from './mail/outbox.ts';
+import type { Issuances } from './oauth/token/issuances.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
 import type { ServiceCredential } from './service-credentials/service-credential.ts';
 import type { Vault } from './vault/vault.ts';
@@ -32,6 +33,8 @@ export type Deps = {
   readonly clients: ClientDirectory;
   /** Service credentials, at most a second old. */
   readonly services: FreshCache<ServiceCredential | undefined>;
+  /** Tells a lost answer of the token endpoint from a replay. */
+  readonly issuances: Issuances;
   /** Mail to people. */
   readonly mail: Outbox;
   /** Name, logo, stylesheet and scripts of every page. */

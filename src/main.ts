@@ -48,11 +48,13 @@ type Leaving = NodeJS.Signals | typeof retire;
 async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: Leaving) => void> {
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(deps);
+  const sayGoodbye = await deps.issuances.start();
   await app.serving.listen(app);
   return onStop(deps, async (leaving) => {
     const jobs = stopJobs();
     await (leaving === retire ? app.serving.retire() : app.serving.stop(drainMs(deps.config, leaving)));
     await app.close();
+    await sayGoodbye();
     await closeDeps(deps, jobs);
   });
 }

@@ -13,6 +13,7 @@ import { ensureSigningKeys } from './keys/rotate-keys.ts';
 import { freshCache } from './lib/fresh-cache.ts';
 import { newId } from './lib/ids.ts';
 import { openOutbox, openQueue } from './mail/outbox.ts';
+import { openIssuances } from './oauth/token/issuances.ts';
 import { type PasswordHasher, processHasher } from './passwords/password-hash.ts';
 import { readCredential } from './service-credentials/store.ts';
 import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey } from './vault/master-key.ts';
@@ -54,6 +55,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       passwords,
       mail,
       services,
+      issuances: openIssuances({ db, clock, log }),
       look: openLook(config),
       clients: clientDirectory({ db, clock }),
     };

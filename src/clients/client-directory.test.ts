@@ -29,6 +29,8 @@ function countingDirectory() {
   };
   const db = {
     engine: 'sqlite',
+    run_id: '1-a',
+    isRunning: unused,
     all: all as Db['all'],
     get: unused,
     run: unused,

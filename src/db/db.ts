@@ -17,6 +17,10 @@ export type BatchResult = { changes: number; rows: Record<string, unknown>[] };
  */
 export type Db = {
   readonly engine: 'sqlite' | 'postgres';
+  /** Names this process among those that share the store: letters, digits and dashes. */
+  readonly run_id: string;
+  /** Whether a process by that name holds the store open. Says yes rather than no where it cannot be sure. */
+  isRunning(run_id: string): Promise<boolean>;
   all<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
   get<Row>(sql: string, params?: readonly Param[]): Promise<Row | undefined>;
   /** One change. `rows` holds what `returning` gave. */

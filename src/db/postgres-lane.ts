@@ -35,11 +35,11 @@ export type Lane = {
  */
 export async function openLane(
   url: string,
-  options: { use: 'statements' | 'batches'; deadlines: Deadlines; onEnd: (lane: Lane) => void },
+  options: { use: 'statements' | 'batches'; deadlines: Deadlines; run_id: string; onEnd: (lane: Lane) => void },
 ): Promise<Lane> {
   const socket = new Socket();
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: named(url, options.run_id),
     stream: () => socket,
     pipeline: true,
     types: columnTypes,
@@ -49,7 +49,6 @@ export async function openLane(
     // We write `commit` together with `begin`; a transaction that stays open has lost its client, and holds row locks.
     idle_in_transaction_session_timeout: options.deadlines.statementMs,
     query_timeout: options.deadlines.replyMs,
-    fallback_application_name: 'signet',
   });
   // Without a listener a lost connection would end the process. What was in flight hears of it by rejection.
   client.on('error', () => options.onEnd(lane));
@@ -146,6 +145,17 @@ async function sendBatch(
 }
 
 const toResult = ({ rowCount, rows }: pg.QueryResult): BatchResult => ({ changes: rowCount ?? 0, rows });
+
+/**
+ * Other nodes see by its name that this one is there. PostgreSQL cuts names to 63 characters. The last of equal parameters
+ * counts; a URL of `pg`'s may name a socket, which `URL` does not read.
+ */
+function named(url: string, run_id: string): string {
+  const [, query = ''] = url.split('?');
+  const given = new URLSearchParams(query).get('application_name') ?? 'signet';
+  const name = encodeURIComponent(`${given.slice(0, 40)} ${run_id}`);
+  return `${url}${url.includes('?') ? '&' : '?'}application_name=${name}`;
+}
 
 /** By its name the server knows the statement's plan again; the name follows from the text, so it never collides. */
 const prepared = ({ sql, params }: Statement): pg.QueryConfig => ({

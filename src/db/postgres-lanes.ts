@@ -25,7 +25,7 @@ export type Lanes = {
  */
 export function createLanes(
   url: string,
-  options: { use: 'statements' | 'batches'; size: number; deadlines: Deadlines },
+  options: { use: 'statements' | 'batches'; size: number; deadlines: Deadlines; run_id: string },
 ): Lanes {
   const open = new Set<Lane>();
   const connecting = new Set<Promise<Lane>>();

@@ -56,6 +56,20 @@ async function recovers(db: Db): Promise<void> {
   }
 }
 
+test('a store is running for as long as one of its connections is open', async (t) => {
+  const { db, url } = await freshTable(t);
+  const named = new URL(url);
+  named.searchParams.set('application_name', 'a name of the operator that is longer than it may be in all');
+  for (const other of [openPostgres(url), openPostgres(named.href)]) {
+    assert.equal(await db.isRunning(other.run_id), false, 'not connected yet');
+    await keys(other);
+    assert.equal(await db.isRunning(other.run_id), true);
+    await other.close();
+    for (let look = 1; (await db.isRunning(other.run_id)) && look < 400; look += 1) await sleep(5);
+    assert.equal(await db.isRunning(other.run_id), false);
+  }
+});
+
 test('connections that the server ends fail what they carry, and are replaced', async (t) => {
   const { db, url } = await freshTable(t);
   const sleepers = Array.from({ length: 3 }, () => db.all('select pg_sleep(60)')); // on one connection, in its pipeline

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
 import type { MigratableDb, MigrationSession } from './migrate.ts';
@@ -29,8 +30,9 @@ const migrationLock = 7_446_381;
  * @param url postgres://…; its parameters (sslmode, options, …) are `pg`'s.
  */
 export function openPostgres(url: string, deadlines: Deadlines = defaultDeadlines): MigratableDb {
-  const statements = createLanes(url, { use: 'statements', size: lanesForStatements, deadlines });
-  const batches = createLanes(url, { use: 'batches', size: lanesForBatches, deadlines });
+  const run_id = randomUUID().slice(-12);
+  const statements = createLanes(url, { use: 'statements', size: lanesForStatements, deadlines, run_id });
+  const batches = createLanes(url, { use: 'batches', size: lanesForBatches, deadlines, run_id });
   let asking = 0;
   let whenAnswered: () => void = () => undefined;
   let closing: Promise<void> | undefined;
@@ -60,6 +62,8 @@ export function openPostgres(url: string, deadlines: Deadlines = defaultDeadline
 
   return {
     engine: 'postgres',
+    run_id,
+    isRunning: async (other) => isRunning(await run('read', connectionsOf, [other, `% ${other}`])),
     all: async <Row>(sql: string, params?: readonly Param[]) => (await run('read', sql, params)).rows as Row[],
     get: async <Row>(sql: string, params?: readonly Param[]) =>
       (await run('read', sql, params)).rows[0] as Row | undefined,
@@ -73,6 +77,11 @@ export function openPostgres(url: string, deadlines: Deadlines = defaultDeadline
     exclusively: (work) => exclusively(url, work),
   };
 }
+
+/** By the name that each of our connections bears. A node that is gone has none, and one that lost them all answers nobody. */
+const connectionsOf =
+  'select count(*) as connections from pg_stat_activity where application_name = $1 or application_name like $2';
+const isRunning = ({ rows }: BatchResult): boolean => Number(rows[0]?.connections) > 0;
 
 /** Asks again where the server promises that nothing happened. */
 async function insist<Reply>(

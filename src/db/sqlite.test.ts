@@ -102,6 +102,21 @@ test('processes that start at once on a new folder migrate it once', async (t) =
   assert.deepEqual(answers.sort(), ['false', 'false', 'false', 'true']);
 });
 
+test('a store is running for as long as its process is', async (t) => {
+  const { db, dataDir } = await freshTable(t);
+  assert.equal(await db.isRunning(db.run_id), true);
+  assert.equal(await db.isRunning(`${process.pid}-earlier`), false, 'a process of the same number, before this one');
+  const other = child(
+    dataDir,
+    'const db = await openDb({ dataDir }); console.log(db.run_id); setInterval(() => {}, 1e6);',
+  );
+  const [run_id] = await once(createInterface(other.stdout), 'line');
+  assert.equal(await db.isRunning(run_id), true);
+  other.kill('SIGKILL');
+  await once(other, 'exit');
+  assert.equal(await db.isRunning(run_id), false);
+});
+
 test('only its owner can read the files', async (t) => {
   const { db, path, dataDir } = await freshTable(t);
   await put(db, 'a');

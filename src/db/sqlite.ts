@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
@@ -22,6 +23,7 @@ export function openSqlite(path: string): MigratableDb {
   const connection = connect(path);
   const execute = executor(connection);
   const writes = createGroupCommit(connection, execute);
+  const run_id = `${process.pid}-${randomUUID().slice(-12)}`;
   let closing: Promise<void> | undefined;
 
   const read = async (sql: string, params?: readonly Param[]): Promise<BatchResult['rows']> => {
@@ -39,6 +41,8 @@ export function openSqlite(path: string): MigratableDb {
 
   return {
     engine: 'sqlite',
+    run_id,
+    isRunning: async (other) => isRunning(run_id, other),
     all: async <Row>(sql: string, params?: readonly Param[]) => (await read(sql, params)) as Row[],
     get: async <Row>(sql: string, params?: readonly Param[]) => (await read(sql, params))[0] as Row | undefined,
     run: async (sql, params) => (await write([{ sql, params }]))[0]!,
@@ -49,6 +53,17 @@ export function openSqlite(path: string): MigratableDb {
     },
     exclusively: (work) => exclusively(path, work),
   };
+}
+
+/** All processes of a file are on one machine. One that bears our number and not our name is from before us. */
+function isRunning(own: string, other: string): boolean {
+  const pid = Number(other.split('-')[0]);
+  if (pid === process.pid) return own === other;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 const closed = () => new StoreUnavailable('The store is closed.');

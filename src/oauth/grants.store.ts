@@ -38,6 +38,10 @@ export type Grant = {
   created_at: number;
   revoked_at: number | null;
   revoked_reason: string | null;
+  /** Which issuance of tokens made the present `refresh_seq`; null of one by an earlier version. */
+  issuance_id: string | null;
+  /** Until when that issuance may be asked for again, if its answer may have been lost. */
+  unanswered_until: number | null;
 };
 
 /** Why a grant ended. It stays on the row. */
@@ -62,7 +66,14 @@ const mayBeServed = `exists (select 1 from users u where u.user_id = grants.user
 
 type NewGrant = Omit<
   Grant,
-  'redeemed_at' | 'refresh_seq' | 'refreshed_at' | 'revoked_at' | 'revoked_reason' | 'user_id'
+  | 'redeemed_at'
+  | 'refresh_seq'
+  | 'refreshed_at'
+  | 'revoked_at'
+  | 'revoked_reason'
+  | 'user_id'
+  | 'issuance_id'
+  | 'unanswered_until'
 > & { code_hash: string; session_token_hash: string };
 
 /**
@@ -109,22 +120,34 @@ export type CodeRedemption = {
   allowed_scopes: readonly string[];
 };
 
+/** What makes a statement safe to send again when nobody knows whether it was kept: it finds its own work done. */
+type Issued = { issuance_id: string };
+
 /**
  * Redeeming *is* its checks: of any number of requests one gets the row. The session is asked once more, and by its
  * secret, because on PostgreSQL a code and a sign-out or a change of password of the same instant do not see each other;
  * later the grant stands on its own.
  */
-export async function redeemCode(db: Db, code: CodeRedemption, now: number): Promise<Grant | undefined> {
+export async function redeemCode(db: Db, code: CodeRedemption & Issued, now: number): Promise<Grant | undefined> {
   const { rows } = await db.run(
-    `update grants set redeemed_at = $5, refreshed_at = $5, refresh_seq = 1
+    `update grants set redeemed_at = $5, refreshed_at = $5, refresh_seq = 1, issuance_id = $6,
+            unanswered_until = case when issuance_id = $6 then unanswered_until end
       where code_hash = $1 and client_id = $2 and redirect_uri = $3 and code_challenge = $4
-        and redeemed_at is null and revoked_at is null and code_expires_at > $5
-        and (${code.allowed_scopes.map((_, index) => `' ' || scope || ' ' like '% ' || $${index + 6} || ' %'`).join(' or ')})
+        and (redeemed_at is null and code_expires_at > $5 or refresh_seq = 1 and issuance_id = $6) and revoked_at is null
+        and (${code.allowed_scopes.map((_, index) => `' ' || scope || ' ' like '% ' || $${index + 7} || ' %'`).join(' or ')})
         and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null
                        and s.token_hash = grants.session_token_hash)
         and ${mayBeServed}
   returning *`,
-    [code.code_hash, code.client_id, code.redirect_uri, code.code_challenge, now, ...code.allowed_scopes],
+    [
+      code.code_hash,
+      code.client_id,
+      code.redirect_uri,
+      code.code_challenge,
+      now,
+      code.issuance_id,
+      ...code.allowed_scopes,
+    ],
   );
   return rows[0] as Grant | undefined;
 }
@@ -132,24 +155,32 @@ export async function redeemCode(db: Db, code: CodeRedemption, now: number): Pro
 export const findGrantByCode = (db: Db, code_hash: string) =>
   db.get<Grant>('select * from grants where code_hash = $1', [code_hash]);
 
-type Rotation = { grant_id: string; client_id: string; refresh_seq: number; idle_expires_at: number };
+type Rotation = { grant_id: string; client_id: string; refresh_seq: number; idle_expires_at: number } & Issued;
 
 /** Compare and swap on the sequence. The idle end moves, the absolute end never does. */
 export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number): Promise<Grant | undefined> {
   const { rows } = await db.run(
-    `update grants set refresh_seq = refresh_seq + 1, refreshed_at = $5,
+    `update grants set refresh_seq = cast($3 as bigint) + 1, refreshed_at = $5, issuance_id = $6,
+            unanswered_until = case when issuance_id = $6 then unanswered_until end,
             idle_expires_at = case when expires_at < $4 then expires_at else $4 end
-      where grant_id = $1 and client_id = $2 and refresh_seq = $3 and redeemed_at is not null
+      where grant_id = $1 and client_id = $2 and redeemed_at is not null
+        and (refresh_seq = $3 or refresh_seq = cast($3 as bigint) + 1 and issuance_id = $6)
         and revoked_at is null and idle_expires_at > $5 and expires_at > $5
         and ${mayBeServed}
   returning *`,
-    [rotation.grant_id, rotation.client_id, rotation.refresh_seq, rotation.idle_expires_at, now],
+    [rotation.grant_id, rotation.client_id, rotation.refresh_seq, rotation.idle_expires_at, now, rotation.issuance_id],
   );
   return rows[0] as Grant | undefined;
 }
 
+/** The client may not have got the answer to this issuance. `key` is the id of the grant, or the hash of its code. */
+export const markUnanswered = (of: { key: string; issuance_id: string; until: number }): Statement => ({
+  sql: 'update grants set unanswered_until = $3 where (grant_id = $1 or code_hash = $1) and issuance_id = $2',
+  params: [of.key, of.issuance_id, of.until],
+});
+
 /**
- * A grant whose person and client may still be served: what the refresh retry window re-answers from. With what the
+ * A grant whose person and client may still be served: what an answer that was lost is given again from. With what the
  * client may have as of now.
  */
 export async function findServedGrant(
@@ -169,7 +200,7 @@ export const findGrant = (db: Db, grant_id: string) =>
   db.get<Grant>(
     `select grant_id, client_id, user_id, session_id, scope, redirect_uri, nonce, code_challenge, code_expires_at,
             redeemed_at, refresh_seq, refreshed_at, idle_expires_at, expires_at, auth_time, amr, acr, created_at,
-            ${effectiveEnd}
+            issuance_id, unanswered_until, ${effectiveEnd}
        from grants where grant_id = $1`,
     [grant_id],
   );

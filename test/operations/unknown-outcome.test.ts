@@ -1,8 +1,165 @@
 import assert from 'node:assert/strict';
-import { OutcomeUnknown, StoreUnavailable } from '../../src/db/db.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
-import { signedInPerson, startSignet } from '../support/signet.ts';
+import { assertRefused, authorize, obtainTokens, redeem, refresh, tokensOf } from '../support/relying-party.ts';
+import { registerClient, signedInPerson, startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
+
+/** Carries out the next changes of grants, or not, and in either case loses the confirmation. */
+function losing(db: Db, { times, kept }: { times: number; kept: boolean }): () => void {
+  const { run } = db;
+  let left = times;
+  const lossy: Db['run'] = async (sql, params) => {
+    if (!sql.includes('update grants set re') || left === 0) return run(sql, params);
+    left -= 1;
+    if (kept) await run(sql, params);
+    throw new OutcomeUnknown('lost');
+  };
+  Object.assign(db, { run: lossy });
+  return () => void Object.assign(db, { run });
+}
+const always = Number.POSITIVE_INFINITY;
+
+onBothEngines('a lost confirmation is asked for again within the request', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const person = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner: person });
+  for (const kept of [true, false]) {
+    const code = await authorize(person, client);
+    let restore = losing(signet.deps.db, { times: 1, kept });
+    const first = tokensOf(await redeem(signet, client, code));
+    restore();
+    restore = losing(signet.deps.db, { times: 1, kept });
+    const second = tokensOf(await refresh(signet, client, first.refresh_token));
+    restore();
+    const third = tokensOf(await refresh(signet, client, second.refresh_token));
+    assertRefused(await refresh(signet, client, first.refresh_token), 400, 'invalid_grant');
+    assertRefused(await refresh(signet, client, third.refresh_token), 400, 'invalid_grant');
+  }
+});
+
+onBothEngines('what stayed unknown may be repeated, and nothing else is excused by it', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const node = await startSignet(t, { beside: signet });
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const other = await registerClient(signet, { owner });
+  const families = await Promise.all(Array.from({ length: 5 }, () => obtainTokens(signet, owner, client)));
+  const [mine, elsewhere, replayed, late, used] = families.map(({ refresh_token }) => refresh_token) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  const parents = await Promise.all(
+    [mine, elsewhere, replayed, late, used].map(
+      async (token) => tokensOf(await refresh(signet, client, token)).refresh_token,
+    ),
+  );
+  const code = await authorize(owner, client);
+
+  const restore = losing(signet.deps.db, { times: always, kept: true });
+  const answers = await Promise.all([
+    ...parents.map((token) => refresh(signet, client, token)),
+    redeem(signet, client, code),
+  ]);
+  restore();
+  for (const answer of answers) {
+    assertRefused(answer, 503, 'temporarily_unavailable');
+    assert.match(answer.text, /may or may not have been kept/);
+  }
+
+  await t.test('with the same refresh token or code, by the same client', async () => {
+    assertRefused(await refresh(signet, other, parents[0]!), 400, 'invalid_grant');
+    const again = tokensOf(await refresh(signet, client, parents[0]!));
+    assert.equal(tokensOf(await refresh(signet, client, parents[0]!)).refresh_token, again.refresh_token);
+    tokensOf(await refresh(signet, client, again.refresh_token));
+    const redeemed = tokensOf(await redeem(signet, client, code));
+    tokensOf(await refresh(signet, client, redeemed.refresh_token));
+    assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
+    assertRefused(await refresh(signet, client, redeemed.refresh_token), 400, 'invalid_grant');
+  });
+
+  await t.test('on another node, once the store has the doubt', async () => {
+    const doubts = 'select count(*) as doubts from grants where unanswered_until is not null';
+    for (let look = 0; look < 100; look += 1) {
+      if (Number((await node.deps.db.get<{ doubts: number }>(doubts))?.doubts) >= 3) break;
+      await sleep(20);
+    }
+    tokensOf(await refresh(node, client, parents[1]!));
+  });
+
+  await t.test('but an older token is a replay', async () => {
+    assertRefused(await refresh(node, client, replayed), 400, 'invalid_grant');
+    assertRefused(await refresh(node, client, parents[2]!), 400, 'invalid_grant');
+  });
+
+  await t.test('and so is the parent once its successor was used', async () => {
+    const successor = tokensOf(await refresh(signet, client, parents[4]!));
+    const next = tokensOf(await refresh(signet, client, successor.refresh_token));
+    assertRefused(await refresh(signet, client, parents[4]!), 400, 'invalid_grant');
+    assertRefused(await refresh(signet, client, next.refresh_token), 400, 'invalid_grant');
+  });
+
+  await t.test('and five minutes later', async () => {
+    signet.clock.advance(300);
+    assertRefused(await refresh(signet, client, parents[3]!), 400, 'invalid_grant');
+    assertRefused(await refresh(node, client, parents[3]!), 400, 'invalid_grant');
+  });
+});
+
+onBothEngines('a token that could not be signed after its rotation may be asked for again', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const { refresh_token } = await obtainTokens(signet, owner, client);
+  const { sign } = signet.deps.keys;
+  Object.assign(signet.deps.keys, { sign: () => Promise.reject(new Error('no key')) });
+  const failed = await refresh(signet, client, refresh_token);
+  Object.assign(signet.deps.keys, { sign });
+  assertRefused(failed, 503, 'temporarily_unavailable');
+  assert.match(failed.text, /may or may not have been kept/);
+  tokensOf(await refresh(signet, client, refresh_token));
+});
+
+onBothEngines('what a process issued shortly before it was killed may have been unanswered', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const family = async (node: typeof signet) => {
+    const first = await obtainTokens(signet, owner, client);
+    return { parent: first.refresh_token, next: tokensOf(await refresh(node, client, first.refresh_token)) };
+  };
+  const doomed = await startSignet(t, { beside: signet });
+  const polite = await startSignet(t, { beside: signet });
+  const alive = await startSignet(t, { beside: signet });
+  await doomed.deps.issuances.start();
+  const sayGoodbye = await polite.deps.issuances.start();
+  // On SQLite a run is a process, and this process is the only one here.
+  Object.assign(signet.deps.db, {
+    isRunning: async (run_id: string) => run_id === alive.deps.db.run_id || run_id === polite.deps.db.run_id,
+  });
+  await alive.deps.issuances.start();
+  const early = await family(doomed);
+  signet.clock.advance(100);
+  const [lost, told, used, ofAlive] = [
+    await family(doomed),
+    await family(polite),
+    await family(doomed),
+    await family(alive),
+  ];
+  await sayGoodbye();
+
+  assertRefused(await refresh(signet, client, told.parent), 400, 'invalid_grant');
+  assertRefused(await refresh(signet, client, ofAlive.parent), 400, 'invalid_grant');
+  assert.equal(tokensOf(await refresh(signet, client, lost.parent)).refresh_token, lost.next.refresh_token);
+  tokensOf(await refresh(signet, client, used.next.refresh_token));
+  assertRefused(await refresh(signet, client, used.parent), 400, 'invalid_grant');
+  signet.clock.advance(301);
+  assertRefused(await refresh(signet, client, early.parent), 400, 'invalid_grant');
+});
 
 onBothEngines('an answer says "nothing was changed" only where that is known', async (t, engine) => {
   const signet = await startSignet(t, { engine });

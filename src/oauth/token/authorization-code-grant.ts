@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { invalidGrant, invalidRequest, nothingAllowed } from '../../errors.ts';
 import { digest } from '../../lib/ids.ts';
 import { endGrant } from '../end-grant.ts';
-import { type CodeRedemption, findGrantByCode, type Grant, redeemCode } from '../grants.store.ts';
+import { type CodeRedemption, findGrantByCode, findServedGrant, type Grant, redeemCode } from '../grants.store.ts';
 import { codeChallengeOf, isCodeVerifier } from '../pkce.ts';
 import { withinAllowed } from '../scopes.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
@@ -28,17 +28,23 @@ export async function authorizationCodeGrant(deps: Deps, request: TokenRequest):
     code_challenge: codeChallengeOf(code_verifier),
     allowed_scopes: client.allowed_scopes,
   };
-  const grant = await redeemCode(deps.db, redemption, now(deps));
-  if (!grant) throw await refusal(deps, redemption, request.address);
-  return issueTokens(deps, client, grant, { asked: grant.scope, nonce: grant.nonce });
+  const answer = (grant: Grant) => issueTokens(deps, client, grant, { asked: grant.scope, nonce: grant.nonce });
+  const issued = await deps.issuances.issue(
+    { key: redemption.code_hash, refresh_seq: 1 },
+    (issuance_id) => redeemCode(deps.db, { ...redemption, issuance_id }, now(deps)),
+    answer,
+  );
+  return issued ?? answer(await repeatedGrant(deps, redemption, request.address));
 }
 
 /**
  * Only now is it worth a read to learn why. A second use that is right in every other respect means that the code
- * leaked, so the grant ends (OAuth 2.1 §7.5.2). A wrong verifier or client ends nothing: whoever holds just a stolen
- * code could otherwise sign people out.
+ * leaked, so the grant ends (OAuth 2.1 §7.5.2), unless the first may have been left without an answer: then it is given
+ * again, for as long as the code lives. A wrong verifier or client ends nothing: whoever holds just a stolen code could
+ * otherwise sign people out.
+ * @returns the grant whose tokens the client may not have got.
  */
-async function refusal(deps: Deps, redemption: CodeRedemption, address: string) {
+async function repeatedGrant(deps: Deps, redemption: CodeRedemption, address: string): Promise<Grant> {
   const grant = await findGrantByCode(deps.db, redemption.code_hash);
   const why = whyNot(grant, redemption, now(deps));
   const isReplay =
@@ -47,7 +53,12 @@ async function refusal(deps: Deps, redemption: CodeRedemption, address: string) 
     grant.client_id === redemption.client_id &&
     grant.redirect_uri === redemption.redirect_uri &&
     grant.code_challenge === redemption.code_challenge;
-  if (isReplay) {
+  const isUnanswered = isReplay && grant.revoked_at === null && (await deps.issuances.isUnanswered(grant));
+  if (isUnanswered && grant.code_expires_at > now(deps)) {
+    const served = await findServedGrant(deps.db, grant.grant_id);
+    if (served?.refresh_seq === 1 && served.revoked_at === null) return served;
+  }
+  if (isReplay && !isUnanswered) {
     await endGrant(deps, {
       grant,
       reason: 'code_replay',
@@ -56,8 +67,8 @@ async function refusal(deps: Deps, redemption: CodeRedemption, address: string) 
     });
   }
   if (why.failure.code === 'grant_ended' && withinAllowed(grant?.scope ?? '', redemption.allowed_scopes) === '')
-    return nothingAllowed();
-  return invalidGrant(
+    throw nothingAllowed();
+  throw invalidGrant(
     'The code is unknown, expired, used, or not for this client, redirect_uri and code_verifier.',
     why,
   );

@@ -26,9 +26,16 @@ export async function refreshTokenGrant(deps: Deps, request: TokenRequest): Prom
 
   const at = now(deps);
   const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds };
-  const grant = (await rotateRefreshToken(deps.db, rotation, at)) ?? (await retriedGrant(deps, request, token));
-  if (wanted) refuseUnlessGranted(client, grant, wanted);
-  return issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
+  const answer = async (grant: Grant) => {
+    if (wanted) refuseUnlessGranted(client, grant, wanted);
+    return issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
+  };
+  const issued = await deps.issuances.issue(
+    { key: token.grant_id, refresh_seq: token.refresh_seq + 1 },
+    (issuance_id) => rotateRefreshToken(deps.db, { ...rotation, issuance_id }, at),
+    answer,
+  );
+  return issued ?? answer(await retriedGrant(deps, request, token));
 }
 
 /**
@@ -50,8 +57,9 @@ function refuseUnlessGranted(client: Client, grant: Grant, wanted: readonly stri
 }
 
 /**
- * The compare-and-swap found no row. Either the token is the direct parent and its successor is unused, and this
- * client may ask again within its window, because the first answer may have been lost: it gets the same successor.
+ * The compare-and-swap found no row. Either the token is the direct parent and its successor is unused, and the first
+ * answer may have been lost: we know of such a failure ourselves, or this client may ask again within its window. It gets
+ * the same successor.
  * Or the token is older than that: nobody can tell the thief from the owner, so the grant ends for both.
  */
 async function retriedGrant(deps: Deps, { client, address }: TokenRequest, token: RefreshToken): Promise<Grant> {
@@ -60,7 +68,7 @@ async function retriedGrant(deps: Deps, { client, address }: TokenRequest, token
   if (!grant || grant.client_id !== client.client_id || token.refresh_seq >= grant.refresh_seq) throw refused();
   const isParent = token.refresh_seq === grant.refresh_seq - 1;
   const isInWindow = at - (grant.refreshed_at ?? 0) <= client.refresh_retry_window && client.refresh_retry_window > 0;
-  if (isParent && isInWindow && grant.revoked_at === null) {
+  if (isParent && grant.revoked_at === null && (isInWindow || (await deps.issuances.isUnanswered(grant)))) {
     const served = await findServedGrant(deps.db, token.grant_id);
     if (served?.refresh_seq === grant.refresh_seq && served.revoked_at === null && served.expires_at > at)
       return served;

@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type Clock, now } from '../../clock.ts';
+import { type Db, OutcomeUnknown, StoreUnavailable } from '../../db/db.ts';
+import { outcomeUnknown, RequestError } from '../../errors.ts';
+import { newSuffix } from '../../lib/ids.ts';
+import { type Grant, markUnanswered } from '../grants.store.ts';
+import { findRun, forgetRun, listRunsNotLost, purgeLostRuns, recordLoss, recordRun } from './issuances.store.ts';
+
+/** So long a client may repeat a request whose answer may not have reached it. */
+export const unansweredSeconds = 300;
+/** How often a run says that it is there. What it issued since it last did may have been unanswered when it died. */
+const beatMs = 60_000;
+/** No request is under way for longer, so one that was issued so long before the last beat has been answered. */
+const longestRequestSeconds = 30;
+/** An issuance in doubt is asked for again within the request, at these distances: 3 s in all. */
+const retriesMs = [50, 150, 400, 900, 1_500];
+/** The rest of the wait for a store that says nothing at all. */
+const patienceMs = 4_000;
+/** In memory until the store takes them. More than can be on the wire at once. */
+const mostDoubts = 20_000;
+const doubtsPerBatch = 100;
+const firstPassMs = 500;
+const longestPassMs = 30_000;
+const runsPerBeat = 100;
+
+/** By what the grant is found: its id, or the hash of its code. */
+type Issuance = { key: string; issuance_id: string };
+
+/**
+ * Every rotation and redemption bears an id. So one whose confirmation was lost can be sent again without harm, and the
+ * client that repeats it, because nobody answered, is told from a replay: same client, direct parent, successor unused.
+ * Without this a broken connection to the database signed people out, since a retry ends the family (decisions §7).
+ */
+export type Issuances = {
+  /**
+   * Issues once, however often it has to be sent.
+   * @param change the conditional statement; with the same id it finds its own work done.
+   * @param answer signs what the grant is worth. When it fails, the client has nothing, and may ask again.
+   * @returns undefined when the statement's conditions do not hold.
+   * @throws {RequestError} 503 when it is not known whether it was kept.
+   */
+  issue<Answer>(
+    of: { key: string; refresh_seq: number },
+    change: (issuance_id: string) => Promise<Grant | undefined>,
+    answer: (grant: Grant) => Promise<Answer>,
+  ): Promise<Answer | undefined>;
+  /** Whether the issuance that the grant stands at may have been without an answer. */
+  isUnanswered(grant: Pick<Grant, 'grant_id' | 'refresh_seq' | 'refreshed_at'> & IssuanceColumns): Promise<boolean>;
+  /** Makes this run known, so that its unclean end is noticed. @returns says goodbye. */
+  start(): Promise<() => Promise<void>>;
+};
+
+type IssuanceColumns = { issuance_id: string | null; unanswered_until: number | null };
+
+export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issuances {
+  const { db, log } = deps;
+  /** Issuance id → what is known of it. */
+  const doubts = new Map<string, Issuance & { until: number }>();
+  let pass: NodeJS.Timeout | undefined;
+
+  function doubt(issuance: Issuance): void {
+    const oldest = doubts.size >= mostDoubts ? doubts.keys().next().value : undefined;
+    if (oldest !== undefined) doubts.delete(oldest);
+    doubts.set(issuance.issuance_id, { ...issuance, until: now(deps) + unansweredSeconds });
+    pass ??= setTimeout(writeDoubts, firstPassMs, firstPassMs).unref();
+  }
+
+  /**
+   * Puts doubts on the rows, for other nodes and after a restart. One that finds no row is kept for as long as it may
+   * count: what was sent over a connection that broke may still arrive.
+   */
+  async function writeDoubts(waited: number): Promise<void> {
+    const at = now(deps);
+    for (const [id, { until }] of doubts) if (until <= at) doubts.delete(id);
+    const waiting = [...doubts.values()];
+    try {
+      for (let first = 0; first < waiting.length; first += doubtsPerBatch) {
+        const slice = waiting.slice(first, first + doubtsPerBatch);
+        const written = await db.batch(slice.map(markUnanswered));
+        for (const [index, { changes }] of written.entries()) {
+          if (changes > 0) doubts.delete(slice[index]!.issuance_id);
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'unanswered issuances were not recorded');
+    }
+    const next = Math.min(waited * 2, longestPassMs);
+    pass = doubts.size > 0 ? setTimeout(writeDoubts, next, next).unref() : undefined;
+  }
+
+  async function issue<Answer>(
+    of: { key: string; refresh_seq: number },
+    change: (issuance_id: string) => Promise<Grant | undefined>,
+    answer: (grant: Grant) => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    const issuance = { key: of.key, issuance_id: `${db.run_id}.${of.refresh_seq}.${newSuffix()}` };
+    const grant = await change(issuance.issuance_id).catch((error: unknown) => {
+      if (error instanceof OutcomeUnknown) return settle(issuance, change, error);
+      throw error;
+    });
+    if (!grant) return undefined;
+    try {
+      return await answer(grant);
+    } catch (error) {
+      if (error instanceof RequestError && error.status < 500) throw error;
+      doubt(issuance);
+      throw outcomeUnknown(error);
+    }
+  }
+
+  /** @throws {RequestError} when patience ends; a later attempt may still be kept, under the same id. */
+  async function settle(
+    issuance: Issuance,
+    change: (issuance_id: string) => Promise<Grant | undefined>,
+    cause: OutcomeUnknown,
+  ): Promise<Grant> {
+    doubt(issuance); // at once: the client may be out of patience before we are
+    const patience = new AbortController();
+    const outOfPatience = sleep(patienceMs, undefined, { signal: patience.signal });
+    const settled = sendAgain(issuance, change);
+    settled.catch(() => undefined); // it may end after the wait for it
+    try {
+      const grant = await Promise.race([settled, outOfPatience]);
+      if (!grant) throw outcomeUnknown(cause);
+      doubts.delete(issuance.issuance_id);
+      return grant;
+    } finally {
+      patience.abort();
+      outOfPatience.catch(() => undefined);
+    }
+  }
+
+  /**
+   * @returns undefined when there is still no word of it; or when somebody else was quicker meanwhile, which is no
+   * verdict on a request that has done nothing wrong.
+   */
+  async function sendAgain(
+    { issuance_id }: Issuance,
+    change: (issuance_id: string) => Promise<Grant | undefined>,
+  ): Promise<Grant | undefined> {
+    for (const wait of retriesMs) {
+      await sleep(wait);
+      try {
+        return await change(issuance_id);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+      }
+    }
+    return undefined;
+  }
+
+  /** What a run issued after it was last seen may be unanswered if it went without a goodbye. */
+  async function diedMeanwhile(run_id: string, issued_at: number): Promise<boolean> {
+    const run = await findRun(db, run_id);
+    if (!run || issued_at < run.seen_at - longestRequestSeconds) return false;
+    const at = now(deps);
+    if (run.lost_at !== null) return at - run.lost_at <= unansweredSeconds;
+    if (await db.isRunning(run_id)) return false;
+    await recordLoss(db, run_id, at);
+    return true;
+  }
+
+  async function beat(): Promise<void> {
+    const at = now(deps);
+    await recordRun(db, db.run_id, at);
+    for (const { run_id } of await listRunsNotLost(db, runsPerBeat)) {
+      if (run_id !== db.run_id && !(await db.isRunning(run_id))) await recordLoss(db, run_id, at);
+    }
+    await purgeLostRuns(db, at - unansweredSeconds * 2);
+  }
+
+  return {
+    issue,
+    async isUnanswered({ issuance_id, refresh_seq, refreshed_at, unanswered_until }) {
+      const [run_id, sequence] = issuance_id?.split('.') ?? [];
+      if (issuance_id === null || run_id === undefined || Number(sequence) !== refresh_seq) return false;
+      if (doubts.has(issuance_id) || (unanswered_until !== null && unanswered_until > now(deps))) return true;
+      return run_id !== db.run_id && (await diedMeanwhile(run_id, refreshed_at ?? 0));
+    },
+    async start() {
+      await beat();
+      const timer = setInterval(() => {
+        beat().catch((error: unknown) => {
+          if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'this run was not recorded');
+        });
+      }, beatMs).unref();
+      return async () => {
+        clearInterval(timer);
+        clearTimeout(pass);
+        if (doubts.size > 0) await writeDoubts(firstPassMs);
+        clearTimeout(pass);
+        // With doubts that nobody took down, the end of this run counts as a crash.
+        if (doubts.size === 0) await forgetRun(db, db.run_id).catch(() => undefined);
+      };
+    },
+  };
+}
