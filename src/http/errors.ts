@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts';
 import { outcomeUnknown, RequestError, refusal, unavailable } from '../errors.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../lib/ids.ts';
+import { filledIn } from './filled-in.ts';
 import { type Html, html } from './html.ts';
 import { sendPage } from './page.ts';
 import { toldTo } from './told.ts';
@@ -61,8 +62,7 @@ function detourOf(request: FastifyRequest, { code }: RequestError): string | und
   if (code !== 'login_required' && code !== 'reauthentication_required') return undefined;
   const { form } = request.routeOptions.config;
   const ids = request.params as Record<string, string>;
-  const pageOf = (pattern: string) =>
-    unfinishedAt(pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(ids[name] ?? '')));
+  const pageOf = (pattern: string) => unfinishedAt(filledIn(pattern, ids));
   const next = request.method === 'GET' ? request.url : form === undefined ? '/account' : pageOf(form);
   return `${pages[code]}?${new URLSearchParams({ next })}`;
 }

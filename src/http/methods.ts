@@ -4,6 +4,7 @@ import findMyWay, { type HTTPMethod } from 'find-my-way';
 import type { Deps } from '../deps.ts';
 import { notFound, RequestError } from '../errors.ts';
 import { sendRefusal } from './errors.ts';
+import { filledIn } from './filled-in.ts';
 
 /** Every method that Node reads. CONNECT never becomes a request: Node closes the connection. */
 const methods = METHODS.filter((method) => method !== 'CONNECT');
@@ -22,19 +23,25 @@ export function refuseOtherMethods(
   longestParameter: number,
 ): void {
   for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  const declared = new Map<string, Set<string>>();
+  const declared = new Map<string, Path>();
   const paths = findMyWay({ maxParamLength: longestParameter });
-  app.addHook('onRoute', ({ url, method }) => {
-    const known = declared.get(url) ?? new Set();
-    for (const one of [method].flat()) known.add(one);
-    if (!declared.has(url)) paths.on(anyMethod, url, () => {}, known);
-    declared.set(url, known);
+  app.addHook('onRoute', ({ url, method, config }) => {
+    const path = declared.get(url) ?? { methods: new Set(), form: undefined };
+    for (const one of [method].flat()) path.methods.add(one);
+    if (config?.page) path.form ??= config.form ?? parentOf(url, declared);
+    if (!declared.has(url)) paths.on(anyMethod, url, () => {}, path);
+    declared.set(url, path);
   });
   // Before a body is read: what is wrong with it does not matter any more.
   app.addHook('onRequest', (request, reply, done) => {
-    const known = request.is404 ? paths.find(anyMethod, request.url)?.store : undefined;
-    if (known === undefined) return done();
-    const allow = methods.filter((method) => (known as Set<string>).has(method)).join(', ');
+    const found = request.is404 ? paths.find(anyMethod, request.url) : null;
+    if (found === null) return done();
+    const { methods: known, form } = found.store as Path;
+    // Somebody who reloads what a form has answered, or has kept its address: the form is what they look for.
+    if (form !== undefined && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
+      return reply.header('cache-control', 'no-store').redirect(filledIn(form, found.params), 303);
+    }
+    const allow = methods.filter((method) => known.has(method)).join(', ');
     reply.header('allow', allow);
     throw new RequestError('method_not_allowed', `This address takes ${allow}.`);
   });
@@ -43,3 +50,14 @@ export function refuseOtherMethods(
 
 /** The second router knows paths alone; this is the method under which it keeps them. */
 const anyMethod: HTTPMethod = 'GET';
+
+/** `form`: the page with the form that posts here, if people look at the answer. */
+type Path = { methods: Set<string>; form: string | undefined };
+
+/** The nearest page above, such as `/signin` of `/signin/passkey`. */
+function parentOf(url: string, declared: ReadonlyMap<string, Path>): string {
+  for (let above = url; above !== ''; above = above.slice(0, above.lastIndexOf('/'))) {
+    if (above !== url && declared.get(above)?.methods.has('GET')) return above;
+  }
+  return '/account';
+}

@@ -19,6 +19,7 @@ import {
   refresh,
   userinfo,
 } from '../support/relying-party.ts';
+import { routesOf } from '../support/routes.ts';
 import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
@@ -252,6 +253,36 @@ test('the edges of HTTP', async (t) => {
     assertRefused(await owner.browser.get('/nothing/here'), 404, 'not_found');
     assertRefused(await post(signet, '/nothing/here', 'x', 'text/plain'), 404, 'not_found');
   });
+});
+
+test('an address that only takes a form leads a person who asks for it to the page with the form', async (t) => {
+  const signet = await startSignet(t);
+  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const get = (path: string, accept: string) => administrator.browser.get(path, { accept });
+  const html = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  const formsOnly = (await routesOf(signet.app, signet.url))
+    .filter(({ path, methods }) => !methods.includes('GET') && !/^\/(v1|oauth)\/|\/options$/.test(path))
+    .map(({ path }) => path.replace(/:\w+/g, 'a%20b'));
+  assert.ok(formsOnly.length > 30, String(formsOnly));
+  for (const path of formsOnly) {
+    const led = await get(path, html);
+    assert.deepEqual([led.status, led.headers.get('cache-control')], [303, 'no-store'], path);
+    const page = led.headers.get('location') ?? '';
+    assert.match(page, /^\/[a-z]/, path);
+    // A page, or on its way to one, or the page that says that there is no such object.
+    const shown = await get(page, html);
+    assert.ok([200, 303, 404].includes(shown.status), `${path} leads to ${page}: ${shown.status}`);
+    assert.notEqual(page, path);
+    const program = await get(path, '*/*');
+    assertRefused(program, 405, 'method_not_allowed');
+    assert.equal(program.headers.get('allow'), 'POST');
+  }
+  const leadsTo = async (path: string) => (await get(path, html)).headers.get('location');
+  assert.equal(await leadsTo('/signout?x=y'), '/account');
+  assert.equal(await leadsTo('/admin/audit/verify'), '/admin/audit');
+  assert.equal(await leadsTo('/signin/passkey'), '/signin');
+  assert.equal(await leadsTo('/admin/clients/cl_a%2Fb/approve'), '/admin/clients/cl_a%2Fb');
+  assert.equal((await get('/oauth/token', html)).status, 405);
 });
 
 test('DO-01: a limit that the operator sets is the one that holds', async (t) => {
