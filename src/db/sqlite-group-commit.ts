@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type BatchResult, type Statement, StoreUnavailable } from './db.ts';
+import { type BatchResult, OutcomeUnknown, type Statement, StoreUnavailable } from './db.ts';
 import { commitError, isBusy, storeError } from './sqlite-errors.ts';
 
 /** How long a read, or a start, waits inside SQLite for another process. Node's own default is 0. */
@@ -22,6 +22,13 @@ type Unit = {
 /** What to tell the caller once the commit is on disk. */
 type Outcome = { results: BatchResult[] } | { error: unknown };
 
+/** The connection that writes, as long as it can be believed. */
+export type WriteSession = {
+  readonly connection: DatabaseSync;
+  readonly execute: (statement: Statement) => BatchResult;
+  readonly transaction: ReturnType<typeof transactionControl>;
+};
+
 type GroupCommit = {
   /** @throws {StoreUnavailable} {UniqueViolation} by rejecting. */
   enqueue(statements: readonly Statement[]): Promise<BatchResult[]>;
@@ -33,12 +40,14 @@ type GroupCommit = {
  * Puts the writes of one event-loop turn under one transaction, so that they share its fsync: on a good disk one
  * costs as much as twenty updates, on a poor one as thousands, and requests that arrived together wait together.
  * A unit that fails fails alone. Nobody is answered before the commit: a reply may not promise what a crash can undo.
+ *
+ * When a flush fails the system may have dropped the pages and call them clean, so a later flush that succeeds proves
+ * nothing of earlier writes. Then changes are refused until the file has been read anew and has taken a write.
+ * @param checkAnew resolves when that is so; `session` is another one afterwards.
  */
-export function createGroupCommit(
-  connection: DatabaseSync,
-  execute: (statement: Statement) => BatchResult,
-): GroupCommit {
-  const transaction = transactionControl(connection);
+export function createGroupCommit(session: () => WriteSession, checkAnew: () => Promise<void>): GroupCommit {
+  /** Set while it is not known what of the last commit is in the file. */
+  let fenced = false;
   let queue: Unit[] = [];
   let polls = 0;
   let scheduled = false;
@@ -58,10 +67,25 @@ export function createGroupCommit(
     proceed();
   }
 
+  function fence(): void {
+    fenced = true;
+    refuse(new StoreUnavailable(checking));
+    const open = () => {
+      fenced = false;
+    };
+    checkAnew().then(open, () => undefined); // it gives up when the store is closed
+  }
+
+  function refuse(refusal: unknown): void {
+    const refused = queue;
+    queue = [];
+    for (const unit of refused) unit.reject(refusal);
+  }
+
   /** @returns true when this process may write now; else a later flush is arranged or the queue is refused. */
   function lock(): boolean {
     try {
-      transaction.begin();
+      session().transaction.begin();
       polls = 0;
       return true;
     } catch (error) {
@@ -71,10 +95,7 @@ export function createGroupCommit(
         return false;
       }
       polls = 0;
-      const refused = queue;
-      queue = [];
-      const refusal = storeError(error);
-      for (const unit of refused) unit.reject(refusal);
+      refuse(storeError(error));
       proceed();
       return false;
     }
@@ -82,12 +103,14 @@ export function createGroupCommit(
 
   /** @returns an outcome for each unit; the same failure for all when the transaction was not kept. */
   function commit(group: readonly Unit[]): Outcome[] {
+    const { connection, transaction } = session();
     try {
       const outcomes = group.map(attempt);
       commitNow();
       return outcomes;
     } catch (error) {
       if (connection.isTransaction) transaction.rollback();
+      if (error instanceof OutcomeUnknown) fence();
       const lost = error instanceof StoreUnavailable ? error : new StoreUnavailable('Not kept.', { cause: error });
       return group.map(() => ({ error: lost }));
     }
@@ -95,7 +118,7 @@ export function createGroupCommit(
 
   function commitNow(): void {
     try {
-      transaction.commit();
+      session().transaction.commit();
     } catch (error) {
       throw commitError(error);
     }
@@ -103,6 +126,7 @@ export function createGroupCommit(
 
   /** @throws when the failure ended the whole transaction, which SQLite does by itself when the disk is full. */
   function attempt(unit: Unit): Outcome {
+    const { connection, execute, transaction } = session();
     const [first] = unit.statements;
     const alone = unit.statements.length === 1;
     try {
@@ -133,6 +157,7 @@ export function createGroupCommit(
   return {
     enqueue: (statements) =>
       new Promise((resolve, reject) => {
+        if (fenced) return reject(new StoreUnavailable(checking));
         if (queue.length >= longestQueue) return reject(new StoreUnavailable('Too many changes are waiting.'));
         queue.push({ statements, resolve, reject });
         schedule();
@@ -140,6 +165,8 @@ export function createGroupCommit(
     drained: () => (scheduled ? new Promise((resolve) => whenDrained.push(resolve)) : Promise.resolve()),
   };
 }
+
+const checking = 'The last commit could not be confirmed. The database file is checked before it takes another.';
 
 function settle(group: readonly Unit[], outcomes: readonly Outcome[]): void {
   for (const [index, unit] of group.entries()) {
@@ -149,7 +176,8 @@ function settle(group: readonly Unit[], outcomes: readonly Outcome[]): void {
   }
 }
 
-function transactionControl(connection: DatabaseSync) {
+/** @param flush stands around each `commit`; a test makes it fail as a disk would. */
+export function transactionControl(connection: DatabaseSync, flush: (commit: () => void) => void) {
   const impatient = connection.prepare('pragma busy_timeout = 0');
   const patient = connection.prepare(`pragma busy_timeout = ${busyTimeoutMs}`);
   const begin = connection.prepare('begin immediate');
@@ -168,7 +196,7 @@ function transactionControl(connection: DatabaseSync) {
         patient.get();
       }
     },
-    commit: () => commit.run(),
+    commit: () => flush(() => commit.run()),
     rollback: () => rollback.run(),
     savepoint: () => savepoint.run(),
     release: () => release.run(),

@@ -5,9 +5,10 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { freshDatabase } from '../../test/support/databases.ts';
-import { type Db, StoreUnavailable } from './db.ts';
+import { type Db, OutcomeUnknown, StoreUnavailable } from './db.ts';
 import { openSqlite } from './sqlite.ts';
 
 async function freshTable(t: TestContext) {
@@ -187,6 +188,34 @@ test('a commit that fails is told to everyone in it, and nothing is kept', async
   assert.deepEqual(await keys(db), []);
   await put(db, 'after');
   assert.deepEqual(await keys(db), ['after']);
+});
+
+test('after a failed flush nothing is acknowledged until the file has been checked and has taken a write', async (t) => {
+  const { db: other, path } = await freshTable(t);
+  await put(other, 'before');
+  const disk = { fails: false, keeps: true, flushes: 0 };
+  const db = openSqlite(path, (commit) => {
+    disk.flushes += 1;
+    if (!disk.fails || disk.keeps) commit();
+    if (disk.fails) throw Object.assign(new Error('disk I/O error'), { errcode: 1034 });
+  });
+  t.after(() => db.close());
+  const refusedForCertain = (error: unknown) => error instanceof StoreUnavailable && !(error instanceof OutcomeUnknown);
+
+  disk.fails = true;
+  const sent = Promise.allSettled([put(db, 'a'), db.batch([{ sql: 'update things set n = 1' }])]);
+  for (const outcome of await sent)
+    assert.ok(outcome.status === 'rejected' && outcome.reason instanceof OutcomeUnknown);
+  disk.keeps = false;
+  await assert.rejects(put(db, 'b'), refusedForCertain);
+  assert.deepEqual((await keys(db)).sort(), ['a', 'before'], 'reads go on, and see what the file has');
+
+  while (disk.flushes < 2) await sleep(5); // the check has tried to write, and failed
+  disk.fails = false;
+  await assert.rejects(put(db, 'c'), refusedForCertain, 'the disk is well again, but nobody has checked');
+  const attempt = async (): Promise<unknown> => put(db, 'd').catch(() => sleep(20).then(attempt));
+  await attempt();
+  assert.deepEqual((await keys(other)).sort(), ['a', 'before', 'd']);
 });
 
 test('a commit is on disk when it is acknowledged: the connection runs with synchronous=FULL on a WAL', async (t) => {

@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
 import type { MigratableDb, MigrationSession } from './migrate.ts';
 import { storable } from './params.ts';
 import { isBusy, storeError } from './sqlite-errors.ts';
-import { busyTimeoutMs, createGroupCommit } from './sqlite-group-commit.ts';
+import { busyTimeoutMs, createGroupCommit, transactionControl, type WriteSession } from './sqlite-group-commit.ts';
 
 /** Texts are written by us and few; the bound only keeps one that is built per call from growing without end. */
 const cachedStatements = 1_000;
+
+type Flush = Parameters<typeof transactionControl>[1];
 
 /** Every statement runs through this: prepared once, bound by name, rows or a count whichever the text gives. */
 type Execute = (statement: Statement) => BatchResult;
@@ -17,19 +21,23 @@ type Execute = (statement: Statement) => BatchResult;
  * The embedded store: one file that several processes may share.
  * Reads run at once, on the state of the last commit; writes go through the group commit.
  * @param path a file, made when missing; or a `file:` URI.
+ * @param flush see {@link transactionControl}.
  * @throws {StoreUnavailable} when the file cannot be opened.
  */
-export function openSqlite(path: string): MigratableDb {
-  const connection = connect(path);
-  const execute = executor(connection);
-  const writes = createGroupCommit(connection, execute);
+export function openSqlite(path: string, flush: Flush = (commit) => commit()): MigratableDb {
+  let opened: WriteSession | undefined = open(path, flush);
+  const session = () => {
+    if (!opened) throw new StoreUnavailable('The database file cannot be opened again.');
+    return opened;
+  };
+  const writes = createGroupCommit(session, checkAnew);
   const run_id = `${process.pid}-${randomUUID().slice(-12)}`;
   let closing: Promise<void> | undefined;
 
   const read = async (sql: string, params?: readonly Param[]): Promise<BatchResult['rows']> => {
     if (closing) throw closed();
     try {
-      return execute({ sql, params }).rows;
+      return session().execute({ sql, params }).rows;
     } catch (error) {
       throw storeError(error);
     }
@@ -38,6 +46,27 @@ export function openSqlite(path: string): MigratableDb {
     if (closing) throw closed();
     return writes.enqueue(statements);
   };
+
+  /**
+   * Opening the file anew lets SQLite decide from its log what was kept. Then the whole file is read, by another thread,
+   * and the next commit goes over what the failed one may have left behind. Reads go on all the while.
+   */
+  async function checkAnew(): Promise<void> {
+    for (;;) {
+      if (closing) throw closed();
+      try {
+        opened?.connection.close();
+        opened = undefined;
+        opened = open(path, flush);
+        await quickCheck(path);
+        if (closing) throw closed();
+        writeSomething(opened);
+        return;
+      } catch {
+        await sleep(recheckMs, undefined, { ref: false });
+      }
+    }
+  }
 
   return {
     engine: 'sqlite',
@@ -48,11 +77,46 @@ export function openSqlite(path: string): MigratableDb {
     run: async (sql, params) => (await write([{ sql, params }]))[0]!,
     batch: async (statements) => (statements.length === 0 ? [] : write(statements)),
     close: () => {
-      closing ??= writes.drained().then(() => connection.close());
+      closing ??= writes.drained().then(() => opened?.connection.close());
       return closing;
     },
     exclusively: (work) => exclusively(path, work),
   };
+}
+
+function open(path: string, flush: Flush): WriteSession {
+  const connection = connect(path);
+  return { connection, execute: executor(connection), transaction: transactionControl(connection, flush) };
+}
+
+/** Between two checks of a file whose flush failed. */
+const recheckMs = 1_000;
+
+/** @throws when a page is damaged, or cannot be read. */
+async function quickCheck(path: string): Promise<void> {
+  const worker = new Worker(checkingScript, { eval: true, workerData: path });
+  const [verdict] = await once(worker, 'message');
+  if (verdict !== 'ok') throw new StoreUnavailable(`The database file is damaged: ${verdict}`);
+}
+const checkingScript = `
+const { parentPort, workerData } = require('node:worker_threads');
+const { DatabaseSync } = require('node:sqlite');
+const connection = new DatabaseSync(workerData);
+const [row] = connection.prepare('pragma quick_check(1)').all();
+connection.close();
+parentPort.postMessage(row.quick_check);`;
+
+/** A commit with all that belongs to it: the number is its own, and its page is written and flushed all the same. */
+function writeSomething({ connection, transaction }: WriteSession): void {
+  transaction.begin();
+  try {
+    const { user_version } = connection.prepare('pragma user_version').get() as { user_version: number };
+    connection.exec(`pragma user_version = ${user_version}`);
+    transaction.commit();
+  } catch (error) {
+    if (connection.isTransaction) transaction.rollback();
+    throw error;
+  }
 }
 
 /** All processes of a file are on one machine. One that bears our number and not our name is from before us. */
