@@ -77,7 +77,7 @@ function changeStatements(deps: Deps, { session, address }: Opener, { email }: A
     replaceEmail(user_id, { from: session.email, to: email }, now(deps)),
     deleteLinksOfUser(user_id, 'verify_email'),
     deleteLinksOfUser(user_id, 'password_reset'),
-    passwordLimits(deps).reset(email),
+    ...passwordLimits(deps).reset(email),
     ...mailTo(deps, session, 'email_changed', { new_email: email, address }),
   ];
 }

@@ -1,7 +1,7 @@
 import { now } from '../clock.ts';
 import type { Db, Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
-import { rateLimited } from '../errors.ts';
+import { rateLimited, refusal } from '../errors.ts';
 import { digest } from '../lib/ids.ts';
 import { emailKey } from '../users/user.ts';
 import { addressKey } from './address-key.ts';
@@ -11,6 +11,7 @@ import {
   countConsecutive,
   countInWindow,
   forgetCounter,
+  forgetDeviceCounters,
   forgetUnlessBlocked,
   never,
   readCounters,
@@ -49,7 +50,8 @@ const perClientAndAddress = ({ limits }: LimitDeps['config']): Window => ({
 type PasswordLimits = {
   /**
    * Before verifying. One read.
-   * @throws {RequestError} `rate_limited` while the account or the address is blocked.
+   * @throws {RequestError} `rate_limited` while the account or the address is blocked; `access_denied` when so many in
+   * a row were wrong that only a reset opens the account.
    */
   check(email: string, address: string): Promise<void>;
   /**
@@ -64,8 +66,8 @@ type PasswordLimits = {
    * @throws {RequestError} `rate_limited` as in `check`; the right password must then be treated as refused.
    */
   succeeded(email: string, address: string): Promise<void>;
-  /** For a password reset: opens the account again, even when 100 failures had disabled its password. */
-  reset(email: string): Statement;
+  /** For a password reset: opens the account again, even when 100 failures had disabled its password, on any browser. */
+  reset(email: string): Statement[];
   /** For whoever is asked why somebody cannot sign in. One read. */
   lockOf(email: string): Promise<LockState>;
 };
@@ -76,9 +78,17 @@ export type LockState = { failures: number; blocked_until: number | null /** Unt
 /**
  * Limits on guessing passwords. An account is a hash of its normalised e-mail, known to us or not: a guesser learns
  * nothing from who gets blocked, and the table keeps no list of addresses that people mistyped.
+ *
+ * A browser that the person has signed in with counts by itself, and all others together, as for TOTP codes: so a
+ * stranger uses up the tries of strangers, and not those of the owner's own browser. It has no more tries than strangers
+ * have, so a stolen cookie of a browser is worth as many guesses as one more account.
+ * @param knownDevice its hash, if this person has signed in with it since they have this password.
  */
-export function passwordLimits(deps: LimitDeps): PasswordLimits {
-  const accountCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
+export function passwordLimits(deps: LimitDeps, knownDevice?: string): PasswordLimits {
+  const strangersCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
+  const devicePrefix = (email: string) => `password-device:${digest(emailKey(email))}:`;
+  const accountCounter = (email: string) =>
+    knownDevice === undefined ? strangersCounter(email) : devicePrefix(email) + knownDevice;
   const addressCounter = (address: string) => `password-address:${addressKey(address)}`;
 
   async function readUnlessBlocked(email: string, address: string): Promise<Counter[]> {
@@ -106,9 +116,12 @@ export function passwordLimits(deps: LimitDeps): PasswordLimits {
     return counterOf(account?.rows).failures;
   }
 
-  const reset = (email: string) => forgetCounter(accountCounter(email));
+  const reset = (email: string) => [
+    forgetCounter(strangersCounter(email)),
+    forgetDeviceCounters(devicePrefix(email), emailKey(email)),
+  ];
   async function lockOf(email: string): Promise<LockState> {
-    const [counter = { failures: 0, blocked_until: 0 }] = await readCounters(deps.db, [accountCounter(email)]);
+    const [counter = { failures: 0, blocked_until: 0 }] = await readCounters(deps.db, [strangersCounter(email)]);
     const { failures, blocked_until } = counter;
     const isBlocked = blocked_until > now(deps);
     return {
@@ -202,12 +215,12 @@ export function windowLimit(deps: LimitDeps, limit: Window & { name: string }): 
 
 const nothing = async () => {};
 
-/** A disabled password answers as if it were the longest wait: only its owner is told, by the reset. */
+/** A password that is switched off is not waited for. Known to us or not, every address is answered alike. */
 function refuseIfBlocked(deps: LimitDeps, counters: readonly Counter[]): void {
-  const { passwordLongestBlockSeconds } = deps.config.limits;
-  const waitOf = ({ blocked_until }: Counter) =>
-    blocked_until === never ? passwordLongestBlockSeconds : blocked_until - now(deps);
-  const seconds = Math.max(0, ...counters.map(waitOf));
+  if (counters.some(({ blocked_until }) => blocked_until === never)) {
+    throw refusal('access_denied', { key: 'signin.password_disabled' });
+  }
+  const seconds = Math.max(0, ...counters.map(({ blocked_until }) => blocked_until - now(deps)));
   if (seconds > 0) throw rateLimited(seconds);
 }
 

@@ -109,6 +109,14 @@ export const forgetCounter = (counter_key: string): Statement => ({
   params: [counter_key],
 });
 
+/** Forgets what was counted at each browser that a person is known by. @param prefix of the keys, before the browser's hash. */
+export const forgetDeviceCounters = (prefix: string, email_key: string): Statement => ({
+  sql: `delete from failure_counters
+         where counter_key in (select $1 || d.device_hash from known_devices d join users u on u.user_id = d.user_id
+                                where u.email_key = $2)`,
+  params: [prefix, email_key],
+});
+
 /** Forgets what was counted unless it blocks; `changes` is 0 when it does, or when there was nothing to forget. */
 export const forgetUnlessBlocked = (counter_key: string, at: number): Statement => ({
   sql: 'delete from failure_counters where counter_key = $1 and blocked_until <= $2',

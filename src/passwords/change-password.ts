@@ -3,6 +3,7 @@ import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidFields, loginRequired } from '../errors.ts';
+import { digest } from '../lib/ids.ts';
 import { forgetHourOfCodes } from '../limits/code-limits.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { mailTo } from '../mail/mail-to.ts';
@@ -11,7 +12,7 @@ import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
 import { deleteLinksOfUser } from '../one-time-links/store.ts';
 import { renewSecret, requireHeld } from '../sessions/renew-secret.ts';
 import type { Session } from '../sessions/session.ts';
-import { endOtherSessions, endSessionsOfUser } from '../sessions/store.ts';
+import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
 import { findTotp, forgetPendingTotp } from '../two-factor/store.ts';
 import { newPasswordProblems } from '../users/create-user.ts';
@@ -27,13 +28,14 @@ type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
  * sign-ins between two factors, links to a reset or another address, a second factor that waits to be confirmed. The
  * caller has made sure that the sign-in is recent; that stands for the old password, which somebody who came another way
  * may not know.
+ * @param change.deviceToken the secret of the browser that asks: it stays one that the person is known by.
  * @returns the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_request` for a weak password; `login_required` if the session has ended meanwhile.
  */
 export async function changePassword(
   deps: Deps,
   session: Session,
-  { password, address }: { password: string; address: string },
+  { password, address, deviceToken }: { password: string; address: string; deviceToken?: string | undefined },
 ): Promise<string> {
   const password_hash = await hashNewPassword(deps, session, password);
   const hadOne = (await passwordOf(deps.db, session.user_id)) !== undefined;
@@ -53,6 +55,7 @@ export async function changePassword(
       lockUser(session.user_id), // so that a sign-in with the old password comes before it, and ends, or after, and fails
       ...renewal.statements,
       setPassword(session.user_id, password_hash, at),
+      ...(deviceToken === undefined ? [] : [touchDevice(session.user_id, digest(deviceToken), at)]),
       ...endWhatItOpened(deps, session, session.session_id),
       ...mailTo(deps, session, hadOne ? 'password_changed' : 'password_set', { address }),
       statement,
@@ -95,7 +98,7 @@ export function endWhatItOpened(deps: Deps, { user_id, email }: Owner, keep?: st
     deleteLinksOfUser(user_id, 'password_reset'),
     deleteLinksOfUser(user_id, 'change_email'),
     forgetPendingTotp(user_id),
-    passwordLimits(deps).reset(email),
+    ...passwordLimits(deps).reset(email),
     forgetHourOfCodes(deps, user_id),
     forgetMailsTo(deps, 'reset', email), // their links are gone
   ];

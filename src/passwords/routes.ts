@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { RequestError } from '../errors.ts';
+import { cookie, cookieNames } from '../http/cookies.ts';
 import { jsonBody } from '../http/json-body.ts';
 import { sendPage } from '../http/page.ts';
 import { parseParameters, queryOf, readForm } from '../http/parameters.ts';
@@ -31,7 +32,7 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
     const session = await requireRecentSession(deps, request);
     const { password = '' } = readForm(request.body);
     try {
-      keepSession(deps, reply, session, await changePassword(deps, session, { password, address: request.ip }));
+      keepSession(deps, reply, session, await changePassword(deps, session, { password, ...originOf(deps, request) }));
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
       return showForm(deps, { request, reply, session }, { problems: error.problems });
@@ -50,7 +51,7 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
     reply.header('cache-control', 'no-store');
     const session = await requireRecentSession(deps, request);
     const { password } = readPassword(request.body);
-    keepSession(deps, reply, session, await changePassword(deps, session, { password, address: request.ip }));
+    keepSession(deps, reply, session, await changePassword(deps, session, { password, ...originOf(deps, request) }));
     return reply.code(204).send();
   });
 
@@ -61,6 +62,11 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
     return reply.code(204).send();
   });
 }
+
+const originOf = ({ config }: Deps, request: FastifyRequest) => ({
+  address: request.ip,
+  deviceToken: cookie(request, cookieNames(config).device),
+});
 
 type Asked = { request: FastifyRequest; reply: FastifyReply; session: Session };
 

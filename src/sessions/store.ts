@@ -226,6 +226,12 @@ export const rememberDevice = (user_id: string, device_hash: string, now: number
   params: [user_id, device_hash, now],
 });
 
+/** A browser that is known stays so, as of now. */
+export const touchDevice = (user_id: string, device_hash: string, now: number): Statement => ({
+  sql: 'update known_devices set last_seen_at = $3 where user_id = $1 and device_hash = $2',
+  params: [user_id, device_hash, now],
+});
+
 /** Forgets what is too much beside the browser of this sign-in. */
 export const forgetSurplusDevices = (user_id: string, device_hash: string): Statement => ({
   sql: `delete from known_devices

@@ -110,7 +110,7 @@ async function attemptPassword(deps: Deps, { request, reply, goal, form, usernam
   try {
     outcome = await signInWithPassword(deps, { username, password: form.password ?? '', visit });
   } catch (error) {
-    if (!(error instanceof RequestError) || (error.status !== 429 && error.status !== 503)) throw error;
+    if (!(error instanceof RequestError) || ![403, 429, 503].includes(error.status)) throw error;
     if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
     return again(delayed(view, error), error.status);
   }
@@ -142,6 +142,8 @@ async function describe(deps: Deps, { parameters }: PendingRequest) {
 }
 
 const delayed = (view: View, error: RequestError): Renderable =>
-  error.status === 429
-    ? view.t('signin.too_many', { wait: view.lasting(error.retryAfter ?? 60) })
-    : view.t('signin.overloaded');
+  error.say
+    ? view.t(error.say.key, error.say.values)
+    : error.status === 429
+      ? view.t('signin.too_many', { wait: view.lasting(error.retryAfter ?? 60) })
+      : view.t('signin.overloaded');

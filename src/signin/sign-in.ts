@@ -1,11 +1,12 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
-import { newId } from '../lib/ids.ts';
+import { digest, newId } from '../lib/ids.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { failUnless } from '../one-time-links/store.ts';
 import { needsRehash } from '../passwords/password-hash.ts';
 import { passwordIsFrom, passwordOf, replaceHash } from '../passwords/store.ts';
+import { hasSignedInSince } from '../sessions/store.ts';
 import { findUserByEmail } from '../users/store.ts';
 import { completeSignIn, type Outcome, type Visit } from './complete-sign-in.ts';
 
@@ -15,15 +16,16 @@ type PasswordAttempt = { username: string; password: string; visit: Visit };
  * Signs a person in by e-mail address and password.
  * @returns where the sign-in stands; undefined for an unknown address, a wrong password, a disabled account
  * and one without a password, all alike and after the same work, so that nobody learns who has an account.
- * @throws {RequestError} `rate_limited`; `temporarily_unavailable` when more passwords wait to be hashed than can be.
+ * @throws {RequestError} `rate_limited`; `access_denied` when only a reset opens the account; `temporarily_unavailable` when more passwords wait to be hashed than can be.
  */
 export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): Promise<Outcome | undefined> {
-  const limits = passwordLimits(deps);
-  const { address } = attempt.visit;
-  await limits.check(attempt.username, address);
+  const { address, deviceToken } = attempt.visit;
   const user = await findUserByEmail(deps.db, attempt.username);
-  // Asked for nobody, too, or the missing read would tell who has an account.
-  const stored = await passwordOf(deps.db, user?.user_id ?? 'nobody');
+  // Asked for nobody, too, or a missing read would tell who has an account.
+  const whose = user?.user_id ?? 'nobody';
+  const stored = await passwordOf(deps.db, whose);
+  const limits = passwordLimits(deps, await knownDevice(deps, { user_id: whose, deviceToken }, stored?.changed_at));
+  await limits.check(attempt.username, address);
   const isRight = await deps.passwords.verify(attempt.password, stored?.password_hash);
   if (!isRight || !user || user.disabled_at !== null) {
     // A block that began meanwhile refuses the wrong password as it does the right one below; else, of many guesses at
@@ -45,6 +47,19 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
   const unchanged = failUnless(passwordIsFrom(user_id, stored?.changed_at ?? 0), newId('pwd'), now(deps));
   const proof = { user_id, methods: ['pwd'], secondStep: false, stillTrue: [unchanged] } as const;
   return completeSignIn(deps, proof, attempt.visit);
+}
+
+/**
+ * The hash of the browser that asks, if the person has signed in with it since they have this password: a thief's of
+ * before a reset is a stranger's.
+ */
+async function knownDevice(
+  { db, clock }: Deps,
+  { user_id, deviceToken }: { user_id: string; deviceToken: string },
+  since = now({ clock }),
+): Promise<string | undefined> {
+  const device_hash = digest(deviceToken);
+  return (await hasSignedInSince(db, { user_id, device_hash }, since)) ? device_hash : undefined;
 }
 
 /** Hashes anew with today's parameters, now that the password is at hand; not if it was changed meanwhile. */

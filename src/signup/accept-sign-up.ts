@@ -20,7 +20,7 @@ export async function acceptSignUp(
   const link = await requireLink(deps, token, ['sign_up']);
   const account = { ...acceptance, email: link.email, role: 'user', emailVerified: true } as const;
   // Somebody may have guessed at this address before it had an account, until it was blocked.
-  const also = [spendLink(link), passwordLimits(deps).reset(link.email)];
+  const also = [spendLink(link), ...passwordLimits(deps).reset(link.email)];
   try {
     return { user_id: await createUser(deps, account, 'system', also), link };
   } catch (error) {

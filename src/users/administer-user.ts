@@ -46,7 +46,7 @@ export async function signOutUser(deps: Deps, caller: Caller, user_id: string): 
 export async function unlockUser(deps: Deps, caller: Caller, user_id: string): Promise<void> {
   const user = await requireUser(deps, user_id);
   const { statement } = auditEvent({ action: 'user.unlocked', ...caller, target: user_id }, now(deps));
-  await deps.db.batch([passwordLimits(deps).reset(user.email), statement]);
+  await deps.db.batch([...passwordLimits(deps).reset(user.email), statement]);
 }
 
 /**

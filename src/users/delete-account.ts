@@ -44,9 +44,9 @@ export async function deleteAccount(deps: Deps, { session, email, address }: Del
       lockUser(user_id),
       failUnlessHeld(session, event_id, at),
       failUnless(mayGo, `${event_id}:administrator`, at),
+      ...passwordLimits(deps).reset(session.email), // while the person's browsers are known
       ...deleteUser(user_id, at),
       deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
-      passwordLimits(deps).reset(session.email),
       ...codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
       ...mailToAddress(deps, session, 'account_deleted'),
       statement,

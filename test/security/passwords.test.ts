@@ -13,7 +13,7 @@ import { disableUser } from '../../src/users/disable-user.ts';
 import { type Answer, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { newPerson, type Person, type Signet, signIn, startSignet } from '../support/signet.ts';
-import { beforeEachCall } from '../support/store-spy.ts';
+import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
 
 let accounts = 0;
 const newAccount = (password: string) => ({
@@ -159,9 +159,74 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
       signet.clock.advance(wait);
       await signet.runJobs();
       const answer = await signIn(person);
-      assert.equal(answer.status, 429, `after ${wait} s`);
-      assert.ok(Number(answer.headers.get('retry-after')) <= 3600);
+      assert.equal(answer.status, 403, `after ${wait} s`);
+      assert.match(answer.text, /Waiting does not help\. Choose a new one/);
+      assert.equal(answer.headers.get('retry-after'), null, 'there is nothing to wait for');
     }
+  });
+
+  /** Five wrong passwords of strangers, each from another address. */
+  const guessFromElsewhere = async ({ email }: Person) => {
+    for (let tries = 0; tries < 5; tries += 1) {
+      await passwordLimits(signet.deps).failed(email, `198.51.100.${tries}`);
+    }
+  };
+  const deviceCookie = 'signet_device';
+
+  await t.test("PW-02: a stranger's guesses do not lock the owner's own browser out", async () => {
+    const person = await newPerson(signet);
+    assert.equal((await signIn(person)).status, 303);
+    await guessFromElsewhere(person);
+    assert.equal((await attempt(signet, person.email, person.password)).status, 429, 'a strange browser waits');
+    assert.equal((await signIn(person)).status, 303, 'the known one does not');
+    assert.equal((await attempt(signet, person.email, person.password)).status, 429, 'and opens it for no stranger');
+
+    const password = 'harbour velvet cactus ninety';
+    signet.clock.advance(60);
+    assert.equal((await person.browser.postJson('/v1/me/password', { password })).status, 204);
+    await guessFromElsewhere(person);
+    assert.equal((await signIn({ ...person, password })).status, 303, 'the browser that changed it stays known');
+  });
+
+  await t.test('PW-02: the cookie of a known browser is worth no more guesses than a strange one has', async () => {
+    const person = await newPerson(signet);
+    const other = { ...person, browser: newBrowser(signet.url) };
+    for (const one of [person, other]) assert.equal((await signIn(one)).status, 303);
+    const thief = { ...person, browser: newBrowser(signet.url) };
+    const copy = () => thief.browser.cookies.set(deviceCookie, person.browser.cookies.get(deviceCookie) ?? '');
+    for (let tries = 0; tries < 5; tries += 1) {
+      copy();
+      assert.equal((await signIn({ ...thief, password: 'wrong' })).status, 401);
+    }
+    assert.equal((await signIn(thief)).status, 429);
+    assert.equal((await signIn(person)).status, 429, 'the browser that the cookie was taken from');
+    assert.equal((await signIn(other)).status, 303);
+    await signet.deps.db.batch(passwordLimits(signet.deps).reset(person.email));
+    assert.equal((await signIn(person)).status, 303, 'a reset opens it as well');
+  });
+
+  await t.test("PW-02: a browser that knew an earlier password is a stranger's", async () => {
+    const person = await newPerson(signet);
+    const thief = { ...person, browser: newBrowser(signet.url) };
+    for (const one of [person, thief]) assert.equal((await signIn(one)).status, 303);
+    const password = 'harbour velvet cactus ninety';
+    signet.clock.advance(600);
+    assert.equal((await person.browser.postJson('/v1/me/password', { password })).status, 204);
+    await guessFromElsewhere(person);
+    assert.equal((await signIn({ ...thief, password })).status, 429);
+  });
+
+  await t.test('PW-02: a block that begins while the right password is judged refuses it', async () => {
+    const person = await newPerson(signet);
+    const { failed } = passwordLimits(signet.deps);
+    for (let tries = 0; tries < 4; tries += 1) await failed(person.email, '198.51.100.1');
+    const held = holdNextCall(signet.deps.db, /^delete from failure_counters where counter_key = \$1 and/);
+    const answer = signIn(person);
+    await held.reached; // no block was read
+    await failed(person.email, '198.51.100.1');
+    held.release();
+    assert.equal((await answer).status, 429);
+    assert.ok(!person.browser.cookies.has('signet_identity_session'));
   });
 
   await t.test(
