@@ -243,3 +243,11 @@ test('npm run test:one runs one case at any depth, and fails when it ran none', 
   assert.equal(code, 2);
   assert.match(String(said), /^Usage: npm run test:one -- FILE \[NAME\]/);
 });
+
+test('npm test: a run that passes and prints an error of ours does not pass', async () => {
+  const line = scriptOf('npm test').replace(/ 'src.*$/, ' test/support/fixture-that-logs.ts');
+  const { code, output } = await shell(line).ended;
+  assert.match(output, /pass 1\n/);
+  assert.match(output, /^Nobody expected this error, printed by .*fixture-that-logs\.ts:\n\{"level":50/m);
+  assert.equal(code, 1);
+});
