@@ -10,22 +10,14 @@ const loopbackHosts: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 const uriCharacters = /^[A-Za-z0-9\-._~:/?[\]@!$&'()+,;=%]+$/;
 
 /**
- * An escape that hides a character which needs none, or one that means something: a letter, a dot, a slash, a
- * backslash, a percent sign, a control character. Two servers on the way could disagree about where such a URI leads.
- */
-const isTrickyEscape = (percentEncoded: string) => {
-  const character = String.fromCharCode(Number.parseInt(percentEncoded.slice(1), 16));
-  return /[A-Za-z0-9\-._~/\\%]/.test(character) || character < ' ' || character === '\x7f';
-};
-
-/**
  * What stands against registering a redirect URI, as a sentence that never repeats the URI.
  *
- * Matching is string equality, so the registered text must have one reading only: the one that a URL parser writes.
- * A bare origin without its slash has only one reading, too.
+ * Matching is string equality, so a URI may be spelled in any way that leads everybody to the same place. Refused is what
+ * the specification refuses (§2.2), what is no URI, and what one reader takes for another address than the next one does:
+ * the reviewer, the browser, a proxy, the server behind it. See docs/decisions/0006.
  */
 export function redirectUriProblem(uri: string): Sentence | undefined {
-  return charactersProblem(uri) ?? addressProblem(uri) ?? spellingProblem(uri);
+  return charactersProblem(uri) ?? addressProblem(uri) ?? pathProblem(uri) ?? queryProblem(uri);
 }
 
 function charactersProblem(uri: string): Sentence | undefined {
@@ -34,32 +26,63 @@ function charactersProblem(uri: string): Sentence | undefined {
   if (uri.includes('#')) return { key: 'problem.redirect_uri.fragment' }; // RFC 6749 §3.1.2
   if (!uriCharacters.test(uri)) return { key: 'problem.redirect_uri.characters' };
   if (/%(?![0-9A-Fa-f]{2})/.test(uri)) return { key: 'problem.redirect_uri.percent' };
-  if ((uri.match(/%../g) ?? []).some(isTrickyEscape)) return { key: 'problem.redirect_uri.escapes' };
+  if (/%(?:[01].|7f)/i.test(uri)) return { key: 'problem.redirect_uri.escapes' };
   return undefined;
 }
 
 function addressProblem(uri: string): Sentence | undefined {
-  const url = URL.parse(uri);
-  if (url === null || !/^https?:$/.test(url.protocol)) return { key: 'problem.redirect_uri.scheme' };
-  if (url.username || url.password) return { key: 'problem.url.userinfo' };
-  if (url.port === '0') return { key: 'problem.redirect_uri.port' };
+  const [, authority = ''] = /^https?:\/\/([^/?]+)/i.exec(uri) ?? [];
+  const url = authority === '' ? null : URL.parse(uri);
+  if (url === null) return { key: 'problem.redirect_uri.scheme' };
+  if (authority.includes('@')) return { key: 'problem.url.userinfo' };
   if (url.protocol === 'http:' && !loopbackHosts.includes(url.hostname)) return { key: 'problem.redirect_uri.http' };
-  if (url.hostname.endsWith('.')) return { key: 'problem.redirect_uri.dot' };
-  return undefined;
+  // "rp%2etest" and "0x7f.1" are read as other hosts than the one that stands there.
+  const written = authority.replace(/:\d*$/, '').toLowerCase();
+  return written === url.hostname ? undefined : { key: 'problem.redirect_uri.host' };
 }
 
 /** @param uri one that parses. */
-function spellingProblem(uri: string): Sentence | undefined {
+function pathProblem(uri: string): Sentence | undefined {
   const path = uri.replace(/^[^/]*\/\/[^/?]*/, '').replace(/\?.*$/, '');
+  // A proxy that decodes once more sees other segments than the browser that was sent there (RFC 9700 §4.1.1).
+  if (/%(?:2f|5c|25)/i.test(path)) return { key: 'problem.redirect_uri.escapes' };
+  const segments = path.replace(/%2e/gi, '.').replace(/%3b/gi, ';').split('/');
   // "..;" is a dot segment to some Java servers, and a plain one to everybody before them.
-  if (path.split('/').some((segment) => /^\.\.?(;|$)/.test(segment))) return { key: 'problem.redirect_uri.segments' };
-  const { href, origin } = new URL(uri);
-  if (uri === href || uri === origin) return undefined;
-  return { key: uri.startsWith(`${origin}/`) ? 'problem.redirect_uri.encoding' : 'problem.redirect_uri.spelling' };
+  return segments.some((segment) => /^\.\.?(;|$)/.test(segment)) ? { key: 'problem.redirect_uri.segments' } : undefined;
+}
+
+/** What an authorization response is made of (RFC 6749 §4.1.2, RFC 9207, OAuth multiple response types, JARM, sessions). */
+const responseParameters: ReadonlySet<string> = new Set([
+  'code',
+  'state',
+  'iss',
+  'error',
+  'error_description',
+  'error_uri',
+  'response',
+  'session_state',
+  'id_token',
+  'access_token',
+  'token_type',
+  'expires_in',
+]);
+
+/**
+ * A parameter that stands there already comes twice in the answer, and which of both counts is the client's guess. Names
+ * are judged as the most lenient server reads them: decoded, in any case, without PHP's brackets, parted by `;` as well.
+ */
+function queryProblem(uri: string): Sentence | undefined {
+  const [, query = ''] = uri.split(/\?(.*)/s);
+  const names = [...new URLSearchParams(query.replaceAll(';', '&')).keys()];
+  const isReserved = names.some((name) => responseParameters.has(name.trim().toLowerCase().replace(/\[.*$/s, '')));
+  return isReserved ? { key: 'problem.redirect_uri.response_parameter' } : undefined;
 }
 
 /** An http URI on a loopback IP literal: what stands before the port, and what after. `localhost` is a name, not one. */
-const loopbackLiteral = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/;
+const loopbackLiteral = (port: string) =>
+  new RegExp(String.raw`^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::(${port}))?((?:[/?].*)?)$`);
+const requestedLiteral = loopbackLiteral(String.raw`[1-9]\d{0,4}`);
+const registeredLiteral = loopbackLiteral(String.raw`\d*`); // in any spelling, and with the 0 that stands for "any"
 
 /**
  * Whether a client may be redirected to `requested`: simple string comparison (RFC 9700 §4.1.3), with the one exception
@@ -68,12 +91,12 @@ const loopbackLiteral = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))
  */
 export function matchesRegistered(registered: readonly string[], requested: string): boolean {
   if (registered.includes(requested)) return true;
-  const wanted = portless(requested);
-  return wanted !== undefined && registered.some((uri) => portless(uri) === wanted);
+  const wanted = portless(requested, requestedLiteral);
+  return wanted !== undefined && registered.some((uri) => portless(uri, registeredLiteral) === wanted);
 }
 
 /** Compared as text on both sides: nothing is decoded or resolved, so nothing can be smuggled in. */
-function portless(uri: string): string | undefined {
-  const [, host, port, rest] = loopbackLiteral.exec(uri) ?? [];
+function portless(uri: string, literal: RegExp): string | undefined {
+  const [, host, port, rest] = literal.exec(uri) ?? [];
   return host === undefined || Number(port ?? 80) > 65_535 ? undefined : `${host}${rest}`;
 }

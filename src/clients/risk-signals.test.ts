@@ -90,6 +90,7 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string][] = [
   [{ owner_user_id: 'usr_mal' }, 'owner_has_suspended_client', 'warning', 'Cheap Phish'],
   [{ name: 'Cheap Phi5h' }, 'suspended_client_name', 'warning', 'Cheap Phish'],
   [{ redirect_uris: ['https://phish.example/x'] }, 'suspended_client_host', 'warning', 'phish.example'],
+  [{ redirect_uris: ['HTTPS://PHISH.example.:443/x'] }, 'suspended_client_host', 'warning', 'phish.example'],
   [{ owner_user_id: 'usr_new' }, 'first_client', 'notice', 'usr_new'],
   [
     { client_type: 'public', redirect_uris: ['https://shop.example/a', 'https://melon.example/b'] },

@@ -182,7 +182,7 @@ const notice = risk('notice');
 
 /** Each once. A person's own machine is nobody's host. */
 function hostsOf(urls: readonly string[]): string[] {
-  const hosts = urls.map((url) => plainHost.exec(url)?.[1] ?? URL.parse(url)?.hostname ?? '');
+  const hosts = urls.map((url) => plainHost.exec(url)?.[1] ?? URL.parse(url)?.hostname.replace(/\.$/, '') ?? '');
   return [...new Set(hosts)].filter((host) => host !== '' && !isLoopback(host));
 }
 

@@ -361,3 +361,36 @@ test('what a registration may hold', async (t) => {
     assert.equal((await owner.browser.get('/v1/me')).json?.role, 'user');
   });
 });
+
+test('AZ-01: a redirect URI with %2F in its query serves; one with a parameter of the answer is refused', async (t) => {
+  const signet = await startSignet(t);
+  const owner = await signedInPerson(signet);
+  const redirect_uri = 'https://RP.test:443/cb?next=%2Fhome';
+  const client = await registerClient(signet, { owner, redirect_uris: [redirect_uri] });
+  const { headers } = await owner.browser.get(authorizePath(client));
+  assert.match(headers.get('location') ?? '', /^https:\/\/RP\.test:443\/cb\?next=%2Fhome&code=/);
+  assert.equal(
+    (await owner.browser.get(authorizePath(client, { redirect_uri: redirect_uri.toLowerCase() }))).status,
+    400,
+  );
+
+  const reserved = ['https://rp.test/cb', 'https://rp.test/cb?a=1&%63ode=x'];
+  for (const answer of [
+    await register(owner, { redirect_uris: reserved }),
+    await patch(owner, client.client_id, { redirect_uris: reserved }),
+  ]) {
+    assertRefused(answer, 400, 'invalid_request');
+    const [problem] = (answer.json?.fields ?? []) as { path: string; message: string }[];
+    assert.equal(problem?.path, 'redirect_uris/1');
+    assert.match(problem?.message ?? '', /parameter of the answer in its query, such as code/);
+  }
+
+  const old = 'https://rp.test/old?state=x';
+  await signet.deps.db.run('update clients set redirect_uris = $2 where client_id = $1', [
+    client.client_id,
+    JSON.stringify([old]),
+  ]);
+  signet.clock.advance(2);
+  const still = await owner.browser.get(authorizePath(client, { redirect_uri: old }));
+  assert.match(still.headers.get('location') ?? '', /^https:\/\/rp\.test\/old\?state=x&code=/, 'registered before');
+});
