@@ -40,6 +40,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
       pendingClients: 20,
       clientChangesPerHour: 30,
       profileChangesPerHour: 60,
+      securityChangesPerHour: 60,
       mailsPerMailbox: 5,
       mailsPerAddress: 20,
       mailsPerPerson: 20,

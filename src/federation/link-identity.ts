@@ -3,6 +3,7 @@ import { eventWasKept } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
+import { takeSecurityChange } from '../limits/security-changes.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { failUnlessHeld, type Held, requireHeld } from '../sessions/renew-secret.ts';
 import type { Session } from '../sessions/session.ts';
@@ -29,8 +30,9 @@ type Link = {
  * is no longer theirs. True also if it was linked with them before.
  */
 export async function linkIdentity(deps: Deps, { user, account, trip, byEmail, held }: Link): Promise<boolean> {
-  const at = now(deps);
   const { user_id } = user;
+  if (held) await takeSecurityChange(deps, user_id);
+  const at = now(deps);
   const { issuer, subject, email } = account;
   const { provider, address } = trip;
   const { event_id, statement } = auditEvent(

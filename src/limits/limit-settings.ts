@@ -37,6 +37,12 @@ const table = {
     most: 10_000,
     what: 'changes that one person makes of their profile an hour',
   },
+  securityChangesPerHour: {
+    usual: 60,
+    least: 1,
+    most: 10_000,
+    what: 'changes that one person makes of password, factors, passkeys and providers an hour',
+  },
   mailsPerMailbox: {
     usual: 5,
     least: 1,

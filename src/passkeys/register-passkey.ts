@@ -5,6 +5,7 @@ import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { refusal } from '../errors.ts';
+import { takeSecurityChange } from '../limits/security-changes.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { spendLink } from '../one-time-links/store.ts';
 import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
@@ -143,6 +144,7 @@ async function keep(
   { passkey, challenge }: { passkey: Passkey; challenge: OpenChallenge },
 ): Promise<void> {
   const { user_id } = session;
+  await takeSecurityChange(deps, user_id); // removing is not counted: there is never more to remove than was added
   const { event_id, statement } = auditEvent(
     {
       action: 'passkey.added',

@@ -5,6 +5,7 @@ import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../errors.ts';
 import { displayNameProblem, tidyName } from '../lib/display-name.ts';
+import { takeSecurityChange } from '../limits/security-changes.ts';
 import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { lockUser } from '../users/store.ts';
@@ -38,6 +39,7 @@ export async function renameOwnPasskey(
   const passkey = await requireOwnPasskey(deps, user_id, id);
   const name = readName(typed());
   if (name === passkey.name) return passkey;
+  await takeSecurityChange(deps, user_id);
   const at = now(deps);
   const { event_id, statement } = auditEvent(
     {

@@ -6,6 +6,7 @@ import { invalidFields, loginRequired } from '../errors.ts';
 import { digest } from '../lib/ids.ts';
 import { forgetHourOfCodes } from '../limits/code-limits.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
+import { takeSecurityChange } from '../limits/security-changes.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { forgetMailsTo } from '../mail/request-limits.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
@@ -30,13 +31,15 @@ type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
  * may not know.
  * @param change.deviceToken the secret of the browser that asks: it stays one that the person is known by.
  * @returns the session's new secret, for its cookie.
- * @throws {RequestError} `invalid_request` for a weak password; `login_required` if the session has ended meanwhile.
+ * @throws {RequestError} `invalid_request` for a weak password; `login_required` if the session has ended meanwhile;
+ * `rate_limited`.
  */
 export async function changePassword(
   deps: Deps,
   session: Session,
   { password, address, deviceToken }: { password: string; address: string; deviceToken?: string | undefined },
 ): Promise<string> {
+  await takeSecurityChange(deps, session.user_id);
   const password_hash = await hashNewPassword(deps, session, password);
   const hadOne = (await passwordOf(deps.db, session.user_id)) !== undefined;
   const at = now(deps);

@@ -4,6 +4,7 @@ import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { invalidState } from '../errors.ts';
+import { takeSecurityChange } from '../limits/security-changes.ts';
 import { type MailName, mailTo } from '../mail/mail-to.ts';
 import { failUnless } from '../one-time-links/store.ts';
 import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
@@ -27,11 +28,13 @@ type FactorChange = {
 /**
  * One change of factors, whole or not at all: with its event, its mail, and an end to every sign-in that is under way by
  * the factors of before. Of many at once that rest on the same state, one is made.
- * @throws {RequestError} `invalid_state` when the state has moved; `login_required` when the session has ended.
+ * @throws {RequestError} `invalid_state` when the state has moved; `login_required` when the session has ended;
+ * `rate_limited`.
  */
 export async function changeFactors(deps: Deps, { session, address }: Owner, change: FactorChange): Promise<void> {
-  const at = now(deps);
   const { user_id } = session;
+  await takeSecurityChange(deps, user_id);
+  const at = now(deps);
   const event = auditEvent({ action: change.action, actor: `user:${user_id}`, target: user_id, address }, at);
   try {
     await deps.db.batch([

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { onBothEngines } from '../support/databases.ts';
+import { assertRefused } from '../support/relying-party.ts';
+import { signedInPerson, startSignet } from '../support/signet.ts';
+import { enableTotp, post } from '../support/two-factor.ts';
+
+onBothEngines(
+  'what a person changes of how they sign in is limited an hour, and each person apart',
+  async (t, engine) => {
+    const env = { SIGNET_LIMIT_SECURITY_CHANGES_PER_HOUR: '3' };
+    const signet = await startSignet(t, { engine, env });
+    const person = await signedInPerson(signet);
+    await enableTotp(signet, person);
+    const renew = (who = person) => who.browser.send('/v1/me/2fa/backup-codes', post(signet));
+    const events = async () =>
+      (await signet.deps.db.all('select 1 from audit_log where target = $1 and actor <> $2', [person.user_id, 'cli']))
+        .length;
+    assert.equal((await renew()).status, 200);
+    assert.equal((await renew()).status, 200);
+    const before = await events();
+    for (const refused of [
+      await renew(),
+      await person.browser.postJson('/v1/me/password', { password: 'other words that are long enough' }),
+      await person.browser.send('/v1/me/2fa/totp', { method: 'DELETE', headers: { origin: signet.url } }),
+    ]) {
+      assertRefused(refused, 429, 'rate_limited');
+      assert.ok(Number(refused.headers.get('retry-after')) > 0);
+    }
+    assert.equal(await events(), before, 'nothing more is in the log');
+    assert.equal(
+      (await person.browser.send('/v1/me/sessions', { method: 'DELETE' })).status,
+      200,
+      'ends are not limited',
+    );
+
+    const other = await signedInPerson(signet);
+    await enableTotp(signet, other);
+    assert.equal((await renew(other)).status, 200);
+  },
+);
