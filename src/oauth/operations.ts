@@ -24,7 +24,9 @@ export const authorize: Operation = {
     login_hint: text('An e-mail address.'),
     id_token_hint: text('An id token of ours: who is meant.'),
     ui_locales: text('Languages of the pages, by preference.'),
-    acr_values: text('Authentication context classes, by preference.'),
+    acr_values: text(
+      'Authentication context classes, by preference. A wish: with `urn:signet:acr:2fa` first, a user who has a passkey and has not shown it is asked for it and may decline; `acr` in the token says what was reached.',
+    ),
   },
   answers: { 302: { description: 'To the client with `code`, `state` and `iss`, or with `error`; or to `/signin`.' } },
   refusals: ['invalid_request', 'unauthorized_client'],

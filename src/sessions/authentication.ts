@@ -5,7 +5,7 @@ export type Method = 'pwd' | 'otp' | 'fed' | 'hwk' | 'mfa';
 export const oneFactor = 'urn:signet:acr:1fa';
 export const twoFactors = 'urn:signet:acr:2fa';
 export const acrs = [oneFactor, twoFactors] as const;
-type Acr = (typeof acrs)[number];
+export type Acr = (typeof acrs)[number];
 
 /** Never claims a level that was not reached. */
 export const acrOf = (methods: readonly Method[]): Acr => (methods.includes('mfa') ? twoFactors : oneFactor);

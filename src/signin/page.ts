@@ -65,10 +65,11 @@ ${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: h
 /** The same person once more, before something that takes a recent sign-in (ASVS 7.5.1). */
 export const confirmPage = (view: View, form: SignInForm & { username: string }): Page => ({
   title: view.plain('confirm.title'),
+  endsAt: form.endsAt,
   scripts: form.offersPasskey ? passkeyScripts : [],
   content: html`<h1>${view.t('confirm.title')}</h1>
 <p class="soft">${view.t('confirm.why', { email: html`<strong>${form.username}</strong>` })}</p>
-${form.secondFactor && html`<p>${view.t(`confirm.${form.secondFactor}`)}</p>`}
+${whyStronger(view, form)}
 ${notice(form.notice)}${alert(form.problem)}
 ${
   form.offersPassword &&
@@ -95,14 +96,22 @@ ${
 }
 ${otherWays(view, form, '1')}
 ${form.secondFactor && html`<p class="soft">${view.t(`confirm.${form.secondFactor}.lost`)}</p>`}
-<p><a id="confirm-not" href="${wayOut(form)}">${view.t('confirm.without')}</a></p>`,
+<p><a id="confirm-not" href="${wayOut(form)}">${view.t(form.request_id === undefined ? 'confirm.without' : 'confirm.decline')}</a></p>`,
 });
+
+/** A client's wish can be declined; what changes an account cannot be had for less. */
+function whyStronger(view: View, { secondFactor, request_id, clientName = '' }: SignInForm): Html | false {
+  if (secondFactor === undefined) return false;
+  if (request_id === undefined || secondFactor === 'totp') return html`<p>${view.t(`confirm.${secondFactor}`)}</p>`;
+  return html`<p>${view.t('confirm.preferred', { client: html`<strong><bdi>${clientName}</bdi></strong>` })}</p>`;
+}
 
 /**
  * For somebody who would rather not. The page of a form that was sent leads back to it; a page that could not be seen
- * without confirming would only ask again, so then it is one that takes no recent sign-in.
+ * without confirming would only ask again, so then it is one that takes no recent sign-in. A request that waits goes on.
  */
-function wayOut({ next = '' }: Goal): string {
+function wayOut({ request_id, next = '' }: Goal): string {
+  if (request_id !== undefined) return `/oauth/authorize/continue?request=${request_id}&step_up=declined`;
   return pageOfUnfinished(next) ?? (/^\/developer\b/.test(next) ? '/developer' : '/account');
 }
 

@@ -520,7 +520,7 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
   assert.ok(rows.filter(({ action }) => action === 'session.refused').every(({ reason }) => reason === 'wrong_code'));
 });
 
-test('decisions §5: tokens say what happened; max_age, prompt and acr_values ask for it again', async (t) => {
+test('decisions §5: tokens say what happened; max_age and prompt ask for it again', async (t) => {
   const { signet, person, browser, app } = await withTotp(t);
   const client = await registerClient(signet);
   const twoFactors = 'urn:signet:acr:2fa';
@@ -548,29 +548,6 @@ test('decisions §5: tokens say what happened; max_age, prompt and acr_values as
   for (const changes of [{ prompt: 'login', ui_locales: 'de' }, { max_age: '0' }] as Record<string, string>[]) {
     assert.equal((await signInFor(changes)).acr, twoFactors);
   }
-  const asking = authorizePath(client, { acr_values: twoFactors });
-  assert.ok(redirectedTo(await browser.get(asking)).get('code'), 'two factors are there already');
-});
-
-test('OIDC Core §5.5.1.1: acr_values is a wish: whoever has a second factor has given it anyway', async (t) => {
-  const { signet, person, browser } = await world(t);
-  const client = await registerClient(signet);
-  const ask = async (changes: Record<string, string>) =>
-    (await browser.get(authorizePath(client, changes))).headers.get('location') ?? '';
-  const wanted = { acr_values: 'urn:example:gold urn:signet:acr:2fa urn:signet:acr:1fa' };
-  const goesOn = async (changes: Record<string, string>) => {
-    const code = new URL(await ask(changes)).searchParams.get('code') ?? '';
-    return claimsOf(tokensOf(await redeem(signet, client, code)).id_token).acr;
-  };
-  assert.equal(await goesOn(wanted), 'urn:signet:acr:1fa', 'whoever has no second factor goes on, and acr tells');
-  await enableTotp(signet, person); // which shows a code, in this very session
-  for (const acr_values of ['urn:example:gold', 'urn:signet:acr:1fa urn:signet:acr:2fa', 'urn:signet:acr:2fax']) {
-    assert.equal(await goesOn({ acr_values }), 'urn:signet:acr:2fa', acr_values);
-  }
-  assert.equal(await goesOn({ ...wanted, prompt: 'none' }), 'urn:signet:acr:2fa');
-  assert.equal(await goesOn(wanted), 'urn:signet:acr:2fa');
-  const { json } = await browser.get('/.well-known/openid-configuration');
-  assert.deepEqual(json?.acr_values_supported, ['urn:signet:acr:1fa', 'urn:signet:acr:2fa']);
 });
 
 test('the pages: set up with a QR code, see the codes once, replace them, turn it off', async (t) => {

@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { RequestError } from '../../errors.ts';
 import type { parseParameters } from '../../http/parameters.ts';
 import type { Sentence } from '../../i18n/translate.ts';
+import { type Acr, acrs } from '../../sessions/authentication.ts';
 import { isCodeChallenge } from '../pkce.ts';
 import { defaultScope, parseScope } from '../scopes.ts';
 import { AuthorizationError } from './authorization-error.ts';
@@ -23,6 +24,8 @@ export type AuthorizationRequest = {
   prompt: Prompt[];
   /** Seconds. */
   max_age: number | undefined;
+  /** The first of `acr_values` that exists here: what the client would like, voluntarily (OIDC Core §5.5.1.1). */
+  acr: Acr | undefined;
   login_hint: string | undefined;
   ui_locales: string | undefined;
   /** The subject of a genuine `id_token_hint`. */
@@ -117,6 +120,7 @@ export async function readAuthorizationRequest(
     code_challenge: readCodeChallenge(values.code_challenge, values.code_challenge_method),
     prompt: readPrompt(values.prompt),
     max_age: readMaxAge(values.max_age),
+    acr: readAcr(values.acr_values),
     login_hint: values.login_hint?.slice(0, 254),
     ui_locales: values.ui_locales?.slice(0, 100),
     hint_sub: values.id_token_hint === undefined ? undefined : await subjectOfHint(deps, values.id_token_hint),
@@ -179,6 +183,13 @@ function readMaxAge(text: string | undefined): number | undefined {
   if (!/^\d{1,10}$/.test(text)) throw new AuthorizationError('invalid_request', 'max_age must be a number of seconds.');
   return Number(text);
 }
+
+/** Classes by preference (OIDC Core §3.1.2.1). One that we cannot reach is no error: the token says what was reached. */
+const readAcr = (text: string | undefined): Acr | undefined =>
+  text
+    ?.split(' ')
+    .map((value) => acrs.find((acr) => acr === value))
+    .find((acr) => acr !== undefined);
 
 /** A hint that is not an id token of ours says nothing and is ignored; an expired one still says who was meant. */
 async function subjectOfHint(deps: Deps, id_token_hint: string): Promise<string | undefined> {

@@ -20,6 +20,7 @@ const pageOf: Record<Exclude<Step, 'code'>, string> = {
   sign_in: '/signin',
   select_account: '/signin/account',
   consent: '/consent',
+  step_up: '/signin/confirm',
 };
 
 /**
@@ -37,6 +38,8 @@ type Standing = {
   session: Session | undefined;
   /** What was kept of the request, if it waited for its person already. */
   pending?: PendingRequest;
+  /** As for {@link nextStep}; left out, nobody has declined. */
+  declinesStepUp?: boolean;
   /** The secret that ties a waiting request to this browser; asked for only when one has to wait. */
   browserToken: () => string;
   /** Where the browser is. */
@@ -73,7 +76,7 @@ export async function refuse(
 export async function findStep(
   deps: Deps,
   request: AuthorizationRequest,
-  { client, session, pending }: Pick<Standing, 'client' | 'session' | 'pending'>,
+  { client, session, pending, declinesStepUp = false }: Omit<Standing, 'browserToken' | 'address'>,
 ): Promise<Step> {
   const asksForConsent = session !== undefined && client.consent === 'required';
   return nextStep(request, {
@@ -81,6 +84,7 @@ export async function findStep(
     session,
     progress: pending ?? noProgress,
     consented: asksForConsent ? await findConsent(deps.db, session.user_id, client.client_id) : undefined,
+    declinesStepUp,
     now: now(deps),
   });
 }

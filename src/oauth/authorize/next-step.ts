@@ -1,9 +1,10 @@
 import type { Client } from '../../clients/client.ts';
+import { twoFactors } from '../../sessions/authentication.ts';
 import type { Session } from '../../sessions/session.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 
-export type Step = 'sign_in' | 'select_account' | 'consent' | 'code';
+export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'code';
 
 export type Progress = {
   /** The session that a sign-in for this very request started or renewed. */
@@ -26,6 +27,8 @@ type Situation = {
   progress: Progress;
   /** What this person has allowed this client before, as a scope; undefined if nothing, or if nobody asked. */
   consented: string | undefined;
+  /** The user goes on without the stronger factor that the client would like. */
+  declinesStepUp: boolean;
   now: number;
 };
 
@@ -45,7 +48,7 @@ export function nextStep(request: AuthorizationRequest, situation: Situation): S
 
 function stepAhead(request: AuthorizationRequest, situation: Situation): Step {
   const { client, session, progress, consented, now } = situation;
-  // Whoever has two factors gives both, whatever `acr_values` prefers. A session of one is from before the second was
+  // Whoever has TOTP gives both factors, whatever `acr_values` prefers. A session of one is from before the second was
   // turned on, perhaps because of whoever sits in it.
   if (!session || session.lacksSecondFactor) return 'sign_in';
   const hasJustSignedIn = progress.authenticated_session_id === session.session_id;
@@ -61,8 +64,16 @@ function stepAhead(request: AuthorizationRequest, situation: Situation): Step {
   const hasChosen = hasJustSignedIn || progress.account_selected_user_id === session.user_id;
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
   const hasConsented = progress.consented_user_id === session.user_id;
-  return !hasConsented && needsConsent(request, client, consented) ? 'consent' : 'code';
+  if (!hasConsented && needsConsent(request, client, consented)) return 'consent';
+  return asksForMore(request, session, situation) ? 'step_up' : 'code';
 }
+
+/**
+ * `acr_values` is a wish (OIDC Core §3.1.2.1, §5.5.1.1): a user who has a stronger factor than this session has seen is
+ * asked for it, may decline, and is not asked where no page may be shown. The token says in each case what was reached.
+ */
+const asksForMore = ({ acr, prompt }: AuthorizationRequest, session: Session, { declinesStepUp }: Situation): boolean =>
+  acr === twoFactors && session.lacksStrongestFactor && !declinesStepUp && !prompt.includes('none');
 
 function needsConsent(request: AuthorizationRequest, client: Client, consented: string | undefined): boolean {
   if (request.prompt.includes('consent')) return true;

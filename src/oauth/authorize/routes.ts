@@ -57,11 +57,18 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
 
 /** After a page has been answered: the request goes on from where it waited. Nothing is taken for granted from before. */
 async function continueRequest(deps: Deps, request: FastifyRequest) {
-  const request_id = parseParameters(queryOf(request.url)).values.request;
+  const { request: request_id, step_up } = parseParameters(queryOf(request.url)).values;
   const pending = await requirePendingRequest(deps, request, request_id);
   const { client } = await authorizeClientAgain(deps, pending.parameters);
   const session = await currentSession(deps, request);
-  return proceed(deps, pending.parameters, { client, session, pending, browserToken: () => '', address: request.ip });
+  return proceed(deps, pending.parameters, {
+    client,
+    session,
+    pending,
+    declinesStepUp: step_up === 'declined',
+    browserToken: () => '',
+    address: request.ip,
+  });
 }
 
 function failureOf({ about, message }: AuthorizationError, scope: string | undefined): Failure {

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Answer, Browser } from '../support/browser.ts';
+import { newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { addPasskey, ask, confirm, give } from '../support/passkeys.ts';
+import { authorizePath, claimsOf, redeem, redirectedTo, tokensOf } from '../support/relying-party.ts';
+import {
+  type RegisteredClient,
+  registerClient,
+  type Signet,
+  signedInPerson,
+  signIn,
+  startSignet,
+} from '../support/signet.ts';
+import { enableTotp } from '../support/two-factor.ts';
+
+/** Decisions §9; OpenID Connect Core §3.1.2.1, §5.5.1.1: `acr_values` is a wish. Tokens say what was reached. */
+
+const [one, two] = ['urn:signet:acr:1fa', 'urn:signet:acr:2fa'];
+const locationOf = (answer: Answer) => answer.headers.get('location') ?? '';
+
+/** @returns what the id token says, for a code that came at once. */
+async function reached(signet: Signet, client: RegisteredClient, answer: Answer) {
+  const code = redirectedTo(answer).get('code');
+  assert.ok(code, locationOf(answer));
+  const { acr, amr, auth_time } = claimsOf(tokensOf(await redeem(signet, client, code)).id_token);
+  return { acr, amr, auth_time };
+}
+
+/** @returns the id of the request that waits at the page with the passkey. */
+function stepsUp(answer: Answer): string {
+  const [, request = ''] = /^\/signin\/confirm\?request=(ar_[\w-]+)$/.exec(locationOf(answer)) ?? [];
+  assert.ok(request, `${answer.status} ${locationOf(answer)}`);
+  return request;
+}
+
+onBothEngines('acr_values: a user who has a passkey is asked for it, and may decline', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const client = await registerClient(signet);
+  const asking = await registerClient(signet, { consent: 'required' });
+  const person = await signedInPerson(signet);
+  const passkey = await addPasskey(signet, person);
+  const byPassword = async (): Promise<Browser> => {
+    const browser = newBrowser(signet.url);
+    assert.equal((await signIn({ ...person, browser })).status, 303);
+    return browser;
+  };
+  const authorize = (browser: Browser, acr_values: string, more: Record<string, string> = {}, of = client) =>
+    browser.get(authorizePath(of, { acr_values, ...more }));
+  const goOn = (browser: Browser, request: string, how = '') =>
+    browser.get(`/oauth/authorize/continue?request=${request}${how}`);
+  const usePasskey = async (browser: Browser, request: string) =>
+    give(browser, '/signin/confirm/passkey', passkey.get(await ask(signet, browser, '/signin/confirm/passkey')), {
+      request,
+    });
+
+  await t.test('the page offers what is stronger, nothing else leads past it, and the token says so', async () => {
+    const browser = await byPassword();
+    const request = stepsUp(await authorize(browser, `urn:example:gold ${two} ${one}`));
+    assert.equal(stepsUp(await goOn(browser, request)), request);
+    const page = await browser.get(`/signin/confirm?request=${request}`);
+    assert.equal(page.status, 200);
+    assert.match(page.text, /prefers that you sign in with your passkey/);
+    assert.doesNotMatch(page.text, /type="password"|not enough for this step/);
+    assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
+    const { password } = person;
+    assert.equal((await browser.post('/signin/confirm', { request, password })).status, 403);
+    assert.equal(stepsUp(await goOn(browser, request)), request);
+    signet.clock.advance(30);
+    const onward = await usePasskey(browser, request);
+    assert.equal(locationOf(onward), `/oauth/authorize/continue?request=${request}`);
+    const { acr, amr, auth_time } = await reached(signet, client, await browser.get(locationOf(onward)));
+    assert.deepEqual([acr, amr, auth_time], [two, ['hwk', 'mfa'], signet.clock() / 1000]);
+    assert.equal((await reached(signet, client, await authorize(browser, two))).acr, two, 'not asked for again');
+  });
+
+  await t.test('whoever declines goes on, and the token says so', async () => {
+    const browser = await byPassword();
+    const request = stepsUp(await authorize(browser, two));
+    const { text } = await browser.get(`/signin/confirm?request=${request}`);
+    const [, way = ''] = /id="confirm-not" href="([^"]+)">Continue without it</.exec(text) ?? [];
+    const answer = await browser.get(way.replaceAll('&amp;', '&'));
+    const { acr, amr } = await reached(signet, client, answer);
+    assert.deepEqual([acr, amr], [one, ['pwd']]);
+    assert.equal((await goOn(browser, request, '&step_up=declined')).status, 400, 'a request gives one code');
+  });
+
+  await t.test('the first class that we know is what counts', async () => {
+    const browser = await byPassword();
+    for (const values of [
+      `${one} ${two}`,
+      `urn:example:gold ${one} ${two}`,
+      one,
+      'urn:example:gold',
+      `${two}x`,
+      '2fa',
+    ]) {
+      assert.equal((await reached(signet, client, await authorize(browser, values))).acr, one, values);
+    }
+    for (const values of [two, `${two} ${one}`, `urn:example:gold  ${two}`]) stepsUp(await authorize(browser, values));
+    assert.equal((await reached(signet, client, await browser.get(authorizePath(client)))).acr, one, 'no wish');
+  });
+
+  await t.test('prompt=none shows no page: the session is answered with as it is', async () => {
+    const browser = await byPassword();
+    assert.equal((await reached(signet, client, await authorize(browser, two, { prompt: 'none' }))).acr, one);
+    await confirm(signet, browser, passkey);
+    assert.equal((await reached(signet, client, await authorize(browser, two, { prompt: 'none' }))).acr, two);
+    const nobody = await authorize(newBrowser(signet.url), two, { prompt: 'none' });
+    assert.equal(redirectedTo(nobody).get('error'), 'login_required');
+  });
+
+  await t.test('a sign-in for the request by a password alone is asked for more, once', async () => {
+    const browser = newBrowser(signet.url);
+    const request = redirectedTo(await authorize(browser, two, { prompt: 'login' })).get('request') ?? '';
+    const signedIn = await signIn({ ...person, browser }, { request });
+    assert.equal(stepsUp(await browser.get(locationOf(signedIn))), request);
+    const onward = await usePasskey(browser, request);
+    assert.equal((await reached(signet, client, await browser.get(locationOf(onward)))).acr, two);
+  });
+
+  await t.test('declining declines nothing else: sign-in and consent are asked for all the same', async () => {
+    const browser = await byPassword();
+    const declined = '&step_up=declined';
+    const request = redirectedTo(await authorize(browser, two, {}, asking)).get('request') ?? '';
+    const [consent, login] = ['/consent', '/signin'].map((page) => `${page}?request=${request}`);
+    assert.equal(locationOf(await goOn(browser, request, declined)), consent);
+    await browser.post('/signout');
+    assert.equal(locationOf(await goOn(browser, request, declined)), login);
+    assert.equal((await signIn({ ...person, browser }, { request })).status, 303);
+    const { user_id: user } = person;
+    assert.equal((await browser.post('/consent', { request, user, decision: 'allow' })).status, 303);
+    assert.equal(stepsUp(await goOn(browser, request)), request);
+    assert.equal((await reached(signet, asking, await goOn(browser, request, declined))).acr, one);
+  });
+});
+
+test('acr_values: where nothing stronger is to be had, nobody is asked, and the token says what there was', async (t) => {
+  const signet = await startSignet(t);
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  const { browser } = person;
+  const wish = () => browser.get(authorizePath(client, { acr_values: `${two} ${one}` }));
+  assert.equal((await reached(signet, client, await wish())).acr, one, 'no second factor');
+  await enableTotp(signet, person); // which shows a code, in this very session
+  assert.equal((await reached(signet, client, await wish())).acr, two);
+  const lower = await browser.get(authorizePath(client, { acr_values: one }));
+  assert.equal((await reached(signet, client, lower)).acr, two, 'what was reached, not what was wished');
+  const elsewhere = newBrowser(signet.url);
+  assert.equal(
+    locationOf(await signIn({ ...person, browser: elsewhere })),
+    '/signin/second-factor',
+    'TOTP is asked anyway',
+  );
+  const { json } = await browser.get('/.well-known/openid-configuration');
+  assert.deepEqual(json?.acr_values_supported, [one, two]);
+});
