@@ -11,6 +11,7 @@ import type { Outbox } from './mail/outbox.ts';
 import type { Issuances } from './oauth/token/issuances.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
 import type { ServiceCredential } from './service-credentials/service-credential.ts';
+import type { Timekeeper } from './timekeeper.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** The outside world, handed to every use-case. */
@@ -22,6 +23,8 @@ export type Deps = {
   readonly config: Config;
   readonly db: Db;
   readonly clock: Clock;
+  /** Whether the clock may be believed in what cannot be taken back. */
+  readonly timekeeper: Timekeeper;
   readonly log: Logger;
   /** Seals what the database must not be able to give away. */
   readonly vault: Vault;

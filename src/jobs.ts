@@ -35,15 +35,17 @@ const unsentSeconds = 30 * 86_400;
 /** Deletes what expired before a moment, at most so many rows. */
 type Purge = (db: Db, before: number, rows: number) => Promise<BatchResult>;
 
+/** By a clock that was just set nothing is over for good, so nothing is deleted, also in the middle of it. */
 const purge = async (deps: Deps, signal: AbortSignal | undefined, purges: readonly [Purge, number][]) => {
-  for (const [one, before] of purges)
-    await inSlices(async (rows) => (await one(deps.db, before, rows)).changes, signal);
+  const slice = async (one: Purge, before: number, rows: number) =>
+    deps.timekeeper.isSettled() ? (await one(deps.db, before, rows)).changes : 0;
+  for (const [one, before] of purges) await inSlices((rows) => slice(one, before, rows), signal);
 };
 
 /** One line a job. Each is safe on every node at any time, and alone: one that fails does not stop the others. */
 const jobs = {
   'give a sign of life': (deps) => beat(deps),
-  'rotate keys': (deps) => rotateDueKeys(deps),
+  'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is out at once
   'send mails': (deps) => deps.mail.deliver(),
   'seal the audit log': (deps) => sealAndKeep(deps),
@@ -148,7 +150,11 @@ export function startJobs(deps: Deps): StopJobs {
  * For every process that serves. The key set comes from its own memory, so without this a process that sees no tokens for
  * a while would publish keys of before a rotation that another node or a command has made.
  */
-export const keepKeysFresh = (deps: Deps): StopJobs => every(quickPeriodMs, () => runJobs(deps, ['refresh keys']));
+export const keepKeysFresh = (deps: Deps): StopJobs =>
+  every(quickPeriodMs, () => {
+    deps.timekeeper.isSettled(); // looked at so often, a drift is told from a jump
+    return runJobs(deps, ['refresh keys']);
+  });
 
 /** Work that fails is tried again ever more rarely, down to once a minute: what is broken is not mended by haste. */
 function every(ms: number, work: () => Promise<boolean>): StopJobs {

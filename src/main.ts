@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { inviteAdministrator } from './admin/invite-administrator.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
-import { beat } from './heartbeat/heartbeat.ts';
+import { firstBeat } from './heartbeat/heartbeat.ts';
 import { endFailedRequest } from './http/under-way.ts';
 import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
 import { closeDeps, openDeps, openLog } from './open-deps.ts';
@@ -18,8 +18,8 @@ const lastMs = 10_000;
 export async function serve(config: Config): Promise<void> {
   if (cluster.isWorker) return serveRequests(config);
   const deps = await open(config);
+  await firstBeat(deps);
   const stopJobs = startJobs(deps);
-  await beat(deps);
   await (config.workers > 1 ? superviseWorkers(deps, stopJobs) : listen(deps, stopJobs));
   surviveExceptions(deps.log);
   await greet(deps);
@@ -27,7 +27,11 @@ export async function serve(config: Config): Promise<void> {
 
 /** At a first start the keys are made on the thread pool while the service is loaded. */
 async function open(config: Config): Promise<Deps> {
-  const opening = openDeps(config, { clock: Date.now, log: openLog(config.logLevel) });
+  const opening = openDeps(config, {
+    clock: Date.now,
+    monotonic: () => performance.now(),
+    log: openLog(config.logLevel),
+  });
   await Promise.all([opening, import('./app.ts')]);
   return opening;
 }

@@ -16,6 +16,7 @@ import { openOutbox, openQueue } from './mail/outbox.ts';
 import { openIssuances } from './oauth/token/issuances.ts';
 import { type PasswordHasher, processHasher } from './passwords/password-hash.ts';
 import { readCredential } from './service-credentials/store.ts';
+import { openTimekeeper } from './timekeeper.ts';
 import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey } from './vault/master-key.ts';
 import type { Vault } from './vault/vault.ts';
 
@@ -27,7 +28,7 @@ import type { Vault } from './vault/vault.ts';
 type Role = 'server' | 'command';
 
 /** `passwords` are hashed by what the process has for it, unless told otherwise. */
-type Outside = { clock: Clock; log: Logger; passwords?: PasswordHasher; role?: Role };
+type Outside = { clock: Clock; monotonic?: Clock; log: Logger; passwords?: PasswordHasher; role?: Role };
 
 /**
  * Opens everything that a use-case needs: store, master key, signing keys.
@@ -49,6 +50,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       config,
       db,
       clock,
+      timekeeper: openTimekeeper({ clock, monotonic: outside.monotonic, log }),
       log,
       vault,
       keys,

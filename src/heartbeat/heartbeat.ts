@@ -1,15 +1,22 @@
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
+import { compareAtStart, compareClocks } from './compare-clocks.ts';
 import { findHeartbeat, keepHeartbeat } from './store.ts';
 
 /** Seconds. Servers give a sign of life every minute; after this one that gives none is taken to be down. */
 const silentAfterSeconds = 300;
 
-/** Tells the command line, and other nodes, that a server runs here and how. */
-export const beat = async (deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail' | 'node'>): Promise<void> => {
+type BeatDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'mail' | 'node' | 'timekeeper'>;
+
+/** Tells the command line, and other nodes, that a server runs here and how; and looks whether clocks agree. */
+export async function beat(deps: BeatDeps, compare = compareClocks): Promise<void> {
   const { db, config, mail, node } = deps;
+  compare(deps, await findHeartbeat(db));
   await keepHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.way });
-};
+}
+
+/** The first one of a server. */
+export const firstBeat = (deps: BeatDeps): Promise<void> => beat(deps, compareAtStart);
 
 /** Why a mail that is queued now may not be sent soon; undefined when a server runs that sends it. */
 export async function mailDoubt(deps: Pick<Deps, 'db' | 'clock'>): Promise<string | undefined> {

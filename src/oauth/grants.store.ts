@@ -54,7 +54,8 @@ export type RevocationReason =
   | 'administrator'
   | 'client_suspended'
   | 'password_change'
-  | 'user_disabled';
+  | 'user_disabled'
+  | 'expired';
 
 /**
  * The one gate: whatever may stop an issuance besides the grant itself, in the statement that issues. Every path to a
@@ -151,6 +152,23 @@ export async function redeemCode(db: Db, code: CodeRedemption & Issued, now: num
   );
   return rows[0] as Grant | undefined;
 }
+
+/** A code that was seen to have expired stays so, whatever becomes of the clock: a code counts for a minute, once. */
+export const expireCode = (db: Db, grant_id: string, now: number) =>
+  db.run(
+    `update grants set revoked_at = $2, revoked_reason = 'expired'
+      where grant_id = $1 and redeemed_at is null and revoked_at is null and code_expires_at <= $2`,
+    [grant_id, now],
+  );
+
+/** The same for a grant that may be refreshed no more. */
+export const expireGrant = (db: Db, grant_id: string, now: number) =>
+  db.run(
+    `update grants set revoked_at = $2, revoked_reason = 'expired'
+      where grant_id = $1 and redeemed_at is not null and revoked_at is null
+        and (idle_expires_at <= $2 or expires_at <= $2)`,
+    [grant_id, now],
+  );
 
 export const findGrantByCode = (db: Db, code_hash: string) =>
   db.get<Grant>('select * from grants where code_hash = $1', [code_hash]);

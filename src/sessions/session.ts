@@ -6,7 +6,7 @@ import { loginRequired, reauthenticationRequired, refusal } from '../errors.ts';
 import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { digest } from '../lib/ids.ts';
 import { twoFactors } from './authentication.ts';
-import { findLiveSession, type SessionRow, touchSession } from './store.ts';
+import { expireSession, findSession, type SessionRow, touchSession } from './store.ts';
 
 /** Three days without use, fourteen in all (decisions §3). */
 export const sessionIdleSeconds = 3 * 86_400;
@@ -14,7 +14,7 @@ export const sessionSeconds = 14 * 86_400;
 /** The idle end moves at most this often, so reading a page does not mean writing a row. */
 const touchSeconds = 300;
 
-export type Session = Omit<SessionRow, 'amr' | 'lacks_second_factor' | 'lacks_strongest_factor'> & {
+export type Session = Omit<SessionRow, 'has_expired' | 'amr' | 'lacks_second_factor' | 'lacks_strongest_factor'> & {
   amr: string[];
   /** TOTP is on and this session has not seen it: it was there before, or a thief's. It gets no codes. */
   lacksSecondFactor: boolean;
@@ -27,10 +27,15 @@ export async function currentSession(deps: Deps, request: FastifyRequest): Promi
   const token = cookie(request, cookieNames(deps.config).session);
   if (token === undefined || token.length > 200) return undefined;
   const at = now(deps);
-  const row = await findLiveSession(deps.db, digest(token), at);
+  const row = await findSession(deps.db, digest(token), at);
   if (!row) return undefined;
+  if (row.has_expired === 1) {
+    // By a clock that was just set it may be over by mistake, and is asked for again when the clock is right.
+    if (deps.timekeeper.isSettled()) await expireSession(deps.db, row.session_id, at);
+    return undefined;
+  }
   if (at - row.last_seen_at >= touchSeconds) await touchSession(deps.db, row.session_id, at, at + sessionIdleSeconds);
-  const { amr, lacks_second_factor, lacks_strongest_factor, ...session } = row;
+  const { amr, has_expired, lacks_second_factor, lacks_strongest_factor, ...session } = row;
   return {
     ...session,
     amr: amr.split(' '),

@@ -6,7 +6,7 @@ import { hasTotp } from '../two-factor/store.ts';
 import type { Role } from '../users/user.ts';
 import { twoFactors } from './authentication.ts';
 
-/** A live session with its person. */
+/** A session with its person. */
 export type SessionRow = {
   session_id: string;
   /** Of the secret that the request carried: what is asked for by it can demand that the session carries it still. */
@@ -20,6 +20,8 @@ export type SessionRow = {
   lacks_second_factor: number;
   /** 1 when the person has a stronger kind of factor than this session was confirmed with, else 0. */
   lacks_strongest_factor: number;
+  /** 1 when its time is over, else 0. */
+  has_expired: number;
   last_seen_at: number;
   expires_at: number;
   email: string;
@@ -45,15 +47,25 @@ const hasStrongestFactor = `(s.acr = '${twoFactors}' or not (${hasTotp('s.user_i
 /** Lives: not ended, neither idle nor absolute end reached, its person not disabled. */
 const live = 's.ended_at is null and s.idle_expires_at > $2 and s.expires_at > $2 and u.disabled_at is null';
 
-export const findLiveSession = (db: Db, token_hash: string, now: number) =>
+/** A session that nobody has ended, of a person who is not disabled; also one whose time is over. */
+export const findSession = (db: Db, token_hash: string, now: number) =>
   db.get<SessionRow>(
     `select s.session_id, s.token_hash, s.user_id, s.created_at as session_created_at, s.auth_time, s.amr, s.acr,
             case when ${hasEveryFactor} then 0 else 1 end as lacks_second_factor,
             case when ${hasStrongestFactor} then 0 else 1 end as lacks_strongest_factor,
+            case when s.idle_expires_at > $2 and s.expires_at > $2 then 0 else 1 end as has_expired,
             s.last_seen_at, s.expires_at, u.email, u.email_verified_at, u.name, u.picture, u.role, u.locale, u.created_at as user_created_at, u.updated_at as user_updated_at
        from sessions s join users u on u.user_id = s.user_id
-      where s.token_hash = $1 and ${live}`,
+      where s.token_hash = $1 and s.ended_at is null and u.disabled_at is null`,
     [token_hash, now],
+  );
+
+/** A session that was seen to have expired stays so, whatever becomes of the clock. */
+export const expireSession = (db: Db, session_id: string, now: number) =>
+  db.run(
+    `update sessions set ended_at = $2, end_reason = 'expired'
+      where session_id = $1 and ended_at is null and (idle_expires_at <= $2 or expires_at <= $2)`,
+    [session_id, now],
   );
 
 type NewSession = {

@@ -38,6 +38,8 @@ export type Options = {
   beside?: Signet;
   /** Where hashing itself matters, or what happens meanwhile: the real one. */
   passwords?: PasswordHasher;
+  /** A clock that is not set with the test's: then a test that moves that one sets the clock of the machine. */
+  monotonic?: () => number;
 };
 
 const remembered = rememberingHasher();
@@ -61,9 +63,9 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
   const clock = options.beside?.clock ?? movableClock();
   const logLines: string[] = [];
   const log: Logger = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) });
-  const { passwords = remembered } = options;
+  const { passwords = remembered, monotonic } = options;
   const config = await configFor(t, options);
-  const deps = await openDeps(config, { clock, log, passwords });
+  const deps = await openDeps(config, { clock, monotonic, log, passwords });
   signingKeys ??= await listSigningKeys(deps.db);
   const app = await buildApp(deps);
   await app.listen({ host: '127.0.0.1', port: deps.config.port });

@@ -4,7 +4,14 @@ import type { Deps } from '../../deps.ts';
 import { invalidGrant, invalidRequest, nothingAllowed } from '../../errors.ts';
 import { digest } from '../../lib/ids.ts';
 import { endGrant } from '../end-grant.ts';
-import { type CodeRedemption, findGrantByCode, findServedGrant, type Grant, redeemCode } from '../grants.store.ts';
+import {
+  type CodeRedemption,
+  expireCode,
+  findGrantByCode,
+  findServedGrant,
+  type Grant,
+  redeemCode,
+} from '../grants.store.ts';
 import { codeChallengeOf, isCodeVerifier } from '../pkce.ts';
 import { withinAllowed } from '../scopes.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
@@ -46,7 +53,10 @@ export async function authorizationCodeGrant(deps: Deps, request: TokenRequest):
  */
 async function repeatedGrant(deps: Deps, redemption: CodeRedemption, address: string): Promise<Grant> {
   const grant = await findGrantByCode(deps.db, redemption.code_hash);
-  const why = whyNot(grant, redemption, now(deps));
+  const at = now(deps);
+  const why = whyNot(grant, redemption, at);
+  // Also by a clock that may be wrong: a code that is lost costs a sign-in, one that lives again may be a stolen one.
+  if (grant?.redeemed_at === null && grant.code_expires_at <= at) await expireCode(deps.db, grant.grant_id, at);
   const isReplay =
     grant !== undefined &&
     grant.redeemed_at !== null &&

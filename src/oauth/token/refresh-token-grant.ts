@@ -4,7 +4,7 @@ import { now } from '../../clock.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidGrant, invalidRequest, invalidScope, nothingAllowed } from '../../errors.ts';
 import { endGrant } from '../end-grant.ts';
-import { findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants.store.ts';
+import { expireGrant, findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants.store.ts';
 import { type RefreshToken, readRefreshToken } from '../refresh-token.ts';
 import { parseScope, withinAllowed } from '../scopes.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
@@ -65,7 +65,12 @@ function refuseUnlessGranted(client: Client, grant: Grant, wanted: readonly stri
 async function retriedGrant(deps: Deps, { client, address }: TokenRequest, token: RefreshToken): Promise<Grant> {
   const at = now(deps);
   const grant = await findGrant(deps.db, token.grant_id);
-  if (!grant || grant.client_id !== client.client_id || token.refresh_seq >= grant.refresh_seq) throw refused();
+  if (!grant || grant.client_id !== client.client_id) throw refused();
+  if (token.refresh_seq >= grant.refresh_seq) {
+    const isOver = grant.revoked_at === null && (grant.idle_expires_at <= at || grant.expires_at <= at);
+    if (isOver && deps.timekeeper.isSettled()) await expireGrant(deps.db, grant.grant_id, at);
+    throw refused();
+  }
   const isParent = token.refresh_seq === grant.refresh_seq - 1;
   const isInWindow = at - (grant.refreshed_at ?? 0) <= client.refresh_retry_window && client.refresh_retry_window > 0;
   if (isParent && grant.revoked_at === null && (isInWindow || (await deps.issuances.isUnanswered(grant)))) {

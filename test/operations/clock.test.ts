@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Deps } from '../../src/deps.ts';
+import { compareAtStart } from '../../src/heartbeat/compare-clocks.ts';
+import { beat } from '../../src/heartbeat/heartbeat.ts';
+import { listSigningKeys } from '../../src/keys/store.ts';
+import { type Engine, onBothEngines } from '../support/databases.ts';
+import { authorize, obtainTokens, redeem, refresh } from '../support/relying-party.ts';
+import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+
+const day = 86_400;
+const minute = 60;
+
+const warnings = ({ logLines }: Pick<Signet, 'logLines'>) =>
+  logLines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40);
+
+/** A service on a machine of which the clock can be set: `pass` is time that goes by, `set` is somebody who sets it. */
+async function settable(t: TestContext, engine: Engine = 'sqlite') {
+  let passed = 0;
+  const signet = await startSignet(t, { engine, monotonic: () => passed });
+  return {
+    signet,
+    set: (seconds: number) => signet.clock.advance(seconds),
+    pass(seconds: number) {
+      passed += seconds * 1000;
+      signet.clock.advance(seconds);
+    },
+  };
+}
+
+const rowsIn = async ({ deps }: Signet, table: string) =>
+  (await deps.db.get<{ n: number }>(`select count(*) as n from ${table}`))?.n;
+
+onBothEngines('a code that was refused as expired stays so when the clock is set back', async (t, engine) => {
+  const { signet, set } = await settable(t, engine);
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  const code = await authorize(person, client);
+  set(65);
+  assert.equal((await redeem(signet, client, code)).status, 400);
+  set(-65);
+  const again = await redeem(signet, client, code);
+  assert.deepEqual([again.status, again.json?.error], [400, 'invalid_grant']);
+  const grant = await signet.deps.db.get<{ revoked_reason: string }>('select revoked_reason from grants');
+  assert.equal(grant?.revoked_reason, 'expired');
+});
+
+onBothEngines('a session and a refresh token that were refused as expired stay so', async (t, engine) => {
+  const { signet, set, pass } = await settable(t, engine);
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  const { refresh_token } = await obtainTokens(signet, person, client);
+  // A clock that nobody has set, hour by hour as a process that serves looks at it.
+  pass(31 * day);
+  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await refresh(signet, client, refresh_token)).status, 400);
+  set(-31 * day);
+  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await refresh(signet, client, refresh_token)).status, 400);
+  const session = await signet.deps.db.get<{ end_reason: string }>(
+    'select end_reason from sessions where user_id = $1',
+    [person.user_id],
+  );
+  assert.equal(session?.end_reason, 'expired');
+});
+
+onBothEngines('a clock that jumps ahead for a minute deletes nothing and ends nothing', async (t, engine) => {
+  const { signet, set, pass } = await settable(t, engine);
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  const { refresh_token } = await obtainTokens(signet, person, client);
+  const before = [await rowsIn(signet, 'sessions'), await rowsIn(signet, 'grants')];
+  const keys = await listSigningKeys(signet.deps.db);
+  await signet.runJobs();
+  assert.deepEqual(warnings(signet), []);
+
+  set(100 * day);
+  await signet.runJobs();
+  pass(minute);
+  await signet.runJobs();
+  assert.equal((await person.browser.get('/v1/me')).status, 401);
+  assert.equal((await refresh(signet, client, refresh_token)).status, 400);
+  set(-100 * day);
+  await signet.runJobs();
+
+  assert.deepEqual([await rowsIn(signet, 'sessions'), await rowsIn(signet, 'grants')], before);
+  assert.deepEqual(await listSigningKeys(signet.deps.db), keys, 'no key was rotated');
+  assert.equal((await person.browser.get('/v1/me')).status, 200);
+  assert.equal((await refresh(signet, client, refresh_token)).status, 200);
+  const jumps = warnings(signet).map(({ jumped_seconds }) => jumped_seconds);
+  assert.deepEqual(jumps, [100 * day, -100 * day]);
+});
+
+onBothEngines('a clock that has stood for a quarter of an hour after a jump is believed', async (t, engine) => {
+  const { signet, set, pass } = await settable(t, engine);
+  await signedInPerson(signet);
+  set(100 * day);
+  await signet.runJobs();
+  pass(15 * minute - 1);
+  await signet.runJobs();
+  assert.notEqual(await rowsIn(signet, 'sessions'), 0);
+  pass(1);
+  await signet.runJobs();
+  assert.equal(await rowsIn(signet, 'sessions'), 0);
+  assert.equal((await listSigningKeys(signet.deps.db)).filter(({ status }) => status === 'retiring').length, 2);
+});
+
+test('a drift is no jump', async (t) => {
+  const { signet, set, pass } = await settable(t);
+  for (let look = 0; look < 20; look += 1) {
+    pass(minute);
+    set(4);
+    assert.equal(signet.deps.timekeeper.isSettled(), true);
+  }
+  assert.deepEqual(warnings(signet), []);
+});
+
+/** Two nodes on one store. The second one's clock is ahead, or behind, by so much. */
+async function twoNodes(t: TestContext, engine: Engine, seconds: number) {
+  let passed = 0;
+  const first = await startSignet(t, { engine, monotonic: () => passed });
+  const second = await startSignet(t, { engine, beside: first, monotonic: () => passed });
+  const deps: Deps = { ...second.deps, clock: () => first.clock() + seconds * 1000 };
+  return {
+    first,
+    second,
+    async minutes(count: number) {
+      for (let one = 0; one < count; one += 1) {
+        passed += minute * 1000;
+        first.clock.advance(minute);
+        await beat(first.deps);
+        await beat(deps);
+      }
+    },
+  };
+}
+
+onBothEngines('nodes whose clocks disagree both say so, with the size, and not every minute', async (t, engine) => {
+  for (const skew of [90, -90]) {
+    const { first, second, minutes } = await twoNodes(t, engine, skew);
+    await minutes(20);
+    const [one, other] = [warnings(first), warnings(second)];
+    assert.deepEqual([one.length, other.length], [1, 1]);
+    // What is read is up to a minute old.
+    for (const [{ other_node_ahead_seconds }, expected] of [
+      [one[0], skew],
+      [other[0], -skew],
+    ] as const) {
+      assert.ok(Math.abs(other_node_ahead_seconds - expected) <= minute, String(other_node_ahead_seconds));
+      assert.equal(Math.sign(other_node_ahead_seconds), Math.sign(expected));
+    }
+    assert.equal(first.deps.timekeeper.isSettled(), true, 'ninety seconds delete nothing that matters');
+  }
+});
+
+onBothEngines('nodes that agree say nothing; those that are hours apart delete nothing', async (t, engine) => {
+  const agreed = await twoNodes(t, engine, 2);
+  await agreed.minutes(20);
+  assert.deepEqual([...warnings(agreed.first), ...warnings(agreed.second)], []);
+  const apart = await twoNodes(t, engine, 3600);
+  await apart.minutes(3);
+  for (const { deps } of [apart.first, apart.second]) assert.equal(deps.timekeeper.isSettled(), false);
+});
+
+test('at a start the clock is compared with the last sign of life', async (t) => {
+  for (const [what, ahead, isSettled, warned] of [
+    ['a restart', -minute, true, 0],
+    ['the clock was set back meanwhile', 1000, false, 1],
+    [
+      'it may have been set ahead, or nobody was there: what has expired waits a quarter of an hour',
+      -40 * day,
+      false,
+      0,
+    ],
+  ] as const) {
+    const signet = await startSignet(t);
+    const { deps, clock } = signet;
+    const last = { node: 'node_before', base_url: 'x', mail: 'log' } as const;
+    compareAtStart(deps, undefined);
+    assert.equal(deps.timekeeper.isSettled(), true, 'a first start');
+    const fresh = await startSignet(t, { beside: signet });
+    compareAtStart(fresh.deps, { ...last, at: clock() / 1000 + ahead });
+    assert.deepEqual([fresh.deps.timekeeper.isSettled(), warnings(fresh).length], [isSettled, warned], what);
+    clock.advance(15 * minute);
+    assert.equal(fresh.deps.timekeeper.isSettled(), true);
+  }
+});
