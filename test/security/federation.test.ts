@@ -309,8 +309,9 @@ test('an upstream that never answers is waited for as long as we choose, and by 
   const upstreams = openUpstreams(signet.deps, patienceSeconds);
   // Patience ends when the test says so: on a busy machine a short one ends before the request has left.
   const patience: AbortController[] = [];
+  const realTimeout = AbortSignal.timeout;
   t.mock.method(AbortSignal, 'timeout', (ms: number) => {
-    assert.equal(ms, patienceSeconds * 1000);
+    if (ms !== patienceSeconds * 1000) return realTimeout.call(AbortSignal, ms); // of the server that closes at the end
     return patience[patience.push(new AbortController()) - 1]!.signal;
   });
   const endPatience = () => {
