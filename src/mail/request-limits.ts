@@ -53,6 +53,9 @@ export const takeMailTo = (deps: LimitDeps, kind: string, email: string): Promis
 export const forgetMailsTo = (deps: LimitDeps, kind: string, email: string): Statement =>
   mailsTo(deps, kind).forget(mailbox(email));
 
+/** Of sessions and grants that others end: whoever ends them again and again does not fill a mailbox. */
+export const mostMailsAboutEnds: Window = { limit: 5, windowSeconds: 3600 };
+
 /** Takes one of the mails that tell a person of something which somebody else may do any number of times. */
 export const takeMailAbout = (deps: LimitDeps, kind: string, user_id: string, most: Window): Promise<boolean> =>
   windowLimit(deps, { name: `mail-about-${kind}`, ...most }).mayTake(user_id);

@@ -1,21 +1,24 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
-import { UniqueViolation } from '../db/db.ts';
+import { type Statement, UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
+import { mailTo } from '../mail/mail-to.ts';
+import { mostMailsAboutEnds, takeMailAbout } from '../mail/request-limits.ts';
 import { revokeGrantsOfSession } from '../oauth/grants.store.ts';
 import { failUnless } from '../one-time-links/store.ts';
 import { refuseAgainstColleague } from '../users/new-administrator.ts';
-import { lockUser } from '../users/store.ts';
+import { findUser, holds, lockUser } from '../users/store.ts';
 import { endSession, isLiveSessionOf } from './store.ts';
 
 /**
- * Ends one session of a person, with every grant that came from it: their own doing, or an administrator's.
+ * Ends one session of a person, with every grant that came from it: their own doing, or an administrator's, of which they
+ * are told by mail.
  * @throws {RequestError} `not_found` for one that has ended, is unknown or is another person's, all alike;
  * `access_denied` as {@link refuseAgainstColleague} says.
  */
 export async function endSessionOf(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: Deps,
   caller: Caller,
   { user_id, session_id }: { user_id: string; session_id: string },
   reason: 'administrator' | 'sign_out' = 'administrator',
@@ -26,6 +29,7 @@ export async function endSessionOf(
     { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } },
     at,
   );
+  const mails = reason === 'administrator' ? await mailAbout(deps, { user_id, session_id }, at) : [];
   try {
     await deps.db.batch([
       lockUser(user_id), // of two requests for the same session one finds it alive
@@ -33,9 +37,22 @@ export async function endSessionOf(
       endSession(session_id, reason, at),
       ...revokeGrantsOfSession({ user_id, session_id }, reason, at),
       statement,
+      ...mails,
     ]);
   } catch (error) {
     if (error instanceof UniqueViolation) throw notFound();
     throw error;
   }
+}
+
+async function mailAbout(
+  deps: Deps,
+  ending: { user_id: string; session_id: string },
+  at: number,
+): Promise<Statement[]> {
+  const { user_id, session_id } = ending;
+  const user = await findUser(deps.db, user_id);
+  if (!user || !(await holds(deps.db, isLiveSessionOf(user_id, session_id, at)))) return [];
+  const tells = await takeMailAbout(deps, 'session_ended', user_id, mostMailsAboutEnds);
+  return tells ? mailTo(deps, user, 'session_ended') : [];
 }

@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts';
 import { invalidState, notFound, refusal } from '../errors.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { mailTo } from '../mail/mail-to.ts';
+import { mostMailsAboutEnds, takeMailAbout } from '../mail/request-limits.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
 import { failUnless } from '../one-time-links/store.ts';
 import { endSessionsOfUser } from '../sessions/store.ts';
@@ -22,12 +23,13 @@ export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Prom
 }
 
 /**
- * Signs a person out everywhere: every session, every grant, every sign-in that is half done.
+ * Signs a person out everywhere: every session, every grant, every sign-in that is half done. They are told by mail.
  * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstColleague} says.
  */
 export async function signOutUser(deps: Deps, caller: Caller, user_id: string): Promise<void> {
-  await requireUser(deps, user_id);
+  const user = await requireUser(deps, user_id);
   await refuseAgainstColleague(deps, caller, user_id);
+  const tells = await takeMailAbout(deps, 'signed_out', user_id, mostMailsAboutEnds);
   const at = now(deps);
   const event = { action: 'user.signed_out', ...caller, target: user_id, reason: 'administrator' } as const;
   await deps.db.batch([
@@ -36,6 +38,7 @@ export async function signOutUser(deps: Deps, caller: Caller, user_id: string): 
     ...revokeGrantsOfUser(user_id, 'administrator', at),
     deleteAttemptsOfUser(user_id),
     auditEvent(event, at).statement,
+    ...(tells ? mailTo(deps, user, 'signed_out') : []),
   ]);
 }
 

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { suspendClient } from '../../src/clients/review-client.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { openMailbox } from '../support/mailbox.ts';
+import { assertRefused, authorize, obtainTokens, redeem, refresh, tokensOf } from '../support/relying-party.ts';
+import { type Person, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+
+onBothEngines('a person hears by mail of a grant that others have ended', async (t, engine) => {
+  const mailbox = await openMailbox(t);
+  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
+  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const client = await registerClient(signet, { name: 'Notebook', owner: administrator });
+  const person = await signedInPerson(signet);
+  const end = async (path: string) => {
+    const answer = await administrator.browser.send(path, { method: 'DELETE', headers: { origin: signet.url } });
+    assert.equal(answer.status, 204);
+  };
+  const firstOf = async (what: 'grants' | 'sessions', { user_id }: Person) => {
+    const { json } = await administrator.browser.get(`/v1/admin/users/${user_id}/${what}`);
+    return (json as Record<string, { grant_id: string; session_id: string }[]>)[what]![0]!;
+  };
+
+  const { refresh_token } = await obtainTokens(signet, person, client);
+  tokensOf(await refresh(signet, client, refresh_token));
+  for (let uses = 0; uses < 3; uses += 1) {
+    assertRefused(await refresh(signet, client, refresh_token), 400, 'invalid_grant');
+  }
+  const replayed = await mailbox.next(person.email, /Notebook was signed out of your Signet account/);
+  assert.match(replayed.text, /came a second time/);
+  assert.ok(!replayed.text.includes(refresh_token));
+
+  const code = await authorize(person, client);
+  tokensOf(await redeem(signet, client, code));
+  assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
+  await mailbox.next(person.email, /Notebook was signed out/);
+
+  await obtainTokens(signet, person, client);
+  await end(`/v1/admin/grants/${(await firstOf('grants', person)).grant_id}`);
+  await mailbox.next(person.email, /An administrator disconnected Notebook/);
+
+  await end(`/v1/admin/users/${person.user_id}/sessions/${(await firstOf('sessions', person)).session_id}`);
+  await mailbox.next(person.email, /ended a session/);
+  const signOut = await administrator.browser.postJson(`/v1/admin/users/${person.user_id}/sign-out`, {});
+  assert.ok(signOut.status < 300, signOut.text);
+  await mailbox.next(person.email, /signed you out of Signet everywhere/);
+
+  // What ends thousands at once, and what the person or the client does, is told nobody by mail.
+  const other = await signedInPerson(signet);
+  await obtainTokens(signet, other, client);
+  await suspendClient(signet.deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing.');
+  await signet.deps.mail.deliver();
+  assert.deepEqual(
+    mailbox.mails.filter(({ to }) => to === other.email),
+    [],
+  );
+  assert.equal(
+    mailbox.mails.filter(({ to, subject }) => to === person.email && /Notebook was/.test(subject)).length,
+    2,
+  );
+});
+
+onBothEngines('such mails to one person are bounded', async (t, engine) => {
+  const mailbox = await openMailbox(t);
+  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  for (let grants = 0; grants < 7; grants += 1) {
+    const code = await authorize(person, client);
+    tokensOf(await redeem(signet, client, code));
+    assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
+  }
+  for (let runs = 0; runs < 3; runs += 1) await signet.deps.mail.deliver();
+  assert.equal(mailbox.mails.filter(({ to }) => to === person.email).length, 5);
+});
