@@ -18,6 +18,7 @@ test('without any setting it serves localhost from SQLite beside the code', () =
     port: 3000,
     dataDir,
     databaseUrl: undefined,
+    databaseMayLoseCommits: false,
     masterKey: { from: 'file', path: `${dataDir}/master.key`, mayCreate: true },
     auditHeadFile: `${dataDir}/audit-head.json`,
     cookiePrefix: 'signet',
@@ -200,6 +201,7 @@ const malformed: [string, string[], RegExp][] = [
     ],
     /in the clear/,
   ],
+  ['SIGNET_DATABASE_MAY_LOSE_COMMITS', ['yes', '1'], /on.*off/],
   ['SIGNET_DATABASE_URL', ['mysql://u:hunter2@h/db', 'postgres://', 'hunter2', '/tmp/db'], /begin with postgres/],
   [
     'SIGNET_MASTER_KEY',

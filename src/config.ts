@@ -17,6 +17,8 @@ export type Config = {
   readonly dataDir: string;
   /** Absent: SQLite in `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /** Whether PostgreSQL may run with settings by which a crash loses what it has confirmed. */
+  readonly databaseMayLoseCommits: boolean;
   readonly masterKey: MasterKeySource;
   /** Keeps the newest place of the audit log outside the database. */
   readonly auditHeadFile: string;
@@ -70,6 +72,7 @@ const ownSettings = [
   'SIGNET_PORT',
   'SIGNET_DATA_DIR',
   'SIGNET_DATABASE_URL',
+  'SIGNET_DATABASE_MAY_LOSE_COMMITS',
   'SIGNET_MASTER_KEY',
   'SIGNET_MASTER_KEY_FILE',
   'SIGNET_AUDIT_HEAD_FILE',
@@ -122,6 +125,11 @@ export function readConfig(environment: Environment = process.env): Config {
     port,
     dataDir,
     databaseUrl,
+    databaseMayLoseCommits:
+      readChoice('SIGNET_DATABASE_MAY_LOSE_COMMITS', read('SIGNET_DATABASE_MAY_LOSE_COMMITS') ?? 'off', [
+        'on',
+        'off',
+      ]) === 'on',
     masterKey: readMasterKeySource(read, dataDir, databaseUrl !== undefined),
     auditHeadFile: resolve(read('SIGNET_AUDIT_HEAD_FILE') ?? resolve(dataDir, 'audit-head.json')),
     cookiePrefix: readCookiePrefix(read('SIGNET_COOKIE_PREFIX'), secure),

@@ -43,6 +43,11 @@ export class OutcomeUnknown extends StoreUnavailable {
   override name = 'OutcomeUnknown';
 }
 
+/** The store is there and may not be used as it is set up. Waiting does not help; the message is for the operator. */
+export class StoreMisconfigured extends StoreUnavailable {
+  override name = 'StoreMisconfigured';
+}
+
 /** A unique index refused the change. */
 export class UniqueViolation extends Error {
   override name = 'UniqueViolation';

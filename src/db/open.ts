@@ -12,8 +12,12 @@ import { openSqlite } from './sqlite.ts';
  * @returns a store that has answered once. Its tables are `migrate`'s matter.
  * @throws {StoreUnavailable} when it cannot be reached or opened.
  */
-export async function openDb(config: Pick<Config, 'dataDir' | 'databaseUrl'>): Promise<MigratableDb> {
-  const db = config.databaseUrl ? openPostgres(config.databaseUrl) : openSqlite(privateFile(config.dataDir));
+export async function openDb(
+  config: Pick<Config, 'dataDir' | 'databaseUrl'> & Partial<Pick<Config, 'databaseMayLoseCommits'>>,
+): Promise<MigratableDb> {
+  const db = config.databaseUrl
+    ? openPostgres(config.databaseUrl, { mayLoseCommits: config.databaseMayLoseCommits })
+    : openSqlite(privateFile(config.dataDir));
   try {
     await db.get('select 1 as answer');
     return db;

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, UniqueViolation } from './db.ts';
+import { ForeignKeyViolation, OutcomeUnknown, StoreMisconfigured, StoreUnavailable, UniqueViolation } from './db.ts';
 
 // SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html
 
@@ -15,10 +15,13 @@ const unanswerableClasses = new Set([
 const unanswerable = new Set([
   '25006', // read only: this server is no longer the primary
   '25P03', // idle in transaction too long
-  '28000', // authorization and password refused: the operator changes them while we run
+  '55P03', // lock not available
+]);
+
+const misconfigured = new Set([
+  '28000', // authorization and password refused: the operator may change them while we run
   '28P01',
   '3D000', // no such database
-  '55P03', // lock not available
 ]);
 
 /**
@@ -51,6 +54,11 @@ export function storeError(error: unknown, sent: 'nothing' | 'read' | 'change' =
   if (state === undefined) return new StoreUnavailable('The connection to PostgreSQL failed.', { cause: error });
   if (state === '23505') return new UniqueViolation('A unique index refused the change.', { cause: error });
   if (state === '23503') return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
+  if (misconfigured.has(state)) return new StoreMisconfigured('PostgreSQL refuses the connection.', { cause: error });
+  // The wire protocol's way to say that what a session begins with is not passed on.
+  if (state === '08P01' && /startup parameter/.test(String(error))) {
+    return new StoreMisconfigured(needsSessions, { cause: error });
+  }
   if (unanswerable.has(state) || unanswerableClasses.has(state.slice(0, 2))) {
     return new StoreUnavailable('PostgreSQL cannot answer.', { cause: error });
   }
@@ -80,3 +88,6 @@ export const isStalePlan = (error: unknown): boolean =>
 export const lostItsPreparation = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error) ?? '');
 
 const sqlState = (error: unknown): string | undefined => (error instanceof DatabaseError ? error.code : undefined);
+
+export const needsSessions =
+  'SIGNET_DATABASE_URL leads to a connection pooler that does not keep a session on one connection (PgBouncer: pool_mode transaction or statement, or startup parameters that it refuses or ignores). Signet keeps a few connections of its own and prepares its statements on them: give it the address of PostgreSQL itself.';

@@ -15,6 +15,31 @@ export type Deadlines = {
 
 const connectMs = 3_000;
 
+export type LaneUse = 'reads' | 'changes' | 'batches';
+
+export type LaneOptions = {
+  readonly use: LaneUse;
+  readonly deadlines: Deadlines;
+  readonly run_id: string;
+  /** Refuses a server, or what stands in front of it, that cannot be relied on. Called once for each connection. */
+  check(session: Session): Promise<void>;
+};
+
+/** What a new connection says of itself. */
+export type Session = {
+  readonly backend: Backend;
+  /** Of the process that the server said it had made for us. */
+  readonly announcedPid: number | null;
+  /** Whether it came with the settings that we asked for. */
+  readonly keepsSettings: boolean;
+  readonly settings: Readonly<Record<DurabilitySetting, string>>;
+};
+export const durabilitySettings = ['synchronous_commit', 'fsync', 'full_page_writes'] as const;
+type DurabilitySetting = (typeof durabilitySettings)[number];
+
+/** A process of the server. Its number alone may be another's later. */
+export type Backend = { pid: number; started_at: number };
+
 /** One pipelined connection: many statements on the wire at once, run by the server one after the other. */
 export type Lane = {
   /** Statements on the wire, unanswered. */
@@ -25,21 +50,30 @@ export type Lane = {
   batch(statements: readonly Statement[]): Promise<BatchResult[]>;
   /** Says goodbye after the last reply. */
   end(): Promise<void>;
+  /** Drops it without a word. */
+  destroy(): void;
+  readonly backend: Backend;
+};
+
+type LaneEvents = {
+  /** It is of no more use. @param unanswered statements were on the wire, so its backend may still be at work. */
+  onEnd(lane: Lane, unanswered: boolean): void;
+  /** A reply missed its deadline. Everything in flight has been refused; the connection is kept, for its backend may wait. */
+  onStall(lane: Lane): void;
+  /** All replies of a lane that had stalled are in. */
+  onSettled(lane: Lane): void;
 };
 
 /**
  * Connects.
- * @param use 'statements' or 'batches'; a lane for batches refuses any change outside of `begin read write … commit`.
- * @param onEnd called once when the connection is of no more use.
- * @throws the driver's error.
+ * A lane for batches refuses any change outside of `begin read write … commit`. That is a setting of its connection, and
+ * not `set`, which a pooler would hand on to whoever gets the backend next.
+ * @throws the driver's error; what `check` throws.
  */
-export async function openLane(
-  url: string,
-  options: { use: 'statements' | 'batches'; deadlines: Deadlines; run_id: string; onEnd: (lane: Lane) => void },
-): Promise<Lane> {
+export async function openLane(url: string, options: LaneOptions, events: LaneEvents): Promise<Lane> {
   const socket = new Socket();
   const client = new pg.Client({
-    connectionString: named(url, options.run_id),
+    connectionString: ownSession(url, options),
     stream: () => socket,
     pipeline: true,
     types: columnTypes,
@@ -48,11 +82,16 @@ export async function openLane(
     statement_timeout: options.deadlines.statementMs,
     // We write `commit` together with `begin`; a transaction that stays open has lost its client, and holds row locks.
     idle_in_transaction_session_timeout: options.deadlines.statementMs,
-    query_timeout: options.deadlines.replyMs,
   });
+  let ended = false;
+  const end = () => {
+    if (ended) return;
+    ended = true;
+    events.onEnd(lane, lane.inFlight > 0);
+  };
   // Without a listener a lost connection would end the process. What was in flight hears of it by rejection.
-  client.on('error', () => options.onEnd(lane));
-  client.on('end', () => options.onEnd(lane));
+  client.on('error', end);
+  client.on('end', end);
 
   /** Set when replies of this connection can no longer be believed. */
   let doubt: OutcomeUnknown | undefined;
@@ -72,18 +111,43 @@ export async function openLane(
     });
   }
 
-  async function send(query: pg.QueryConfig): Promise<pg.QueryResult> {
+  /** Of the statements on the wire: each refuses its caller. */
+  const waiting = new Set<(error: unknown) => void>();
+  let stalled = false;
+
+  function stall(): void {
+    const late = new Error('no reply in time');
+    for (const refuse of waiting) refuse(late);
+    waiting.clear();
+    if (stalled || ended) return;
+    stalled = true;
+    events.onStall(lane);
+  }
+
+  function send(query: pg.QueryConfig): Promise<pg.QueryResult> {
     gatherWrites();
     lane.inFlight += 1;
-    try {
-      const result = await client.query(query);
-      if (doubt) throw doubt;
-      return result;
-    } catch (error) {
-      throw doubt ?? error;
-    } finally {
-      lane.inFlight -= 1;
-    }
+    return new Promise((resolve, reject) => {
+      const deadline = setTimeout(stall, options.deadlines.replyMs);
+      waiting.add(reject);
+      const answered = () => {
+        clearTimeout(deadline);
+        waiting.delete(reject);
+        lane.inFlight -= 1;
+        if (stalled && lane.inFlight === 0) events.onSettled(lane);
+      };
+      client.query(query).then(
+        (result) => {
+          if (doubt) reject(doubt);
+          else resolve(result);
+          answered();
+        },
+        (error: unknown) => {
+          reject(doubt ?? error);
+          answered();
+        },
+      );
+    });
   }
 
   const lane: Lane = {
@@ -91,11 +155,17 @@ export async function openLane(
     run: async (statement) => toResult(await send(prepared(statement))),
     batch: (statements) => sendBatch(send, statements),
     end: () => client.end(),
+    destroy: () => void socket.destroy(),
+    backend: { pid: 0, started_at: 0 },
   };
 
   try {
     await client.connect();
-    if (options.use === 'batches') await client.query('set default_transaction_read_only = on');
+    const { pid, started_at, read_only, ...settings } = (await client.query(sessionQuery)).rows[0];
+    Object.assign(lane.backend, { pid, started_at });
+    const announcedPid = (client as pg.Client & { processID: number | null }).processID;
+    const keepsSettings = options.use !== 'batches' || read_only === 'on';
+    await options.check({ backend: lane.backend, announcedPid, keepsSettings, settings });
   } catch (error) {
     socket.destroy();
     throw error;
@@ -103,7 +173,7 @@ export async function openLane(
   client.on('notice', (notice) => {
     if (!saysNotReplicated(notice.code)) return;
     doubt ??= new OutcomeUnknown(`The commit may not have reached the standby: ${notice.message}`);
-    options.onEnd(lane);
+    end();
     socket.destroy();
   });
   return lane;
@@ -146,15 +216,24 @@ async function sendBatch(
 
 const toResult = ({ rowCount, rows }: pg.QueryResult): BatchResult => ({ changes: rowCount ?? 0, rows });
 
+const sessionQuery = `
+  select pg_backend_pid() as pid, current_setting('default_transaction_read_only') as read_only,
+         (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity
+           where pid = pg_backend_pid()) as started_at,
+         ${durabilitySettings.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`;
+
 /**
  * Other nodes see by its name that this one is there. PostgreSQL cuts names to 63 characters. The last of equal parameters
  * counts; a URL of `pg`'s may name a socket, which `URL` does not read.
  */
-function named(url: string, run_id: string): string {
+function ownSession(url: string, { use, run_id }: LaneOptions): string {
   const [, query = ''] = url.split('?');
-  const given = new URLSearchParams(query).get('application_name') ?? 'signet';
-  const name = encodeURIComponent(`${given.slice(0, 40)} ${run_id}`);
-  return `${url}${url.includes('?') ? '&' : '?'}application_name=${name}`;
+  const given = new URLSearchParams(query);
+  const name = `${(given.get('application_name') ?? 'signet').slice(0, 40)} ${run_id}`;
+  const settings = [given.get('options'), use === 'batches' && '-c default_transaction_read_only=on'].filter(Boolean);
+  const own = { application_name: name, ...(settings.length > 0 ? { options: settings.join(' ') } : {}) };
+  const parameters = Object.entries(own).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
+  return `${url}${url.includes('?') ? '&' : '?'}${parameters.join('&')}`;
 }
 
 /** By its name the server knows the statement's plan again; the name follows from the text, so it never collides. */

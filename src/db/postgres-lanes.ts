@@ -1,6 +1,7 @@
-import { StoreUnavailable } from './db.ts';
+import { StoreMisconfigured, StoreUnavailable } from './db.ts';
+import type { Abandoned } from './postgres-abandoned.ts';
 import { isStalePlan, storeError } from './postgres-errors.ts';
-import { type Deadlines, type Lane, openLane } from './postgres-lane.ts';
+import { type Lane, type LaneOptions, openLane } from './postgres-lane.ts';
 
 /** Between two attempts to reach a server that was not there. */
 const reconnectMs = 250;
@@ -19,23 +20,51 @@ export type Lanes = {
 };
 
 /**
- * At most `size` connections, opened as they are needed.
+ * At most `size` connections, opened as they are needed. One that was abandoned with statements on the wire counts until
+ * the server has no such backend any more: else a commit that waits for a standby would cost another backend every time
+ * that we lose patience with it, until the server has none left for anybody.
  * While the server is away only a timer tries to reach it: a request that tried would wait for the timeout, and so
  * would all behind it.
  */
 export function createLanes(
   url: string,
-  options: { use: 'statements' | 'batches'; size: number; deadlines: Deadlines; run_id: string },
+  { size, abandoned, ...options }: LaneOptions & { size: number; abandoned: Abandoned },
 ): Lanes {
   const open = new Set<Lane>();
   const connecting = new Set<Promise<Lane>>();
   const ending = new Set<Promise<void>>();
+  /** No longer used, and not known to be gone. */
+  const left = new Set<Lane>();
   let away: unknown;
   let reconnecting: NodeJS.Timeout | undefined;
   let closed = false;
 
+  const events = {
+    onEnd(lane: Lane, unanswered: boolean) {
+      const wasInUse = open.delete(lane);
+      if (unanswered && wasInUse) leave(lane);
+    },
+    onStall(lane: Lane) {
+      open.delete(lane);
+      leave(lane);
+    },
+    onSettled(lane: Lane) {
+      left.delete(lane);
+      abandoned.hasAnswered(lane);
+      retire(lane);
+    },
+  };
+
+  function leave(lane: Lane): void {
+    left.add(lane);
+    abandoned.add(lane, () => {
+      left.delete(lane);
+      lane.destroy();
+    });
+  }
+
   function connect(): Promise<Lane> {
-    const attempt = openLane(url, { ...options, onEnd: (lane) => open.delete(lane) })
+    const attempt = openLane(url, options, events)
       .then(arrived, failed)
       .finally(() => connecting.delete(attempt));
     connecting.add(attempt);
@@ -69,11 +98,15 @@ export function createLanes(
     ending.add(goodbye);
   }
 
-  const mayGrow = () => away === undefined && open.size + connecting.size < options.size;
+  const mayGrow = () => away === undefined && open.size + connecting.size + left.size < size;
 
   async function firstConnection(): Promise<void> {
+    const refusal = storeError(away);
+    if (refusal instanceof StoreMisconfigured) throw refusal;
     if (away !== undefined) throw new StoreUnavailable('PostgreSQL cannot be reached.', { cause: away });
-    await (mayGrow() ? connect() : Promise.any(connecting));
+    if (mayGrow()) await connect();
+    else if (connecting.size > 0) await Promise.any(connecting);
+    else throw new StoreUnavailable('PostgreSQL has not answered, and every connection is waiting for it.');
   }
 
   function pick(): Lane {
@@ -87,6 +120,9 @@ export function createLanes(
 
   return {
     async use(question) {
+      if (options.use !== 'reads' && abandoned.waitForStandby()) {
+        throw new StoreUnavailable('PostgreSQL waits for a synchronous standby, so it takes no change now.');
+      }
       if (open.size === 0) await firstConnection();
       // Nothing may be awaited between choosing a lane and writing to it: all requests of a turn would choose the same.
       const lane = pick();
@@ -103,6 +139,7 @@ export function createLanes(
       clearTimeout(reconnecting);
       await Promise.allSettled(connecting);
       for (const lane of open) retire(lane);
+      for (const lane of left) lane.destroy();
       await Promise.all(ending);
     },
   };

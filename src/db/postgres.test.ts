@@ -5,8 +5,9 @@ import pg from 'pg';
 import { freshDatabase } from '../../test/support/databases.ts';
 import { asAdmin } from '../../test/support/postgres-admin.ts';
 import { tcpProxy } from '../../test/support/tcp-proxy.ts';
-import { type Db, OutcomeUnknown, StoreUnavailable } from './db.ts';
+import { type Db, OutcomeUnknown, StoreMisconfigured, StoreUnavailable } from './db.ts';
 import { openPostgres } from './postgres.ts';
+import type { Deadlines } from './postgres-lane.ts';
 
 async function freshTable(t: TestContext) {
   const { db, url } = await freshDatabase(t, 'postgres', { empty: true });
@@ -16,8 +17,8 @@ async function freshTable(t: TestContext) {
 }
 
 /** Another store on the same database, closed after the test. */
-function opened(t: TestContext, ...[url, deadlines]: Parameters<typeof openPostgres>): Db {
-  const db = openPostgres(url, deadlines);
+function opened(t: TestContext, url: string, deadlines?: Deadlines): Db {
+  const db = openPostgres(url, { deadlines, mayLoseCommits: true });
   t.after(() => db.close());
   return db;
 }
@@ -60,7 +61,8 @@ test('a store is running for as long as one of its connections is open', async (
   const { db, url } = await freshTable(t);
   const named = new URL(url);
   named.searchParams.set('application_name', 'a name of the operator that is longer than it may be in all');
-  for (const other of [openPostgres(url), openPostgres(named.href)]) {
+  for (const address of [url, named.href]) {
+    const other = openPostgres(address, { mayLoseCommits: true });
     assert.equal(await db.isRunning(other.run_id), false, 'not connected yet');
     await keys(other);
     assert.equal(await db.isRunning(other.run_id), true);
@@ -148,7 +150,7 @@ test('a reply that never comes is StoreUnavailable', async (t) => {
   const { url } = await freshTable(t);
   const network = await tcpProxy(t, url);
   const db = opened(t, network.url, { statementMs: 60_000, replyMs: 300 });
-  await Promise.all([keys(db), db.batch([insert('a')])]);
+  await Promise.all([keys(db), db.run(insert('x').sql, ['x']), db.batch([insert('a')])]);
   network.silence();
   const changes = [db.run(insert('b').sql, ['b']), db.batch([insert('c')])];
   await Promise.all([
@@ -176,6 +178,57 @@ test('when the wait for the standby passes the deadline, the change is not ackno
   await assert.rejects(waiting.run(insert('single').sql, ['single']), StoreUnavailable);
   await assert.rejects(waiting.batch([insert('batch')]), StoreUnavailable);
   await signal(url, 2, 'pg_terminate_backend', "wait_event = 'SyncRep'");
+});
+
+test('commits that wait for a standby cost no more connections than are configured, and no read waits behind them', async (t) => {
+  const { db: direct, url } = await freshTable(t);
+  const db = opened(t, withOptions(url, '-c synchronous_commit=on'), { statementMs: 200, replyMs: 400 });
+  const count = `select count(*) as open, count(*) filter (where wait_event = 'SyncRep') as waiting
+                   from pg_stat_activity where datname = current_database() and application_name like '% ' || $1`;
+  const backends = async () => (await direct.get<{ open: number; waiting: number }>(count, [db.run_id]))!;
+  const change = async (i: number): Promise<'unknown' | 'refused'> => {
+    const [single, batch] = await Promise.allSettled([
+      db.run(insert(`s${i}`).sql, [`s${i}`]),
+      db.batch([insert(`b${i}`)]),
+    ]);
+    assert.ok(single.status === 'rejected' && batch.status === 'rejected', 'no commit is acknowledged');
+    return [single, batch].every(({ reason }) => refusedForCertain(reason)) ? 'refused' : 'unknown';
+  };
+  // Each unanswered commit gives its connection up. Once the server says why, further changes are refused.
+  let outcome: string = 'unknown';
+  for (let i = 0; i < 30 && outcome === 'unknown'; i += 1) {
+    const asked = Promise.all([change(i * 2), change(i * 2 + 1)]);
+    await db.get('select 1 as answer');
+    [outcome] = await asked;
+    assert.ok((await backends()).open <= 14);
+  }
+  assert.equal(outcome, 'refused');
+  const { waiting } = await backends();
+  assert.ok(waiting > 0 && waiting <= 10, `${waiting}`);
+  await db.get('select 1 as answer');
+
+  await signal(url, waiting, 'pg_cancel_backend', "wait_event = 'SyncRep'");
+  for (let i = 100; outcome === 'refused' && i < 300; i += 1) {
+    await sleep(20);
+    outcome = await change(i);
+  }
+  assert.equal(outcome, 'unknown', 'when the wait is over, changes are sent again');
+  await signal(url, 1, 'pg_cancel_backend', "wait_event = 'SyncRep'");
+});
+
+test('a server that may lose what it has confirmed is refused with a sentence, unless that is meant', async (t) => {
+  const { url } = await freshTable(t);
+  const careless = openPostgres(withOptions(url, '-c synchronous_commit=off'));
+  t.after(() => careless.close());
+  const refusal = await careless.get('select 1 as answer').then(
+    () => assert.fail('it was accepted'),
+    (error: unknown) => error,
+  );
+  assert.ok(refusal instanceof StoreMisconfigured);
+  assert.match(refusal.message, /may lose changes.*synchronous_commit, fsync, full_page_writes off/);
+  assert.match(refusal.message, /SIGNET_DATABASE_MAY_LOSE_COMMITS=on/);
+  await assert.rejects(careless.batch([insert('a')]), StoreMisconfigured);
+  assert.deepEqual(await keys(opened(t, withOptions(url, '-c synchronous_commit=off'))), []);
 });
 
 test('statements of a batch that lost its transaction change nothing', async (t) => {

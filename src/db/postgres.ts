@@ -2,18 +2,20 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
 import type { MigratableDb, MigrationSession } from './migrate.ts';
+import { createAbandoned } from './postgres-abandoned.ts';
 import { isStalePlan, lostItsPreparation, storeError, wasRolledBackByRace } from './postgres-errors.ts';
-import type { Deadlines, Lane } from './postgres-lane.ts';
+import type { Deadlines, Lane, LaneUse, Session } from './postgres-lane.ts';
 import { createLanes, type Lanes } from './postgres-lanes.ts';
+import { checkSession } from './postgres-session.ts';
 import { columnTypes } from './postgres-types.ts';
 
 /**
  * A pipelined connection carries any number of requests, but the server runs them one by one and each change waits for
- * its own flush; commits share a flush only across connections. Sixteen gave a sixth more changes per second than
- * eight, but eight nodes with 8 + 4 stay below PostgreSQL's default of 100 connections. Batches are rarer, so fewer.
+ * its own flush; commits share a flush only across connections. Reads have their own, so that none waits behind a commit
+ * that waits for a standby. With the one that looks after abandoned commits that makes 15, and six nodes stay below
+ * PostgreSQL's default of 100.
  */
-const lanesForStatements = 8;
-const lanesForBatches = 4;
+const laneSizes = { reads: 4, changes: 6, batches: 4 } as const;
 
 /** Nobody waits longer for a sign-in. The reply gets two seconds more, for the way and for what is queued before. */
 const defaultDeadlines: Deadlines = { statementMs: 5_000, replyMs: 7_000 };
@@ -28,11 +30,18 @@ const migrationLock = 7_446_381;
  * The store on a server that many nodes share. Connects when first used, and again by itself after a loss; meanwhile
  * every call fails at once with {@link StoreUnavailable}.
  * @param url postgres://…; its parameters (sslmode, options, …) are `pg`'s.
+ * @throws {StoreMisconfigured} from the first call, and from any later one, when the server may not be used as it is.
  */
-export function openPostgres(url: string, deadlines: Deadlines = defaultDeadlines): MigratableDb {
+export function openPostgres(
+  url: string,
+  { deadlines = defaultDeadlines, mayLoseCommits = false }: { deadlines?: Deadlines; mayLoseCommits?: boolean } = {},
+): MigratableDb {
   const run_id = randomUUID().slice(-12);
-  const statements = createLanes(url, { use: 'statements', size: lanesForStatements, deadlines, run_id });
-  const batches = createLanes(url, { use: 'batches', size: lanesForBatches, deadlines, run_id });
+  const abandoned = createAbandoned(url);
+  const check = (session: Session) => checkSession(url, session, mayLoseCommits);
+  const lanesFor = (use: LaneUse) =>
+    createLanes(url, { use, size: laneSizes[use], abandoned, deadlines, run_id, check });
+  const [reads, changes, batches] = [lanesFor('reads'), lanesFor('changes'), lanesFor('batches')];
   let asking = 0;
   let whenAnswered: () => void = () => undefined;
   let closing: Promise<void> | undefined;
@@ -54,11 +63,12 @@ export function openPostgres(url: string, deadlines: Deadlines = defaultDeadline
 
   async function close(): Promise<void> {
     if (asking > 0) await new Promise<void>((resolve) => (whenAnswered = resolve));
-    await Promise.all([statements.close(), batches.close()]);
+    await Promise.all([reads, changes, batches].map((lanes) => lanes.close()));
+    await abandoned.close();
   }
 
   const run = (sent: 'read' | 'change', sql: string, params?: readonly Param[]): Promise<BatchResult> =>
-    ask(statements, sent, (lane) => lane.run({ sql, params }));
+    ask(sent === 'read' ? reads : changes, sent, (lane) => lane.run({ sql, params }));
 
   return {
     engine: 'postgres',
@@ -68,8 +78,8 @@ export function openPostgres(url: string, deadlines: Deadlines = defaultDeadline
     get: async <Row>(sql: string, params?: readonly Param[]) =>
       (await run('read', sql, params)).rows[0] as Row | undefined,
     run: (sql, params) => run('change', sql, params),
-    batch: async (changes: readonly Statement[]) =>
-      changes.length === 0 ? [] : ask(batches, 'change', (lane) => lane.batch(changes)),
+    batch: async (statements: readonly Statement[]) =>
+      statements.length === 0 ? [] : ask(batches, 'change', (lane) => lane.batch(statements)),
     close: () => {
       closing ??= close();
       return closing;

@@ -37,7 +37,7 @@ export async function freshDatabase(
   const url = engine === 'postgres' ? await freshPostgres(cleanUp, options.empty) : undefined;
   const template = options.empty ? undefined : process.env.TEST_SQLITE_TEMPLATE;
   if (engine === 'sqlite' && template) await copyFile(template, join(dataDir, databaseFile));
-  const db = await openDb({ dataDir, databaseUrl: url });
+  const db = await openDb({ dataDir, databaseUrl: url, databaseMayLoseCommits: true });
   cleanUp.defer(() => db.close());
   if (engine === 'sqlite' && !options.empty && !template) await migrate(db, 0);
   return { db, url, dataDir };

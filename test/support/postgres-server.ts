@@ -80,7 +80,7 @@ export async function startPostgres(): Promise<PostgresServer> {
 
 async function makeTemplate(adminUrl: string): Promise<void> {
   await asAdmin(adminUrl, (client) => client.query(`create database ${templateDatabase}`));
-  const db = openPostgres(databaseUrl(adminUrl, templateDatabase));
+  const db = openPostgres(databaseUrl(adminUrl, templateDatabase), { mayLoseCommits: true });
   await migrate(db, 0);
   await db.close();
 }

@@ -94,6 +94,7 @@ async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside }
     SIGNET_MASTER_KEY: masterKey,
     SIGNET_DATA_DIR: store.dataDir,
     SIGNET_DATABASE_URL: 'url' in store ? store.url : 'databaseUrl' in store ? store.databaseUrl : undefined,
+    SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on', // the tests' own server flushes nothing
     ...env,
   });
 }
