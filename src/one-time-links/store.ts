@@ -87,14 +87,26 @@ export const linkWasKept = (token_hash: string): Condition => ({
   params: [token_hash],
 });
 
-/** A link that is known, unexpired and unused, for one of the purposes. */
-export const findOpenLink = (db: Db, token_hash: string, purposes: readonly [LinkPurpose, LinkPurpose?], now: number) =>
-  db.get<OneTimeLink>(
+/**
+ * A link that is known, unexpired and unused, for one of the purposes. One that was seen to have expired opens nothing any
+ * more, whatever becomes of the clock: it is taken away.
+ */
+export async function findOpenLink(
+  db: Db,
+  token_hash: string,
+  purposes: readonly [LinkPurpose, LinkPurpose?],
+  now: number,
+): Promise<OneTimeLink | undefined> {
+  const link = await db.get<OneTimeLink>(
     `select token_hash, purpose, user_id, email, request_id, next, expires_at from one_time_links l
-      where token_hash = $1 and purpose in ($2, $3) and expires_at > $4
+      where token_hash = $1 and purpose in ($2, $3)
         and not exists (select 1 from spent_tokens s where s.token_hash = l.token_hash)`,
-    [token_hash, purposes[0], purposes[1] ?? purposes[0], now],
+    [token_hash, purposes[0], purposes[1] ?? purposes[0]],
   );
+  if (!link || link.expires_at > now) return link;
+  await db.run('delete from one_time_links where token_hash = $1 and expires_at <= $2', [token_hash, now]);
+  return undefined;
+}
 
 /** Belongs into the batch that the link allows. Of two uses the second violates the primary key and fails whole. */
 export const spendLink = ({ token_hash, expires_at }: Pick<OneTimeLink, 'token_hash' | 'expires_at'>): Statement => ({

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import type { Deps } from '../../src/deps.ts';
 import { compareAtStart } from '../../src/heartbeat/compare-clocks.ts';
 import { beat } from '../../src/heartbeat/heartbeat.ts';
 import { listSigningKeys } from '../../src/keys/store.ts';
+import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { authorize, obtainTokens, redeem, refresh } from '../support/relying-party.ts';
 import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
@@ -43,6 +45,18 @@ onBothEngines('a code that was refused as expired stays so when the clock is set
   assert.deepEqual([again.status, again.json?.error], [400, 'invalid_grant']);
   const grant = await signet.deps.db.get<{ revoked_reason: string }>('select revoked_reason from grants');
   assert.equal(grant?.revoked_reason, 'expired');
+});
+
+onBothEngines('a link that was refused as expired stays so when the clock is set back', async (t, engine) => {
+  const { signet, set } = await settable(t, engine);
+  const { url } = await inviteAdministrator(signet.deps, 'cli');
+  const browser = newBrowser(signet.url);
+  const { pathname } = new URL(url);
+  assert.equal((await browser.get(pathname)).status, 200);
+  set(2 * day);
+  assert.equal((await browser.get(pathname)).status, 400);
+  set(-2 * day);
+  assert.equal((await browser.get(pathname)).status, 400);
 });
 
 onBothEngines('a session and a refresh token that were refused as expired stay so', async (t, engine) => {
