@@ -61,9 +61,11 @@ export const auditCommands = {
         return { json: report, text, failed: true };
       }
       const { seq, seal } = report.head;
+      const waiting = report.unsealed > 0 ? ` Waiting for the server to seal them: ${report.unsealed}.` : '';
+      if (seq === 0) return { json: report, text: `No event is sealed yet.${waiting}` };
       return {
         json: report,
-        text: `${report.verified} events, all intact.\n\n  newest  ${seq}:${seal}\n\nKeep that line elsewhere: --expect finds out whether a later log still holds it.`,
+        text: `${report.verified} events, all intact.${waiting}\n\n  newest  ${seq}:${seal}\n\nKeep that line elsewhere: --expect finds out whether a later log still holds it.`,
       };
     },
   }),

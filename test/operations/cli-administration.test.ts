@@ -175,6 +175,8 @@ test('the audit log is verified against what an earlier check gave, and filtered
   const env = await preparedSettings(t);
   const server = await openServer(t, env);
   await succeed(['admin', 'invite'], env);
+  const unsealed = await runCommand(['audit', 'verify'], { env });
+  assert.equal(unsealed.stdout, 'No event is sealed yet. Waiting for the server to seal them: 1.\n');
   await runJobs(server.deps);
   const { stdout } = await runCommand(['audit', 'verify'], { env });
   const [, newest = ''] = /newest {2}(\S+)\n/.exec(stdout) ?? [];

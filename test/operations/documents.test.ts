@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { exampleSettings } from '../browser/example-process.ts';
 import { runCommand, succeed } from '../support/command-line.ts';
 import { scratchFolder } from '../support/scratch.ts';
@@ -155,13 +156,23 @@ async function peopled(settings: Settings): Promise<World> {
   return { settings, client_id, secret_id, credential_id: String(credential.client_id) };
 }
 
+/** The line that a check prints, once the server has sealed the first events. */
+async function newestSeal(settings: Settings): Promise<string> {
+  for (let waits = 0; waits < 200; waits += 1) {
+    const { stdout } = await runCommand(['audit', 'verify'], { env: settings });
+    const [, newest] = /newest {2}(\S+)\n/.exec(stdout) ?? [];
+    if (newest) return newest;
+    await sleep(50);
+  }
+  return assert.fail('the server seals nothing');
+}
+
 /** With what stands in capitals in place of something that only its reader knows. */
 async function filledIn(args: string[], { settings, client_id, secret_id, credential_id }: World): Promise<string[]> {
   const found: Record<string, () => Promise<string> | string> = {
     CLIENT_ID: () => (args[0] === 'service-credentials' ? credential_id : client_id),
     SECRET_ID: () => secret_id,
-    'SEQ:SEAL': async () =>
-      /newest {2}(\S+)\n/.exec((await runCommand(['audit', 'verify'], { env: settings })).stdout)?.[1] ?? '',
+    'SEQ:SEAL': () => newestSeal(settings),
   };
   return Promise.all(args.map((arg) => found[arg]?.() ?? arg));
 }
