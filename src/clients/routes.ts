@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller } from '../audit/audit.ts';
 import type { Deps } from '../deps.ts';
-import { invalidRequest } from '../errors.ts';
+import { readNoBody } from '../http/no-body.ts';
 import { parseParameters, queryOf } from '../http/parameters.ts';
 import { viewOf } from '../http/view.ts';
 import { requireRecentSession, requireSession, type Session } from '../sessions/session.ts';
@@ -108,7 +108,7 @@ async function secretRoutes(app: FastifyInstance, deps: Deps) {
       reply.header('cache-control', 'no-store');
       const owner = ownerIn(await requireRecentSession(deps, request), request);
       await findOwnClient(deps, request.params.client_id, owner.owner_user_id);
-      refuseBody(request.body);
+      readNoBody(request.body);
       const { secret, client_secret } = await addSecret(deps, { client_id: request.params.client_id, ...owner });
       return { ...secret, client_secret };
     },
@@ -125,12 +125,6 @@ async function secretRoutes(app: FastifyInstance, deps: Deps) {
       return retireSecret(deps, { ...request.params, ...owner, overlapSeconds });
     },
   );
-}
-
-/** Whoever sends something believes that it does something. */
-function refuseBody(body: unknown): void {
-  const isNothing = body === undefined || body === null || (typeof body === 'object' && Object.keys(body).length === 0);
-  if (!isNothing) throw invalidRequest('This takes no body.');
 }
 
 type Owner = { owner_user_id: string; caller: Caller };

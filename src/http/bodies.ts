@@ -2,7 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import { invalidRequest } from '../errors.ts';
 import { FormText } from './parameters.ts';
 
-/** The two kinds of body there are. A form stays text until its route reads it, and no other kind is accepted. */
+/**
+ * The two kinds of body there are. A form stays text until its route reads it, and no other kind is accepted. Nothing is
+ * no body, whatever kind it says it is (RFC 9110 §6.4.1): many HTTP clients send a content type with every POST.
+ */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, text, done) =>
@@ -10,6 +13,7 @@ export function readBodies(app: FastifyInstance): void {
   );
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
+    if (text === '') return done(null, undefined);
     // PostgreSQL keeps no NUL in a text, and no field of ours has a use for one.
     if (/\\u0000|\0/.test(text as string)) return done(invalidRequest('The body contains a NUL character.'));
     return parseJson(request, text as string, (error, body) => {
@@ -17,6 +21,15 @@ export function readBodies(app: FastifyInstance): void {
       done(problem === undefined ? error : invalidRequest(problem), body);
     });
   });
+  app.addContentTypeParser('*', { parseAs: 'string' }, (request, text, done) =>
+    text === '' || request.is404 ? done(null, undefined) : done(new UnknownMediaType()),
+  );
+}
+
+/** As Fastify refuses a body that nobody reads. */
+class UnknownMediaType extends Error {
+  readonly code = 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
+  readonly statusCode = 415;
 }
 
 /** None of our bodies has more than five levels; recursive readers, the libraries' among them, run out of stack. */
