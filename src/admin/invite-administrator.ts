@@ -40,18 +40,23 @@ export async function findInvitation(deps: Deps, token: string): Promise<OneTime
   return link;
 }
 
-type Acceptance = { email: string; name: string; password: string };
+/** `address` is where the request came from. */
+type Acceptance = { email: string; name: string; password: string; address: string };
 
 /**
  * Uses an invitation up and makes its account, both or neither.
  * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and something else is not.
  */
-export async function acceptInvitation(deps: Deps, token: string, acceptance: Acceptance): Promise<string> {
+export async function acceptInvitation(
+  deps: Deps,
+  token: string,
+  { address, ...acceptance }: Acceptance,
+): Promise<string> {
   const link = await findInvitation(deps, token);
   if (!link) throw spentInvitation();
   const account = { ...acceptance, role: 'admin', emailVerified: false } as const;
   try {
-    return await createUser(deps, account, 'system', [
+    return await createUser(deps, account, { address }, [
       deleteLinks('first_administrator'), // first, so that on PostgreSQL the uses of several wait for each other
       ...(link.purpose === 'first_administrator' ? [beingFirst(link, now(deps))] : []),
       spendLink(link),

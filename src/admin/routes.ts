@@ -31,7 +31,7 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
     const form = readForm(request.body);
     const acceptance = { email: form.email ?? '', name: form.name ?? '', password: form.password ?? '' };
     try {
-      const user_id = await acceptInvitation(deps, token, acceptance);
+      const user_id = await acceptInvitation(deps, token, { ...acceptance, address: request.ip });
       const visit = await visitOf(deps, request, {});
       const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, visit);
       return outcome ? sendOnward(deps, reply, visit, outcome) : reply.redirect('/signin', 303);

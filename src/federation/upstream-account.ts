@@ -1,5 +1,5 @@
 import { locales } from '../i18n/translate.ts';
-import { displayNameProblem } from '../lib/display-name.ts';
+import { displayNameProblem, tidyName } from '../lib/display-name.ts';
 import { emailProblem } from '../users/user.ts';
 import type { Provider } from './provider.ts';
 
@@ -62,7 +62,7 @@ export function accountOf({ issuer }: Provider, claims: Claims): UpstreamAccount
     subject: claims.sub,
     email,
     emailVerified: email !== undefined && claims.email_verified === true,
-    name: typeof claims.name === 'string' && !displayNameProblem(claims.name) ? claims.name.trim() : null,
+    name: typeof claims.name === 'string' && !displayNameProblem(claims.name) ? tidyName(claims.name) : null,
     picture: typeof claims.picture === 'string' && isPicture(claims.picture) ? claims.picture : null,
     locale: languageOf(claims.locale),
     auth_time: typeof auth_time === 'number' && Number.isFinite(auth_time) ? auth_time : undefined,

@@ -1,5 +1,6 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
+import { newId } from '../lib/ids.ts';
 
 type PasswordRow = {
   user_id: string;
@@ -7,16 +8,20 @@ type PasswordRow = {
   password_hash: string;
   /** Unix seconds. */
   changed_at: number;
+  /** Another one for each password that is set; the same when it is only hashed anew. */
+  version: string;
 };
 
 /** @returns nothing for a user who signs in by other means alone. */
 export const passwordOf = (db: Db, user_id: string): Promise<PasswordRow | undefined> =>
-  db.get<PasswordRow>('select user_id, password_hash, changed_at from passwords where user_id = $1', [user_id]);
+  db.get<PasswordRow>('select user_id, password_hash, changed_at, version from passwords where user_id = $1', [
+    user_id,
+  ]);
 
-/** Nobody has changed or removed it since it was read. @param changed_at as it was read. */
-export const passwordIsFrom = (user_id: string, changed_at: number): Condition => ({
-  sql: 'exists (select 1 from passwords where user_id = $1 and changed_at = $2)',
-  params: [user_id, changed_at],
+/** Nobody has changed or removed it since it was read. @param version as it was read. */
+export const passwordIs = (user_id: string, version: string): Condition => ({
+  sql: 'exists (select 1 from passwords where user_id = $1 and version = $2)',
+  params: [user_id, version],
 });
 
 /**
@@ -24,14 +29,16 @@ export const passwordIsFrom = (user_id: string, changed_at: number): Condition =
  * @param at Unix seconds.
  */
 export const setPassword = (user_id: string, password_hash: string, at: number): Statement => ({
-  sql: `insert into passwords (user_id, password_hash, changed_at) values ($1, $2, $3)
-        on conflict (user_id) do update set password_hash = excluded.password_hash, changed_at = excluded.changed_at`,
-  params: [user_id, password_hash, at],
+  sql: `insert into passwords (user_id, password_hash, changed_at, version) values ($1, $2, $3, $4)
+        on conflict (user_id) do update set password_hash = excluded.password_hash, changed_at = excluded.changed_at,
+          version = excluded.version`,
+  params: [user_id, password_hash, at, newId('pwv')],
 });
 
 /**
  * The same password under today's parameters. Only while the old hash is still there: a sign-in that is slow to end
- * must not bring back a password that was changed meanwhile. `changed_at` stays, since the password did.
+ * must not bring back a password that was changed meanwhile. `changed_at` and
+ * `version` stay, since the password did.
  */
 export const replaceHash = (user_id: string, change: { from: string; to: string }): Statement => ({
   sql: 'update passwords set password_hash = $3 where user_id = $1 and password_hash = $2',

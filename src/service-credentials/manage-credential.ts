@@ -3,7 +3,7 @@ import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../errors.ts';
-import { displayNameProblem } from '../lib/display-name.ts';
+import { displayNameProblem, tidyName } from '../lib/display-name.ts';
 import { digest, newId, newSecret } from '../lib/ids.ts';
 import { isProduct, type Permission, permissions, type ServiceCredential } from './service-credential.ts';
 import {
@@ -42,7 +42,7 @@ export async function createCredential(
   const at = now(deps);
   const credential_id = newId('svc');
   const client_secret = newSecret('ss_');
-  const credential = { ...terms, credential_id, name: wanted.name.trim(), created_at: at, retired_at: null };
+  const credential = { ...terms, credential_id, name: tidyName(wanted.name), created_at: at, retired_at: null };
   const event = auditEvent(
     {
       action: 'service_credential.created',

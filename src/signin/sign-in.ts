@@ -5,7 +5,7 @@ import { digest, newId } from '../lib/ids.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { failUnless } from '../one-time-links/store.ts';
 import { needsRehash } from '../passwords/password-hash.ts';
-import { passwordIsFrom, passwordOf, replaceHash } from '../passwords/store.ts';
+import { passwordIs, passwordOf, replaceHash } from '../passwords/store.ts';
 import { hasSignedInSince } from '../sessions/store.ts';
 import { findUserByEmail } from '../users/store.ts';
 import { completeSignIn, type Outcome, type Visit } from './complete-sign-in.ts';
@@ -44,7 +44,7 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
   if (stored && needsRehash(stored.password_hash))
     await strengthen(deps, user.user_id, attempt.password, stored.password_hash);
   const { user_id } = user;
-  const unchanged = failUnless(passwordIsFrom(user_id, stored?.changed_at ?? 0), newId('pwd'), now(deps));
+  const unchanged = failUnless(passwordIs(user_id, stored?.version ?? ''), newId('pwd'), now(deps));
   const proof = { user_id, methods: ['pwd'], secondStep: false, stillTrue: [unchanged] } as const;
   return completeSignIn(deps, proof, attempt.visit);
 }

@@ -6,7 +6,8 @@ import { isOpenLink, requireLink, spentLink } from '../one-time-links/link.ts';
 import { type OneTimeLink, spendLink } from '../one-time-links/store.ts';
 import { createUser } from '../users/create-user.ts';
 
-type Acceptance = { name: string; password: string; locale: Locale };
+/** `address` is where the request came from. */
+type Acceptance = { name: string; password: string; locale: Locale; address: string };
 
 /**
  * Uses the link up and makes the account, both or neither. The link has proved the address.
@@ -15,14 +16,14 @@ type Acceptance = { name: string; password: string; locale: Locale };
 export async function acceptSignUp(
   deps: Deps,
   token: string,
-  acceptance: Acceptance,
+  { address, ...acceptance }: Acceptance,
 ): Promise<{ user_id: string; link: OneTimeLink }> {
   const link = await requireLink(deps, token, ['sign_up']);
   const account = { ...acceptance, email: link.email, role: 'user', emailVerified: true } as const;
   // Somebody may have guessed at this address before it had an account, until it was blocked.
   const also = [spendLink(link), ...passwordLimits(deps).reset(link.email)];
   try {
-    return { user_id: await createUser(deps, account, 'system', also), link };
+    return { user_id: await createUser(deps, account, { address }, also), link };
   } catch (error) {
     // The address is taken, or the same link was used this moment: the link itself tells which.
     if (error instanceof RequestError && !(await isOpenLink(deps, token, ['sign_up']))) throw spentLink('sign_up');

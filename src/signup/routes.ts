@@ -71,7 +71,12 @@ export async function signUpRoutes(app: FastifyInstance, deps: Deps) {
     const goal = await openGoal(deps, request, link);
     const view = viewOf(deps, request, goal.ui_locales);
     try {
-      const { user_id } = await acceptSignUp(deps, token, { name, password, locale: view.locale });
+      const { user_id } = await acceptSignUp(deps, token, {
+        name,
+        password,
+        locale: view.locale,
+        address: request.ip,
+      });
       const visit = await visitOf(deps, request, goal);
       const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, visit);
       return outcome ? sendOnward(deps, reply, visit, outcome) : reply.redirect('/signin', 303);

@@ -1,10 +1,10 @@
-import { type Actor, auditEvent } from '../audit/audit.ts';
+import { type Actor, auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../errors.ts';
-import { displayNameProblem } from '../lib/display-name.ts';
+import { displayNameProblem, tidyName } from '../lib/display-name.ts';
 import { newId } from '../lib/ids.ts';
 import { type PasswordContext, passwordProblems } from '../passwords/password-policy.ts';
 import { setPassword } from '../passwords/store.ts';
@@ -23,6 +23,7 @@ type NewAccount = {
 
 /**
  * Makes an account with a password, all or nothing.
+ * @param by who makes it for them; for whoever makes their own by a link, the address that they come from.
  * @param also statements that must commit with it: the one-time link that allowed it, say. If one of them is refused by
  * a unique index, nothing is kept.
  * @returns its `user_id`.
@@ -31,7 +32,7 @@ type NewAccount = {
 export async function createUser(
   deps: Deps,
   account: NewAccount,
-  actor: Actor,
+  by: Actor | { address: string },
   also: readonly Statement[] = [],
 ): Promise<string> {
   const problems = [...identityProblems(account), ...newPasswordProblems(account.password, account)];
@@ -39,12 +40,18 @@ export async function createUser(
 
   const at = now(deps);
   const user_id = newId('usr');
+  const caller: Caller = typeof by === 'string' ? { actor: by } : { actor: `user:${user_id}`, ...by };
   const password_hash = await deps.passwords.hash(account.password);
   const { statement } = auditEvent(
-    { action: 'user.created', actor, target: user_id, after: { role: account.role } },
+    { action: 'user.created', ...caller, target: user_id, after: { role: account.role } },
     at,
   );
-  const user = { ...account, user_id, name: account.name.trim(), email_verified_at: account.emailVerified ? at : null };
+  const user = {
+    ...account,
+    user_id,
+    name: tidyName(account.name),
+    email_verified_at: account.emailVerified ? at : null,
+  };
   try {
     await deps.db.batch([...also, insertUser(user, at), setPassword(user_id, password_hash, at), statement]);
   } catch (error) {

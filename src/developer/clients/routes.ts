@@ -10,6 +10,7 @@ import { RequestError } from '../../errors.ts';
 import { type DeveloperVisit, developerAt, recentDeveloperAt } from '../../http/developer.ts';
 import { sendPage } from '../../http/page.ts';
 import { readForm } from '../../http/parameters.ts';
+import { tidyName } from '../../lib/display-name.ts';
 import { editBodyOf, readTyped, typedFrom } from '../registration/typed.ts';
 import { settingsPage } from '../settings/page.ts';
 import { clientPath } from '../state.ts';
@@ -111,7 +112,7 @@ async function deleteRoutes(app: FastifyInstance, deps: Deps) {
     const visit = await recentDeveloperAt(deps, request);
     const client = await clientOf(deps, request.params, visit);
     const { name = '' } = readForm(request.body);
-    if (name.trim().normalize('NFC') !== client.name) {
+    if (tidyName(name) !== client.name) {
       return sendPage(reply, visit.view, deletePage(visit.view, client, true), 400);
     }
     await deleteClient(deps, { client_id: client.client_id, ...visit.owner });
