@@ -16,7 +16,7 @@ ${fieldAlert(view, problems)}
 <input id="email" name="email" type="email" autocomplete="username" required maxlength="254" autofocus value="${email ?? ''}">
 <label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" autocomplete="name" required maxlength="100" value="${name ?? ''}">
-${newPasswordField(view)}
+${newPasswordField(view, undefined, 'field.password')}
 <button type="submit" id="invite-submit">${view.t('invitation.submit')}</button>
 </form>`,
 });

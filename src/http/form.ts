@@ -22,11 +22,15 @@ export const fieldAlert = (view: View, problems: readonly FieldProblem[]): Html 
     ({ say, message }) => html`<li>${say ? view.t(say.key, say.values) : message}</li>`,
   )}</ul></div>`;
 
-/** @param least characters: 15 where the password is all there is, 8 beside a second factor. */
+/**
+ * @param least characters: 15 where the password is all there is, 8 beside a second factor.
+ * @param label another one where there is no old password that it could be mistaken for.
+ */
 export const newPasswordField = (
   view: View,
   least = 15,
-): Html => html`<label for="password">${view.t('field.new_password')}</label>
+  label: 'field.password' | 'field.new_password' = 'field.new_password',
+): Html => html`<label for="password">${view.t(label)}</label>
 <input id="password" name="password" type="password" autocomplete="new-password" required minlength="${least}"
  aria-describedby="password-hint">
 <p class="hint" id="password-hint">${view.t('field.new_password.hint', { least })}</p>`;

@@ -56,7 +56,7 @@ ${fieldAlert(view, problems)}
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 <label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" autocomplete="name" required maxlength="100" autofocus value="${name ?? ''}">
-${newPasswordField(view)}
+${newPasswordField(view, undefined, 'field.password')}
 <button type="submit" id="signup-create">${view.t('signup.create')}</button>
 </form>`,
 });

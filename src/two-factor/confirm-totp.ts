@@ -9,7 +9,7 @@ import type { Session } from '../sessions/session.ts';
 import { addFactors, endOtherSessions as endOthers } from '../sessions/store.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import { changeFactors, type Owner, wrongState } from './change-factors.ts';
-import { activateTotp, replaceBackupCodes, takePendingTry, totpWaits } from './store.ts';
+import { activateTotp, findTotp, replaceBackupCodes, takePendingTry, totpWaits } from './store.ts';
 import { matchingStep, totpPurpose } from './totp.ts';
 
 export type TotpConfirmation = {
@@ -51,6 +51,14 @@ export async function confirmTotp(
     ],
   });
   return codes;
+}
+
+/** Whether that very code has turned TOTP on: the form was sent once more, by a reload. */
+export async function isConfirmedWith(deps: Deps, { user_id }: Session, code: string): Promise<boolean> {
+  const totp = await findTotp(deps.db, user_id);
+  if (!totp?.secret_sealed || totp.confirmed_at === null) return false;
+  const secret = deps.vault.open(totpPurpose(user_id), totp.secret_sealed);
+  return (await matchingStep(secret, code, totp.confirmed_at)) !== undefined;
 }
 
 /** When the person signed in stays what it was; that they have shown a code since is true as well. */

@@ -1,4 +1,4 @@
-import { alert } from '../../http/form.ts';
+import { alert, notice } from '../../http/form.ts';
 import { Html, html, type Renderable } from '../../http/html.ts';
 import type { Page } from '../../http/page.ts';
 import type { View } from '../../http/view.ts';
@@ -10,6 +10,7 @@ type TotpForm = {
   /** The secret that waits to be confirmed, if one does. */
   enrollment?: Enrollment;
   problem?: Renderable;
+  notice?: Renderable;
 };
 
 /** The authenticator app: not set up, being set up, or in force. */
@@ -18,6 +19,7 @@ export const totpPage = (view: View, form: TotpForm): Page => ({
   tab: 'security',
   content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
 <h1>${view.t('totp.title')}</h1>
+${notice(form.notice)}
 ${form.state.enabled ? inForce(view, form) : html`<p>${view.t('totp.why')}</p>`}
 ${form.enrollment ? setUp(view, form, form.enrollment) : begin(view, form)}`,
 });

@@ -2,11 +2,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { RequestError } from '../../errors.ts';
 import { sendPage } from '../../http/page.ts';
-import { readForm } from '../../http/parameters.ts';
+import { parseParameters, queryOf, readForm } from '../../http/parameters.ts';
 import { viewOf } from '../../http/view.ts';
 import { requireRecentSession, type Session } from '../../sessions/session.ts';
 import type { Owner } from '../change-factors.ts';
-import { confirmTotp } from '../confirm-totp.ts';
+import { confirmTotp, isConfirmedWith } from '../confirm-totp.ts';
 import { disableTotp } from '../disable-totp.ts';
 import { enrollTotp, pendingEnrollment } from '../enroll-totp.ts';
 import { regenerateBackupCodes } from '../regenerate-backup-codes.ts';
@@ -22,7 +22,8 @@ const backupCodesConfig = { page: true, form: backupCodesPath } as const;
 export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get(totpPath, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
-    const { view, page } = await totpPageFor(deps, request, session);
+    const { done } = parseParameters(queryOf(request.url)).values;
+    const { view, page } = await totpPageFor(deps, request, session, done === 'on' ? 'totp.already_on' : undefined);
     return sendPage(reply, view, page);
   });
 
@@ -41,6 +42,9 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
       return sendPage(reply, view, newBackupCodesPage(view, codes));
     } catch (error) {
       if (!(error instanceof RequestError) || !['invalid_code', 'invalid_state'].includes(error.code)) throw error;
+      if (error.code === 'invalid_state' && (await isConfirmedWith(deps, session, code))) {
+        return reply.header('cache-control', 'no-store').redirect(`${totpPath}?done=on`, 303);
+      }
       const { view, page } = await totpPageFor(deps, request, session, 'totp.wrong');
       return sendPage(reply, view, page, error.status);
     }
@@ -76,14 +80,20 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
   });
 }
 
-async function totpPageFor(deps: Deps, request: FastifyRequest, session: Session, problem?: 'totp.wrong') {
+type Said = 'totp.wrong' | 'totp.already_on';
+
+async function totpPageFor(deps: Deps, request: FastifyRequest, session: Session, said?: Said) {
   const view = viewOf(deps, request, session.locale);
   const [state, enrollment] = await Promise.all([
     twoFactorState(deps, session),
     pendingEnrollment(deps, { ...session, locale: view.locale }),
   ]);
   // The last wrong code ends the pending secret, as its ten minutes do.
-  const key = enrollment ? problem : problem && 'totp.nothing_pending';
+  const key = said === 'totp.wrong' && !enrollment ? 'totp.nothing_pending' : said;
+  if (key === 'totp.already_on') {
+    const notice = state.enabled && view.t(key);
+    return { view, page: totpPage(view, { state, enrollment, notice }) };
+  }
   return { view, page: totpPage(view, { state, enrollment, problem: key && view.t(key) }) };
 }
 

@@ -4,7 +4,7 @@ import { RequestError } from '../../errors.ts';
 import { clearCookie, cookie, cookieNames } from '../../http/cookies.ts';
 import type { Renderable } from '../../http/html.ts';
 import { sendPage } from '../../http/page.ts';
-import { readForm } from '../../http/parameters.ts';
+import { parseParameters, queryOf, readForm } from '../../http/parameters.ts';
 import { type View, viewOf } from '../../http/view.ts';
 import { pendingRequestOf } from '../../oauth/authorize/browser.ts';
 import { sendOnward, visitOf } from '../../signin/arrival.ts';
@@ -20,16 +20,17 @@ export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/signin/second-factor', { config }, async (request, reply) => {
     const waiting = await waitingSignIn(deps, request);
     if (!waiting) return startAgain(deps, reply);
-    return sendPage(reply, waiting.view, secondFactorPage(waiting.view, waiting.form));
+    const backup = parseParameters(queryOf(request.url)).values.backup === '1';
+    return sendPage(reply, waiting.view, secondFactorPage(waiting.view, { ...waiting.form, backup }));
   });
 
   app.post('/signin/second-factor', { config }, async (request, reply) => {
-    const { code = '' } = readForm(request.body);
+    const { code = '', backup } = readForm(request.body);
     const waiting = await waitingSignIn(deps, request);
     if (!waiting) return startAgain(deps, reply);
     const { view, form, goal, attempt_hash } = waiting;
     const again = (problem: Renderable, status: number) =>
-      sendPage(reply, view, secondFactorPage(view, { ...form, problem }), status);
+      sendPage(reply, view, secondFactorPage(view, { ...form, problem, backup: backup === '1' }), status);
     const visit = await visitOf(deps, request, goal);
     try {
       const verdict = await checkCode(deps, attempt_hash, code, visit);
@@ -37,7 +38,7 @@ export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
       if (verdict.kind === 'over') return startAgain(deps, reply, goal);
       if (verdict.triesLeft > 0) return again(view.t('second_factor.wrong', verdict), 401);
       clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
-      return sendPage(reply, view, signInOverPage(view, goal), 401);
+      return sendPage(reply, view, signInOverPage(view, goal, deps.config.limits.codesPerSignIn), 401);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       if (error.code === 'access_denied' && error.say) return again(view.t(error.say.key, error.say.values), 403);

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { request as httpRequest } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { auditRowsOf } from '../../src/audit/store.ts';
+import { accountOf } from '../../src/federation/upstream-account.ts';
+import { createCredential } from '../../src/service-credentials/manage-credential.ts';
+import { createUser } from '../../src/users/create-user.ts';
+import { findUser } from '../../src/users/store.ts';
+import { type Answer, newBrowser } from '../support/browser.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { addPasskey, listed } from '../support/passkeys.ts';
+import { type Person, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { holdNextCall } from '../support/store-spy.ts';
+import { enableTotp, giveCode, totpAt, wrongCode } from '../support/two-factor.ts';
+
+const phrase = 'harbour velvet cactus ninety';
+const locationOf = ({ headers }: Answer) => headers.get('location') ?? '';
+
+/** What an HTTP client sends that says how a body is written, and has none. */
+async function postNothing({ url }: Signet, { browser }: Person, path: string, headers: Record<string, string>) {
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  return new Promise<number | undefined>((resolve, reject) => {
+    const request = httpRequest(new URL(path, url), { method: 'POST', headers: { cookie, origin: url, ...headers } });
+    request.on('response', (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+test('specification 4.14: what takes no body takes none, whatever its content type', async (t) => {
+  const signet = await startSignet(t);
+  const person = await signedInPerson(signet);
+  const types = ['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'application/octet-stream'];
+  for (const type of types) {
+    for (const [framing, value] of [
+      ['content-length', '0'],
+      ['transfer-encoding', 'chunked'],
+    ] as const) {
+      const headers = { 'content-type': type, [framing]: value };
+      const status = await postNothing(signet, person, '/v1/me/2fa/totp/enroll', headers);
+      assert.equal(status, 200, `${type} ${framing}`);
+    }
+  }
+  const administrator = await signedInPerson(signet, { role: 'admin' });
+  for (const type of types) {
+    const headers = { 'content-type': type, 'content-length': '0' };
+    assert.equal(await postNothing(signet, administrator, '/v1/admin/audit/verify', headers), 200, type);
+    assert.equal(
+      await postNothing(signet, person, '/v1/me/2fa/totp/confirm', headers),
+      400,
+      `${type} and a body is due`,
+    );
+  }
+  const sent = await person.browser.send('/v1/me/2fa/totp/confirm', {
+    method: 'POST',
+    body: 'code=123456',
+    headers: { origin: signet.url, 'content-type': 'text/plain' },
+  });
+  assert.deepEqual([sent.status, sent.json?.error_description], [400, 'The body must be application/json.']);
+});
+
+onBothEngines('every name is stored in one composed form, by whichever way it came', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const [typed, kept] = [' Ame\u0301lie ', 'Am\u00e9lie'];
+  const account = { email: 'amelie@example.com', password: phrase, role: 'user', emailVerified: true } as const;
+  const user_id = await createUser(signet.deps, { ...account, name: typed }, 'cli');
+  assert.equal((await findUser(signet.deps.db, user_id))?.name, kept);
+  const person = await signedInPerson(signet);
+  await addPasskey(signet, person, undefined, typed);
+  assert.equal((await listed(person))[0]?.name, kept);
+  const terms = { name: typed, permissions: ['tokens:introspect'], products: [] };
+  const { credential } = await createCredential(signet.deps, { actor: 'cli' }, terms);
+  assert.equal(credential.name, kept);
+  const provider = { issuer: 'https://acme.example' } as Parameters<typeof accountOf>[0];
+  assert.equal(accountOf(provider, { sub: 's', name: typed }).name, kept);
+});
+
+onBothEngines('NO-01: the log says who signed up, and from where', async (t, engine) => {
+  const mailbox = await openMailbox(t);
+  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
+  const browser = newBrowser(signet.url);
+  await browser.post('/signup', { email: 'new@example.com' });
+  const path = linkIn(await mailbox.next('new@example.com'), /^\/signup\/./);
+  assert.equal((await browser.post(path, { name: 'Ada', password: phrase })).status, 303);
+  const user_id = String((await browser.get('/v1/me')).json?.user_id);
+  const created = (await auditRowsOf(signet.deps.db, user_id, 10)).find(({ action }) => action === 'user.created');
+  assert.equal(created?.actor, `user:${user_id}`);
+  assert.match(created?.address ?? '', /127\.0\.0\.1|::1/);
+});
+
+onBothEngines('PW-03: a password that was replaced within the same second signs nobody in', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const person = await signedInPerson(signet);
+  const thief = { ...person, browser: newBrowser(signet.url) };
+  const held = holdNextCall(signet.deps.db, /insert into sessions/);
+  const entering = signIn(thief);
+  await held.reached;
+  assert.equal((await person.browser.postJson('/v1/me/password', { password: phrase })).status, 204);
+  held.release();
+  assert.equal((await entering).status, 401);
+  assert.ok(!thief.browser.cookies.has('signet_identity_session'));
+});
+
+async function waitingForCode(t: TestContext, env: Record<string, string> = {}) {
+  const signet = await startSignet(t, { env });
+  const owner = await signedInPerson(signet);
+  const app = await enableTotp(signet, owner);
+  const other = { ...owner, browser: newBrowser(signet.url) };
+  assert.equal(locationOf(await signIn(other)), '/signin/second-factor');
+  return { signet, other, app };
+}
+
+test('the second step asks for digits by a numeric keyboard, and for a backup code by another field', async (t) => {
+  const { signet, other, app } = await waitingForCode(t, { SIGNET_LIMIT_CODES_PER_SIGN_IN: '3' });
+  const { browser } = other;
+  const page = await browser.get('/signin/second-factor');
+  assert.match(page.text, /autocomplete="one-time-code" inputmode="numeric"/);
+  assert.match(page.text, /href="\/signin\/second-factor\?backup=1"/);
+  const backup = await browser.get('/signin/second-factor?backup=1');
+  assert.match(backup.text, /Backup code<\/label>/);
+  assert.doesNotMatch(backup.text, /one-time-code|numeric/);
+
+  const wrong = await browser.post('/signin/second-factor', { code: 'nothing', backup: '1' });
+  assert.equal(wrong.status, 401);
+  assert.match(wrong.text, /Backup code<\/label>/, 'still the field that was used');
+  await giveCode(other, wrongCode(signet, app.secret));
+  const over = await giveCode(other, wrongCode(signet, app.secret));
+  assert.match(over.text, /3 codes were not right, so this sign-in is over/);
+
+  await signIn(other);
+  const answer = await browser.post('/signin/second-factor', { code: app.backup_codes[0] ?? '', backup: '1' });
+  assert.equal(locationOf(answer), '/account');
+});
+
+test('a reload of the page with new backup codes is no error', async (t) => {
+  const signet = await startSignet(t);
+  const { browser } = await signedInPerson(signet);
+  const path = '/account/security/totp';
+  await browser.post(`${path}/enroll`);
+  const secret = /id="totp-secret">([A-Z2-7 ]+)</.exec((await browser.get(path)).text)?.[1]?.replaceAll(' ', '') ?? '';
+  const code = totpAt(secret, signet.clock() / 1000);
+  assert.match((await browser.post(`${path}/confirm`, { code })).text, /id="backup-codes"/);
+  signet.clock.advance(120);
+  const again = await browser.post(`${path}/confirm`, { code });
+  assert.equal(locationOf(again), `${path}?done=on`);
+  const page = await browser.get(locationOf(again));
+  assert.match(page.text, /role="status"><p>The authenticator app is on already/);
+  assert.doesNotMatch(page.text, /role="alert"/);
+  const other = await browser.post(`${path}/confirm`, { code: '123456' });
+  assert.deepEqual([other.status, /role="alert"/.test(other.text)], [409, true]);
+});
+
+test('the field for a new password is called that where there is an old one', async (t) => {
+  const signet = await startSignet(t);
+  const { browser } = await signedInPerson(signet);
+  assert.match((await browser.get('/account/security/password')).text, /<label for="password">New password<\/label>/);
+});
