@@ -397,8 +397,12 @@ test('HT-07: behind a proxy only an address counts as one, and never its port', 
 
 const sentinel = 'select secret_column from secret_table -- at /srv/secret.ts:1:1';
 
-/** Of no request: mails that were promised before, and what the owner of a client reads about failures. */
-const onTheSide = /into client_failures|^select mail_id|^(?:update|delete from) outgoing_mails/;
+/**
+ * Of no request: mails that were promised before, what the owner of a client reads about failures, and which answers of
+ * the token endpoint were lost.
+ */
+const onTheSide =
+  /into client_failures|issuing_runs|set unanswered_until|^select mail_id|^(?:update|delete from) outgoing_mails/;
 
 onBothEngines('HT-05: whichever call of the store fails, the answer is an error without details', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
@@ -505,7 +509,9 @@ onBothEngines('HT-05: whichever call of the store fails, the answer is an error 
         const where = `${route}, call ${n}: ${answer.status} ${answer.text.slice(0, 200)}`;
         if (!reached) assert.ok(n > 1 && answer.status < 500, where);
         if (!reached) continue;
-        assert.equal(answer.status, error instanceof StoreUnavailable ? 503 : 500, where);
+        // Whatever kept the answer back after the grant had moved on: the same request brings the same tokens.
+        const mayRepeat = route.startsWith('POST token') && answer.text.includes('may be repeated as it is');
+        assert.equal(answer.status, mayRepeat || error instanceof StoreUnavailable ? 503 : 500, where);
         assert.doesNotMatch(answer.text, /secret_|select |\.ts|node:|at \/|Error:/, where);
         assert.deepEqual(
           answer.headers.getSetCookie().filter((line) => line.includes('session')),
