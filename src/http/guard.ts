@@ -19,6 +19,7 @@ const longestUrl = 8192;
 
 /** What holds for every request before its route sees it. */
 export function guard(app: FastifyInstance, deps: Pick<Deps, 'config'>): void {
+  app.decorateRequest('boundTo', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     guardAnswer(reply, deps.config);
     const malformed = malformation(request, deps.config.baseUrl);

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { locales, nameOfLanguage } from '../i18n/translate.ts';
+import { bindForms } from './bound-forms.ts';
 import { type Html, html } from './html.ts';
 import { navigationOf, type Tab } from './navigation.ts';
 import { isUnfinished } from './unfinished.ts';
@@ -84,6 +85,8 @@ function languageChoice({ locale, query, t }: View): Html | false {
 
 export function sendPage(reply: FastifyReply, view: View, page: Page, status = 200): FastifyReply {
   const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
+  const markup = layout(view, page).toString();
+  const { boundTo } = reply.request;
   const scripting = page.scripts?.length ? " script-src 'self'; connect-src 'self';" : '';
   return reply
     .code(status)
@@ -96,7 +99,7 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = 2
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',
     })
     .type('text/html; charset=utf-8')
-    .send(layout(view, page).toString());
+    .send(boundTo === undefined ? markup : bindForms(markup, boundTo));
 }
 
 export async function assetRoutes(app: FastifyInstance, { look }: Pick<Deps, 'look'>) {

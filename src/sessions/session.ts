@@ -3,6 +3,7 @@ import type { Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { loginRequired, reauthenticationRequired, refusal } from '../errors.ts';
+import { refuseFormOfAnother } from '../http/bound-forms.ts';
 import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { digest } from '../lib/ids.ts';
 import { twoFactors } from './authentication.ts';
@@ -44,10 +45,14 @@ export async function currentSession(deps: Deps, request: FastifyRequest): Promi
   };
 }
 
-/** @throws {RequestError} `login_required`, never a redirect: the caller is a program. */
+/**
+ * @throws {RequestError} `login_required`, never a redirect: the caller is a program; as {@link refuseFormOfAnother}.
+ */
 export async function requireSession(deps: Deps, request: FastifyRequest): Promise<Session> {
   const session = await currentSession(deps, request);
   if (!session) throw loginRequired();
+  refuseFormOfAnother(request, session.user_id);
+  request.boundTo = session.user_id;
   return session;
 }
 
