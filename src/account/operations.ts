@@ -35,7 +35,10 @@ export const readCurrentUser: Operation = {
 
 export const editCurrentUser: Operation = {
   ...shared,
-  summary: 'Change your name or language',
-  body: { schema: ProfileBody, example: { name: 'Ada Lovelace', locale: 'de' } },
+  summary: 'Change your name, language or picture',
+  body: {
+    schema: ProfileBody,
+    example: { name: 'Ada Lovelace', locale: 'de', picture: 'https://pictures.example.com/ada.jpg' },
+  },
   answers: { 200: { description: 'The person as they are now.', schema: CurrentUser } },
 };

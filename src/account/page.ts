@@ -9,16 +9,19 @@ import type { Session } from '../sessions/session.ts';
 type ProfileForm = {
   session: Session;
   /** What was typed, when it did not do. */
-  typed?: { name: string; locale: string };
+  typed?: { name: string; locale: string; picture: string };
   problems?: readonly FieldProblem[];
   isDone?: boolean;
 };
 
 /** The picture is somebody else's address, and a page of ours asks nobody else for anything: initials stand for it. */
-export const profilePage = (view: View, { session, typed, problems = [], isDone = false }: ProfileForm): Page => ({
-  title: view.plain('account.title'),
-  tab: 'profile',
-  content: html`<div class="person">
+export const profilePage = (view: View, form: ProfileForm): Page => {
+  const { session, typed, problems = [], isDone = false } = form;
+  const isWrong = (field: string) => problems.some(({ path }) => path === field);
+  return {
+    title: view.plain('account.title'),
+    tab: 'profile',
+    content: html`<div class="person">
 <span class="initials" aria-hidden="true">${initialsOf(session)}</span>
 <div>
 <h1><bdi>${session.name ?? view.t('account.title')}</bdi></h1>
@@ -30,13 +33,19 @@ ${notice(isDone && view.t('account.saved'))}
 <form method="post" action="/account">
 <label for="name">${view.t('field.name')}</label>
 <input id="name" name="name" autocomplete="name" required maxlength="200" value="${typed?.name ?? session.name}"${
-    problems.length > 0 && html` aria-invalid="true" aria-describedby="problem"`
-  }>
+      isWrong('name') && html` aria-invalid="true" aria-describedby="problem"`
+    }>
 <label for="locale">${view.t('account.language')}</label>
 <select id="locale" name="locale">
 <option value="">${view.t('account.language.automatic')}</option>
 ${locales.map((locale) => languageOption(locale, typed?.locale ?? session.locale))}
 </select>
+<label for="picture">${view.t('account.picture')}</label>
+<input id="picture" name="picture" type="url" inputmode="url" autocomplete="photo" autocapitalize="none" spellcheck="false"
+ maxlength="2048" placeholder="https://" value="${typed?.picture ?? session.picture}"${
+   isWrong('picture') && html` aria-invalid="true"`
+ } aria-describedby="picture-hint${isWrong('picture') && ' problem'}">
+<p class="hint" id="picture-hint">${view.t('account.picture.hint')}</p>
 <button type="submit" id="profile-submit">${view.t('account.save')}</button>
 </form>
 <h2>${view.t('account.about')}</h2>
@@ -54,7 +63,8 @@ ${session.role === 'admin' && html`<li><a href="/admin">${view.t('account.elsewh
 <h2>${view.t('account.leave')}</h2>
 <p class="soft">${view.t('account.leave.what')}</p>
 <p><a href="/account/delete">${view.t('account.leave.link')}</a></p>`,
-});
+  };
+};
 
 const languageOption = (locale: string, chosen: string | null): Html =>
   html`<option value="${locale}" lang="${locale}"${locale === chosen && html` selected`}>${nameOfLanguage(locale)}</option>`;

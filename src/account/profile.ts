@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { auditEvent } from '../audit/audit.ts';
+import { logoUrlProblem } from '../clients/presentation.ts';
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
@@ -10,7 +11,7 @@ import { displayNameProblem, tidyName } from '../lib/display-name.ts';
 import { shapeProblems } from '../lib/field-problems.ts';
 import { windowLimit } from '../limits/failure-limits.ts';
 import type { Session } from '../sessions/session.ts';
-import { setLocale, setName } from '../users/store.ts';
+import { setLocale, setName, setPicture } from '../users/store.ts';
 
 /** Body of `PATCH /v1/me`. Other members are refused rather than ignored: whoever sends `role` believes that it did something. */
 export const ProfileBody = Type.Object(
@@ -18,6 +19,12 @@ export const ProfileBody = Type.Object(
     name: Type.Optional(Type.String({ description: '1 to 100 visible characters.' })),
     locale: Type.Optional(
       Type.Union([Type.Enum([...locales]), Type.Null()], { description: 'null: what the browser asks for.' }),
+    ),
+    picture: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          'An https address of a named host, 2048 characters at most; null: none. It is told, never fetched.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -41,18 +48,24 @@ export function readProfileEdit(body: unknown): ProfileEdit {
 export async function changeProfile(
   deps: Deps,
   session: Session,
-  { name: typed, locale = session.locale }: ProfileEdit,
+  { name: typed, locale = session.locale, picture = session.picture }: ProfileEdit,
   address: string,
 ): Promise<Session> {
-  if (typed !== undefined && displayNameProblem(typed) !== undefined) {
-    throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
-  }
+  const isNameless = typed !== undefined && displayNameProblem(typed) !== undefined;
+  // What was stored came from a provider, perhaps by other rules: only what is typed is judged.
+  const pictureProblem = picture === null || picture === session.picture ? undefined : logoUrlProblem(picture);
+  const problems = [
+    ...(isNameless ? [fieldProblem('name', { key: 'problem.name' })] : []),
+    ...(pictureProblem ? [fieldProblem('picture', pictureProblem)] : []),
+  ];
+  if (problems.length > 0) throw invalidFields(problems);
   const name = typed === undefined ? session.name : tidyName(typed);
   const at = now(deps);
   const { user_id } = session;
   const changes: [field: string, Statement][] = [];
   if (name !== null && name !== session.name) changes.push(['name', setName(user_id, name, at)]);
   if (locale !== session.locale) changes.push(['locale', setLocale(user_id, locale, at)]);
+  if (picture !== session.picture) changes.push(['picture', setPicture(user_id, picture, at)]);
   if (changes.length === 0) return session;
   await profileChanges(deps).take(user_id); // each is a row of the audit log for good
   // The log outlives the account, so it keeps which fields were changed and not what a person is called.
@@ -62,7 +75,7 @@ export async function changeProfile(
     at,
   );
   await deps.db.batch([...changes.map(([, write]) => write), statement]);
-  return { ...session, name, locale, user_updated_at: at };
+  return { ...session, name, locale, picture, user_updated_at: at };
 }
 
 const profileChanges = (deps: Deps) =>

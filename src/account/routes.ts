@@ -39,9 +39,18 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/account', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const form = readForm(request.body);
-    const typed = { name: form.name ?? '', locale: form.locale ?? '' };
+    const typed = { name: form.name ?? '', locale: form.locale ?? '', picture: (form.picture ?? '').trim() };
     try {
-      await changeProfile(deps, session, readProfileEdit({ ...typed, locale: typed.locale || null }), request.ip);
+      await changeProfile(
+        deps,
+        session,
+        readProfileEdit({
+          name: typed.name,
+          locale: typed.locale || null,
+          picture: typed.picture || null,
+        }),
+        request.ip,
+      );
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
       const view = viewOf(deps, request, session.locale);

@@ -141,6 +141,12 @@ export const setName = (user_id: string, name: string, now: number): Statement =
   params: [user_id, name, now],
 });
 
+/** @param picture an https URL. null: none. */
+export const setPicture = (user_id: string, picture: string | null, now: number): Statement => ({
+  sql: 'update users set picture = $2, updated_at = $3 where user_id = $1',
+  params: [user_id, picture, now],
+});
+
 /** @param locale null: whatever the browser asks for. */
 export const setLocale = (user_id: string, locale: string | null, now: number): Statement => ({
   sql: 'update users set locale = $2, updated_at = $3 where user_id = $1',

@@ -10,7 +10,8 @@ import { type Answer, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { addPasskey, listed } from '../support/passkeys.ts';
-import { type Person, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { obtainTokens, userinfo } from '../support/relying-party.ts';
+import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
 import { enableTotp, giveCode, totpAt, wrongCode } from '../support/two-factor.ts';
 
@@ -158,4 +159,52 @@ test('the field for a new password is called that where there is an old one', as
   const signet = await startSignet(t);
   const { browser } = await signedInPerson(signet);
   assert.match((await browser.get('/account/security/password')).text, /<label for="password">New password<\/label>/);
+});
+
+onBothEngines('specification 2.1: a picture is set by its address, and told with the profile', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const person = await signedInPerson(signet);
+  const { browser } = person;
+  const client = await registerClient(signet);
+  const { access_token } = await obtainTokens(signet, person, client, { scope: 'openid profile' });
+  const picture = 'https://pictures.example.com/ada.jpg?size=96';
+  const patch = (body: unknown) =>
+    browser.send('/v1/me', {
+      method: 'PATCH',
+      body: JSON.stringify(body),
+      headers: { origin: signet.url, 'content-type': 'application/json' },
+    });
+  const told = async () => (await userinfo(signet, access_token)).json?.picture;
+
+  assert.equal((await patch({ picture })).json?.picture, picture);
+  assert.equal(await told(), picture);
+  for (const bad of [
+    'http://pictures.example.com/a.jpg',
+    'javascript:alert(1)',
+    'https://192.0.2.1/a.jpg',
+    'https://localhost/a.jpg',
+    'https://user:secret@example.com/a.jpg',
+    `https://example.com/${'a'.repeat(2048)}`,
+    '',
+    7,
+  ]) {
+    const answer = await patch({ picture: bad });
+    assert.equal(answer.status, 400, String(bad));
+    assert.match(answer.text, /"fields":\[\{"path":"picture"/, String(bad));
+  }
+  assert.equal(await told(), picture, 'nothing was changed');
+
+  const profile = { name: 'Ada', locale: '' };
+  const refused = await browser.post('/account', { ...profile, picture: 'ftp://x' });
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /value="ftp:\/\/x"/);
+  const page = await browser.get('/account');
+  assert.match(page.text, /id="picture"[^>]*value="https:\/\/pictures\.example\.com\/ada\.jpg\?size=96"/s);
+  assert.doesNotMatch(page.text, /src="https:\/\/pictures/, 'no page of ours asks another server for it');
+  assert.equal(locationOf(await browser.post('/account', { ...profile, picture })), '/account?done=yes');
+  assert.equal(await told(), picture);
+  assert.equal(locationOf(await browser.post('/account', { ...profile, picture: '' })), '/account?done=yes');
+  assert.equal(await told(), undefined);
+  await patch({ picture });
+  assert.equal((await patch({ picture: null })).json?.picture, null);
 });
