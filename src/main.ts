@@ -1,6 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inviteAdministrator } from './admin/invite-administrator.ts';
 import type { Config } from './config.ts';
+import { StoreMisconfigured, StoreUnavailable, storeReason } from './db/db.ts';
 import type { Deps } from './deps.ts';
 import { firstBeat } from './heartbeat/heartbeat.ts';
 import { endFailedRequest } from './http/under-way.ts';
@@ -25,16 +27,35 @@ export async function serve(config: Config): Promise<void> {
   await greet(deps);
 }
 
-/** At a first start the keys are made on the thread pool while the service is loaded. */
+/**
+ * At a first start the keys are made on the thread pool while the service is loaded. A PostgreSQL that is away, slow or
+ * still starting is waited for, without end: whoever starts us knows better when to give up. What waiting does not mend,
+ * such as a wrong password, ends the start with its sentence.
+ */
 async function open(config: Config): Promise<Deps> {
-  const opening = openDeps(config, {
-    clock: Date.now,
-    monotonic: () => performance.now(),
-    log: openLog(config.logLevel),
-  });
-  await Promise.all([opening, import('./app.ts')]);
-  return opening;
+  const log = openLog(config.logLevel);
+  const loading = import('./app.ts');
+  loading.catch(() => undefined); // it is awaited once there is a store
+  const leave = () => process.exit(0); // as the first process of a container, we have no default for signals
+  process.once('SIGTERM', leave);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const deps = await openDeps(config, { clock: Date.now, monotonic: () => performance.now(), log });
+      await loading;
+      process.off('SIGTERM', leave);
+      return deps;
+    } catch (error) {
+      const isAway = error instanceof StoreUnavailable && !(error instanceof StoreMisconfigured);
+      if (!config.databaseUrl || !isAway) throw error;
+      const again_in_seconds = Math.min(attempt, longestPauseSeconds);
+      log.warn({ reason: storeReason(error), again_in_seconds }, 'PostgreSQL cannot be used yet; trying again');
+      await sleep(again_in_seconds * 1000);
+    }
+  }
 }
+
+/** Between two attempts to open a store that is away; the first ones come sooner. */
+const longestPauseSeconds = 5;
 
 async function serveRequests(config: Config): Promise<void> {
   const deps = await open(config);
@@ -73,22 +94,28 @@ const drainMs = ({ drainSeconds }: Config, leaving: Leaving) => (leaving === 'SI
 async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
   let stage: 'starting' | 'serving' | 'stopping' = 'starting';
   let isReplacing = false;
+  let listening = 0;
   const alive = new Set<Worker>();
   /** @returns whether it came to listen. */
   const start = () =>
     new Promise<boolean>((resolve) => {
       const worker = cluster.fork();
       alive.add(worker);
-      worker.on('message', (message) => message === ready && resolve(true));
+      worker.on('message', (message) => {
+        if (message !== ready) return;
+        listening += 1;
+        resolve(true);
+      });
       worker.once('exit', () => resolve(false));
     });
   cluster.on('exit', (worker, code, signal) => {
     alive.delete(worker);
-    // It has said why on standard error; another one would only say it again. The others go with this process.
-    if (stage === 'starting') process.exit(1);
+    // It has said why on standard error; another one would only say it again. The others go with this process. One that was
+    // killed has said nothing, and beside one that listens another may come to.
+    if (stage === 'starting' && signal === null && listening === 0) process.exit(1);
     if (stage === 'stopping' || alive.size >= deps.config.workers) return;
     deps.log.error({ pid: worker.process.pid, code, signal }, 'a worker died; starting another');
-    setTimeout(() => stage === 'serving' && alive.size < deps.config.workers && void start(), 500);
+    setTimeout(() => stage !== 'stopping' && alive.size < deps.config.workers && void start(), 500);
   });
   cluster.on('message', async (worker, message) => {
     if (message !== replace || stage !== 'serving' || isReplacing) return;

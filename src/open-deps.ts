@@ -4,7 +4,7 @@ import { clientDirectory } from './clients/client-directory.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { type MigratableDb, migrate, refuseUnlessMigrated } from './db/migrate.ts';
-import { openDb } from './db/open.ts';
+import { onFullDisk, openDb } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { findHeartbeat } from './heartbeat/store.ts';
 import { openLook } from './http/look.ts';
@@ -63,7 +63,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     };
   } catch (error) {
     await db.close();
-    throw error;
+    throw given.databaseUrl ? error : onFullDisk(error, given.dataDir);
   }
 }
 

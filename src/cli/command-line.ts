@@ -178,7 +178,7 @@ const listenProblem = (code: string | undefined): string =>
     ? 'That address is in use: another server runs there. Stop it, or set SIGNET_PORT.'
     : `Cannot listen on that address (${code}). Check SIGNET_HOST and SIGNET_PORT.`;
 
-/** What the engine said. Neither engine repeats a password or a URL in it. */
+/** What the engine said; see {@link storeReason}. */
 function reasonOf(error: unknown): string {
   const { cause } = error as Error;
   if (!(error instanceof StoreUnavailable) || !(cause instanceof Error)) return '';

@@ -57,3 +57,11 @@ export class UniqueViolation extends Error {
 export class ForeignKeyViolation extends Error {
   override name = 'ForeignKeyViolation';
 }
+
+/** For the operator, on one line: what the engine said. Neither engine repeats a password or a URL in it. */
+export function storeReason(error: StoreUnavailable): string {
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  const said = cause instanceof StoreUnavailable ? storeReason(cause) : cause.message;
+  return `${error.message} (${(said || (cause as NodeJS.ErrnoException).code || cause.name).slice(0, 200)})`;
+}

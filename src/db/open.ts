@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { StoreUnavailable } from './db.ts';
@@ -15,15 +15,47 @@ import { openSqlite } from './sqlite.ts';
 export async function openDb(
   config: Pick<Config, 'dataDir' | 'databaseUrl'> & Partial<Pick<Config, 'databaseMayLoseCommits'>>,
 ): Promise<MigratableDb> {
-  const db = config.databaseUrl
-    ? openPostgres(config.databaseUrl, { mayLoseCommits: config.databaseMayLoseCommits })
-    : openSqlite(privateFile(config.dataDir));
+  try {
+    return await openAnswering(config);
+  } catch (error) {
+    throw config.databaseUrl ? error : onFullDisk(error, config.dataDir);
+  }
+}
+
+async function openAnswering({ dataDir, databaseUrl, databaseMayLoseCommits }: Parameters<typeof openDb>[0]) {
+  const db = databaseUrl
+    ? openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
+    : openSqlite(privateFile(dataDir));
   try {
     await db.get('select 1 as answer');
     return db;
   } catch (error) {
     await db.close();
     throw error;
+  }
+}
+
+/** SQLite needs as much to open a file and bring its tables up to date, and says no more than that there was an error. */
+const leastFreeBytes = 1024 * 1024;
+
+/**
+ * @param freeBytes of the disk; undefined where it cannot be asked.
+ * @returns the error, or a sentence that names the full disk as its cause.
+ */
+export function onFullDisk(error: unknown, dataDir: string, freeBytes = freeBytesOf(dataDir)): unknown {
+  if (!(error instanceof StoreUnavailable) || freeBytes === undefined || freeBytes >= leastFreeBytes) return error;
+  return new StoreUnavailable(
+    `The disk that holds ${dataDir} is full: ${Math.floor(freeBytes / 1024)} KB are free, and Signet needs ${leastFreeBytes / 1024} KB to start. Make room, then start again. Nothing was lost.`,
+    { cause: error.cause },
+  );
+}
+
+function freeBytesOf(folder: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return undefined;
   }
 }
 

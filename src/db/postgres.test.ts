@@ -5,6 +5,7 @@ import pg from 'pg';
 import { freshDatabase } from '../../test/support/databases.ts';
 import { asAdmin } from '../../test/support/postgres-admin.ts';
 import { tcpProxy } from '../../test/support/tcp-proxy.ts';
+import { transactionPooler } from '../../test/support/transaction-pooler.ts';
 import { type Db, OutcomeUnknown, StoreMisconfigured, StoreUnavailable } from './db.ts';
 import { openPostgres } from './postgres.ts';
 import type { Deadlines } from './postgres-lane.ts';
@@ -229,6 +230,23 @@ test('a server that may lose what it has confirmed is refused with a sentence, u
   assert.match(refusal.message, /SIGNET_DATABASE_MAY_LOSE_COMMITS=on/);
   await assert.rejects(careless.batch([insert('a')]), StoreMisconfigured);
   assert.deepEqual(await keys(opened(t, withOptions(url, '-c synchronous_commit=off'))), []);
+});
+
+test('a pooler that gives each transaction another backend is refused with a sentence', async (t) => {
+  const { db, url } = await freshTable(t);
+  const pooled = opened(t, await transactionPooler(t, url));
+  for (const ask of [() => keys(pooled), () => pooled.batch([insert('a')])]) {
+    await assert.rejects(ask, (error: unknown) => {
+      assert.ok(error instanceof StoreMisconfigured, String(error));
+      assert.match(error.message, /pooler that does not keep a session.*address of PostgreSQL itself/);
+      return true;
+    });
+  }
+  assert.deepEqual(await keys(db), []);
+  const { default_transaction_read_only } = (await db.get<{ default_transaction_read_only: string }>(
+    'show default_transaction_read_only',
+  ))!;
+  assert.equal(default_transaction_read_only, 'off');
 });
 
 test('statements of a batch that lost its transaction change nothing', async (t) => {

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable } from '../db/db.ts';
+import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, storeReason } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { outcomeUnknown, RequestError, refusal, unavailable } from '../errors.ts';
 import type { MessageKey } from '../i18n/translate.ts';
@@ -28,6 +28,9 @@ export function handleErrors(app: FastifyInstance, deps: ErrorDeps) {
     if (id !== undefined) reply.header(failureHeader, id);
     // Somebody else's failure, which a visitor can bring about at will.
     if (refusal.code === 'upstream_failed') request.log.warn({ ...log, err: undefined }, 'upstream failed');
+    // Of an outage every request would tell the same, and its stack leads to the driver.
+    else if (error instanceof StoreUnavailable)
+      request.log.error({ ...log, err: undefined, reason: storeReason(error) }, 'failed');
     else if (failed) request.log.error(log, 'failed');
     else request.log.debug(log, 'refused');
     return sendRefusal(deps, request, reply, refusal);

@@ -5,10 +5,12 @@ import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { newBrowser } from '../support/browser.ts';
 import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
 import { bareSettings, runProcess, signetCommand, startServer } from '../support/server-process.ts';
 import { freePort } from '../support/signet.ts';
+import { tcpProxy } from '../support/tcp-proxy.ts';
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 const account = { email: 'first@example.com', name: 'First', password: 'ordinary words in a row' };
@@ -129,11 +131,41 @@ test('a data folder that cannot be made is named', async (t) => {
   assert.match(await refusedStart(t, { SIGNET_DATA_DIR: '/dev/null/signet' }), /\/dev\/null\/signet/);
 });
 
-test('a PostgreSQL that is not there is a sentence without the password in its address', async (t) => {
+test('a command refuses a PostgreSQL that is not there with a sentence without the password in its address', async (t) => {
   const url = `postgres://signet:verysecret@127.0.0.1:${await freePort()}/signet`;
   const key = Buffer.alloc(32, 1).toString('base64');
-  const sentence = await refusedStart(t, { SIGNET_DATABASE_URL: url, SIGNET_MASTER_KEY: key });
-  assert.match(sentence, /PostgreSQL/);
+  const env = { ...(await bareSettings(t)), SIGNET_DATABASE_URL: url, SIGNET_MASTER_KEY: key };
+  const { code, stderr } = await runCommand(['users', 'list'], { env });
+  assert.equal(code, 1);
+  assert.match(stderr, /^signet: [^\n]*PostgreSQL[^\n]+\n$/);
+  assert.doesNotMatch(stderr, /verysecret/);
+});
+
+for (const workers of ['1', '2']) {
+  test(`a start waits for a PostgreSQL that is away, and says so, with ${workers} worker(s)`, async (t) => {
+    const settings: Record<string, string> = { ...(await bareSettings(t, 'postgres')), SIGNET_WORKERS: workers };
+    const network = await tcpProxy(t, settings.SIGNET_DATABASE_URL ?? '');
+    await network.cut();
+    let said = '';
+    const server = startServer(
+      t,
+      { ...settings, SIGNET_DATABASE_URL: network.url },
+      { hear: (text) => (said += text) },
+    );
+    while (!said.includes('PostgreSQL cannot be used yet; trying again')) await sleep(20);
+    assert.match(said, /ECONNREFUSED/);
+    assert.doesNotMatch(said, /postgres:\/\/|\n +at /);
+    await network.mend();
+    assert.equal((await (await server).stop()).code, 0);
+  });
+}
+
+test('a wrong password for PostgreSQL ends the start at once', async (t) => {
+  const settings = await bareSettings(t, 'postgres');
+  const wrong = new URL(settings.SIGNET_DATABASE_URL ?? '');
+  wrong.password = 'verysecret';
+  const sentence = await refusedStart(t, { ...settings, SIGNET_DATABASE_URL: wrong.href });
+  assert.match(sentence, /PostgreSQL refuses the connection.*password/);
   assert.doesNotMatch(sentence, /verysecret/);
 });
 

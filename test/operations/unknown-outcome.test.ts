@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/db/db.ts';
+import { unavailable } from '../../src/errors.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { assertRefused, authorize, obtainTokens, redeem, refresh, tokensOf } from '../support/relying-party.ts';
 import { registerClient, signedInPerson, startSignet } from '../support/signet.ts';
@@ -116,7 +117,7 @@ onBothEngines('a token that could not be signed after its rotation may be asked 
   const client = await registerClient(signet, { owner });
   const { refresh_token } = await obtainTokens(signet, owner, client);
   const { sign } = signet.deps.keys;
-  Object.assign(signet.deps.keys, { sign: () => Promise.reject(new Error('no key')) });
+  Object.assign(signet.deps.keys, { sign: () => Promise.reject(unavailable(new Error('no key'))) });
   const failed = await refresh(signet, client, refresh_token);
   Object.assign(signet.deps.keys, { sign });
   assertRefused(failed, 503, 'temporarily_unavailable');
@@ -186,6 +187,9 @@ onBothEngines('an answer says "nothing was changed" only where that is known', a
   const refused = new StoreUnavailable('not sent');
   assert.match(await failing(refused, byProgram), /Nothing was changed/);
   assert.match(await failing(refused, byPerson('en')), /Nothing was changed/);
+  const lines = signet.logLines.filter((line) => line.includes('not sent'));
+  assert.equal(lines.length, 2, 'one line for each');
+  for (const line of lines) assert.ok(line.length < 500 && !line.includes('stack'), line);
 
   const unknown = new OutcomeUnknown('sent');
   const said = await failing(unknown, byProgram);

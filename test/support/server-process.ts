@@ -17,10 +17,11 @@ export const signetCommand = fileURLToPath(new URL('../../bin/signet', import.me
 
 export type Settings = Record<string, string>;
 export type Finished = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
-type Spawning = { env?: Settings; cwd?: string; command?: string };
+/** `hear` gets what is printed on standard error, as it comes. */
+type Spawning = { env?: Settings; cwd?: string; command?: string; hear?: (text: string) => void };
 
 /** Only what a test sets, so that nobody's shell decides what it finds. */
-function spawnSignet(args: readonly string[], { env = {}, cwd = tmpdir(), command = signetCommand }: Spawning) {
+function spawnSignet(args: readonly string[], { env = {}, cwd = tmpdir(), command = signetCommand, hear }: Spawning) {
   const child = spawn(command, args, { cwd, env: { PATH: process.env.PATH, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
   const said = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -28,6 +29,7 @@ function spawnSignet(args: readonly string[], { env = {}, cwd = tmpdir(), comman
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said.stderr += text;
+    hear?.(text);
   });
   child.stdin.on('error', () => undefined); // a command that reads nothing may be gone before we have written
   const finished = once(child, 'close').then(([code, signal]): Finished => ({ code, signal, ...said }));

@@ -105,7 +105,8 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) throw error;
       doubt(issuance);
-      throw outcomeUnknown(error);
+      // A bug stays a bug, to be logged as one; it says nothing of what was kept.
+      throw error instanceof RequestError || error instanceof StoreUnavailable ? outcomeUnknown(error) : error;
     }
   }
 
