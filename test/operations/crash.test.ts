@@ -159,7 +159,9 @@ async function examine({ url }: ServerProcess, client: RegisteredClient, chain: 
 
   const uses = await Promise.all([1, 2, 3].map(() => refreshAt(url, client, acknowledged.refresh_token)));
   const statuses = uses.map(({ status }) => status).sort();
-  assert.deepEqual(statuses, isAlive ? [200, 400, 400] : [400, 400, 400], round);
+  // Whoever lost the answer asks for it again, and however often they do, one successor is alive.
+  assert.deepEqual(statuses, isAlive ? [200, 400, 400] : [200, 200, 200], round);
+  if (!isAlive) assert.equal(new Set(uses.map(({ refresh_token }) => refresh_token)).size, 1, `${round}: two alive`);
   return isAlive;
 }
 
