@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/db/db.ts';
 import { unavailable } from '../../src/errors.ts';
+import { signedInClient } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { assertRefused, authorize, obtainTokens, redeem, refresh, tokensOf } from '../support/relying-party.ts';
+import { bareSettings, codeFor, redeemAt, refreshAt, startServer } from '../support/server-process.ts';
 import { registerClient, signedInPerson, startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
@@ -203,3 +205,25 @@ onBothEngines('an answer says "nothing was changed" only where that is known', a
   assert.match(german, /nicht sagen, ob diese Änderung gespeichert wurde/);
   assert.doesNotMatch(german, /nichts (geändert|verloren)|ging nichts/i);
 });
+
+onBothEngines(
+  'a server that was killed excuses what it may not have answered; one that stopped does not',
+  async (t, engine) => {
+    const settings = { ...(await bareSettings(t, engine)), SIGNET_RATE_LIMITS: 'off' };
+    const first = await startServer(t, settings);
+    const { browser, client } = await signedInClient(first);
+    const lost = await redeemAt(first.url, client, await codeFor(browser, client));
+    const told = await redeemAt(first.url, client, await codeFor(browser, client));
+    const successor = await refreshAt(first.url, client, lost.refresh_token);
+    await first.stop('SIGKILL');
+
+    const second = await startServer(t, settings);
+    const again = await refreshAt(second.url, client, lost.refresh_token);
+    assert.deepEqual([again.status, again.refresh_token], [200, successor.refresh_token]);
+    assert.equal((await refreshAt(second.url, client, told.refresh_token)).status, 200);
+    assert.equal((await second.stop()).code, 0);
+
+    const third = await startServer(t, settings);
+    assert.equal((await refreshAt(third.url, client, told.refresh_token)).status, 400);
+  },
+);
