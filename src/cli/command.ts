@@ -23,11 +23,14 @@ type Operand = Argument & {
 export type Option = Argument & {
   readonly help: string;
   readonly required?: true;
-  /** It takes several: the option comes more than once, or they stand in one argument with this between them. */
-  readonly between?: RegExp;
+  /**
+   * It takes several: the option comes more than once, or they stand in one argument with this between them. `never`:
+   * whatever stands in one argument is one.
+   */
+  readonly between?: RegExp | 'never';
 };
 
-type Read<A extends Argument> = A extends { between: RegExp }
+type Read<A extends Argument> = A extends { between: RegExp | 'never' }
   ? string[]
   : A extends { whole: unknown }
     ? number
@@ -142,6 +145,7 @@ function readOption(name: string, option: Option, typed: (string | boolean)[] | 
     if (option.required) throw new UsageError(`--${name} is missing.`);
     return isSwitch(option) ? false : undefined;
   }
+  if (option.between === 'never') return typed.map(String).filter(Boolean);
   if (option.between) return typed.flatMap((text) => String(text).split(option.between ?? '')).filter(Boolean);
   const [only] = typed;
   if (typed.length > 1) throw new UsageError(`--${name} was given more than once.`);
@@ -161,8 +165,8 @@ function readOne(name: string, { oneOf, whole }: Argument, text: string): string
 }
 
 /** As the help writes what stands in its place. */
-export function placeholder({ value, oneOf, between }: Argument & { between?: RegExp }): string {
-  if (between) return `"<${value}> ..."`;
+export function placeholder({ value, oneOf, between }: Argument & Pick<Option, 'between'>): string {
+  if (between && between !== 'never') return `"<${value}> ..."`;
   return oneOf && !value ? oneOf.join('|') : `<${value}>`;
 }
 

@@ -43,6 +43,7 @@ ${columns([...explained, ...everywhere])}
 function explain({ help, value, oneOf, whole, between }: Option): string {
   if (oneOf && value) return `${help}; one of ${oneOf.join(', ')}`;
   if (whole && whole[1] < Number.MAX_SAFE_INTEGER) return `${help}; ${whole[0]} to ${whole[1]}`;
+  if (between === 'never') return `${help}; may be given several times`;
   return between ? `${help}; several with spaces between` : help;
 }
 

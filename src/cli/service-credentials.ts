@@ -18,8 +18,16 @@ const statusOf = ({ retired_at }: { retired_at: number | null }) => (retired_at 
 
 const terms = {
   permission: { value: 'permission', between: /[\s,]+/, help: permissions.join(' or '), required: true },
-  product: { value: 'product', between: /[\s,]+/, help: 'which products it may write entitlements of' },
+  product: {
+    value: 'product',
+    between: 'never', // spaces and commas belong to its name
+    help: 'which product it may write entitlements of',
+  },
 } as const;
+
+/** Those with other characters than letters, digits and few signs stand in quotes, so that each can be told apart. */
+const printedProducts = (products: readonly string[]) =>
+  products.map((one) => (/^[\w.:-]+$/.test(one) ? one : JSON.stringify(one))).join(' ') || '-';
 
 async function show(deps: Deps, client_id: string): Promise<Report> {
   const one = credentialRecord(await findCredential(deps, client_id));
@@ -28,7 +36,7 @@ async function show(deps: Deps, client_id: string): Promise<Report> {
     ['Name', one.name],
     ['Status', statusOf(one)],
     ['Permissions', one.permissions.join(' ')],
-    ['Products', one.products.join(' ') || '-'],
+    ['Products', printedProducts(one.products)],
     ['Created', time(one.created_at)],
   ]);
   return { json: one, text };
@@ -58,7 +66,7 @@ export const serviceCredentialCommands = {
         'service_credentials',
         (await allCredentials(deps)).map(credentialRecord),
         ['CLIENT', 'STATUS', 'PERMISSIONS', 'PRODUCTS', 'NAME'],
-        (one) => [one.client_id, statusOf(one), one.permissions.join(' '), one.products.join(' ') || '-', one.name],
+        (one) => [one.client_id, statusOf(one), one.permissions.join(' '), printedProducts(one.products), one.name],
       ),
   }),
   'service-credentials rotate': command({

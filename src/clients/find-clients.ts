@@ -1,3 +1,4 @@
+import { nameOfPlace, placeOfName } from '../db/list-place.ts';
 import type { Deps } from '../deps.ts';
 import type { Client } from './client.ts';
 import { type ClientListing, countWaitingClients, searchClients } from './store.ts';
@@ -19,24 +20,25 @@ type ClientPage = {
 
 /**
  * What administrators look through, a page at a time, the longest there first, without secrets.
- * @param search.after what the page before gave as `next`; anything else begins at the start.
+ * @param search.after what the page before gave as `next`.
+ * @throws {RequestError} `invalid_request` for an `after` that no page has given.
  */
 export async function findClients(
   deps: Pick<Deps, 'db'>,
   search: { listing: ClientListing; query?: string; after?: string; limit?: number },
 ): Promise<ClientPage> {
-  const { listing, query = '', after = '', limit = 50 } = search;
-  const [, created_at, client_id] = /^(\d{1,12})-([\w-]{1,64})$/.exec(after) ?? [];
+  const { listing, query = '', after, limit = 50 } = search;
+  const place = placeOfName('after', after);
   const found = await searchClients(deps.db, {
     listing,
     query: query.trim().slice(0, 100),
-    after: client_id === undefined ? undefined : { created_at: Number(created_at), client_id },
+    after: place && { created_at: place.at, client_id: place.id },
     limit: limit + 1,
   });
   const clients = found.slice(0, limit);
   const last = clients.at(-1);
   const hasMore = found.length > limit && last !== undefined;
-  return { clients, next: hasMore ? `${last.created_at}-${last.client_id}` : undefined };
+  return { clients, next: hasMore ? nameOfPlace({ at: last.created_at, id: last.client_id }) : undefined };
 }
 
 /** How many wait for a review: new clients, and changes of approved ones. */

@@ -4,7 +4,7 @@ import { latestDate } from '../clock.ts';
 import { type FieldProblem, invalidFields } from '../errors.ts';
 import { shapeProblems } from '../lib/field-problems.ts';
 import { nullable } from '../openapi/operation.ts';
-import { isProduct } from '../service-credentials/service-credential.ts';
+import { productPattern } from '../service-credentials/service-credential.ts';
 
 export const entitlementStatuses = ['active', 'past_due', 'canceled', 'expired'] as const;
 
@@ -19,7 +19,12 @@ const externalId = nullable(Type.String({ maxLength: 255, pattern: seen }));
 export const WriteBody = Type.Object(
   {
     user_id: Type.String({ minLength: 1, maxLength: 64 }),
-    product: name('One of those that the credential may write.'),
+    product: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      pattern: productPattern,
+      description: 'One of those that the credential may write, in printable characters.',
+    }),
     plan: name('What was bought.'),
     status: Type.Enum([...entitlementStatuses]),
     source: name('Which system says so.'),
@@ -79,8 +84,6 @@ export function readWrite(body: unknown): EntitlementWrite {
   if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
   const metadata = body.metadata ? JSON.stringify(body.metadata) : null;
   const problems: FieldProblem[] = [];
-  if (!isProduct(body.product))
-    problems.push({ path: 'product', message: 'Must be letters, digits and . _ : - only.' });
   if (metadata !== null && Buffer.byteLength(metadata) > longestMetadata) {
     problems.push({ path: 'metadata', message: 'Must be 8 KB of JSON at most.' });
   }

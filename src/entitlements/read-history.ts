@@ -1,5 +1,7 @@
+import { nameOfPlace, placeOfName } from '../db/list-place.ts';
 import type { Deps } from '../deps.ts';
 import { invalidFields } from '../errors.ts';
+import { isProduct } from '../service-credentials/service-credential.ts';
 import { requireUser } from '../users/administer-user.ts';
 import {
   type EntitlementVersion,
@@ -30,7 +32,7 @@ export async function entitlementHistory(
   { product, before, limit = 50 }: { product?: string; before?: string; limit?: number } = {},
 ): Promise<EntitlementHistory> {
   await requireUser(deps, user_id);
-  const search = { product, before: before === undefined ? undefined : placeOf(before), limit: limit + 1 };
+  const search = { product, before: placeOf(before), limit: limit + 1 };
   const [entitlements, found] = await Promise.all([
     listStoredEntitlements(deps.db, user_id),
     listVersions(deps.db, user_id, search),
@@ -40,12 +42,18 @@ export async function entitlementHistory(
   return { entitlements, versions, next: found.length > limit && last ? nameOf(last) : undefined };
 }
 
-const nameOf = ({ written_at, version, product }: VersionPlace): string => `${written_at}-${version}-${product}`;
+/** A product is any text, so it travels encoded. */
+const nameOf = ({ written_at, version, product }: VersionPlace): string =>
+  nameOfPlace({ at: written_at, id: `${version}.${Buffer.from(product).toString('base64url')}` });
 
-function placeOf(name: string): VersionPlace {
-  const [, written_at, version, product] = /^(\d{1,12})-(\d{1,16})-([\w.:-]{1,100})$/.exec(name) ?? [];
-  const place = { written_at: Number(written_at), product: product ?? '', version: Number(version) };
-  if (product !== undefined && Number.isSafeInteger(place.version)) return place;
+function placeOf(name: string | undefined): VersionPlace | undefined {
+  const place = placeOfName('before', name);
+  if (place === undefined) return undefined;
+  const [, version = '', encoded = ''] = /^(\d{1,16})\.([\w-]{1,600})$/.exec(place.id) ?? [];
+  const product = Buffer.from(encoded, 'base64url').toString();
+  if (isProduct(product) && Number.isSafeInteger(Number(version))) {
+    return { written_at: place.at, version: Number(version), product };
+  }
   throw invalidFields([{ path: 'before', message: 'Must be next of the page before.' }]);
 }
 

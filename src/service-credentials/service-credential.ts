@@ -16,8 +16,13 @@ export type ServiceCredential = {
   readonly secrets: readonly { readonly secret_hash: string; readonly expires_at: number | null }[];
 };
 
-/** What a product is called on the wire. */
-export const isProduct = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/.test(text);
+/** None that command a terminal, turn the letters around them, or are not there at all; and something to see. */
+export const productPattern = '^(?=[^]*[^\\p{Z}])[^\\p{C}\\p{Zl}\\p{Zp}]*$';
+const printable = new RegExp(productPattern, 'u');
+
+/** What a product is called (decisions §12): 1 to 100 printable characters, spaces and commas among them. */
+export const isProduct = (text: string): boolean =>
+  text.length <= 200 && [...text].length <= 100 && printable.test(text);
 export const isCredentialId = (text: string): boolean => /^svc_[\w-]{22}$/.test(text);
 
 /** As administrators see it, never with a secret. Its id is the `client_id` of its HTTP Basic (decisions §12). */

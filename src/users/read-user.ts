@@ -1,5 +1,6 @@
 import { listOwnClients } from '../clients/list-clients.ts';
 import { now } from '../clock.ts';
+import { nameOfPlace, placeOfName } from '../db/list-place.ts';
 import type { Deps } from '../deps.ts';
 import { listEntitlements } from '../entitlements/store.ts';
 import { listIdentities } from '../federation/store.ts';
@@ -17,15 +18,24 @@ export type UserPage = { users: User[] /** For `after`; undefined on the last pa
 
 /**
  * Finds people by the beginning of their e-mail address, a part of their name, or their id. Newest first.
+ * @param search.after what the page before gave as `next`.
  * @param search.limit 1 to 500.
+ * @throws {RequestError} `invalid_request` for an `after` that no page has given.
  */
 export async function findUsers(
   deps: Pick<Deps, 'db'>,
   { query = '', after, limit = 50 }: { query?: string; after?: string; limit?: number },
 ): Promise<UserPage> {
-  const users = await searchUsers(deps.db, { query: query.trim().slice(0, 254), after, limit: limit + 1 });
+  const place = placeOfName('after', after);
+  const users = await searchUsers(deps.db, {
+    query: query.trim().slice(0, 254),
+    after: place && { created_at: place.at, user_id: place.id },
+    limit: limit + 1,
+  });
   const page = users.slice(0, limit);
-  return { users: page, next: users.length > limit ? page.at(-1)?.user_id : undefined };
+  const last = page.at(-1);
+  const hasMore = users.length > limit && last !== undefined;
+  return { users: page, next: hasMore ? nameOfPlace({ at: last.created_at, id: last.user_id }) : undefined };
 }
 
 /** What administrators may know of how somebody signs in. Times are Unix seconds. */

@@ -198,8 +198,8 @@ export const isDisabled = (user_id: string, disabled: boolean): Condition => ({
 type UserSearch = {
   /** The beginning of an e-mail address, a part of the name, or an id; empty for everybody. */
   query: string;
-  /** `user_id` of the last one of the page before. */
-  after: string | undefined;
+  /** Where the page before ended. */
+  after: { created_at: number; user_id: string } | undefined;
   limit: number;
 };
 
@@ -210,15 +210,16 @@ export const searchUsers = (db: Db, { query, after, limit }: UserSearch) =>
       where deleted_at is null
         and ($1 = '' or user_id = $1 or email_key like $2 escape '!' or lower(name) like $3 escape '!'
              or name like $6 escape '!')
-        and ($4 = '' or (created_at, user_id) < (select a.created_at, a.user_id from users a where a.user_id = $4))
+        and (created_at, user_id) < (cast($4 as bigint), $7)
       order by created_at desc, user_id desc limit $5`,
     [
       query,
       `${literally(emailKey(query))}%`,
       `%${literally(query.toLowerCase())}%`,
-      after ?? '',
+      after?.created_at ?? Number.MAX_SAFE_INTEGER,
       limit,
       `%${literally(query)}%`,
+      after?.user_id ?? '',
     ],
   );
 

@@ -1,11 +1,10 @@
+import { nameOfPlace, placeOfName } from '../db/list-place.ts';
 import type { Deps } from '../deps.ts';
-import { invalidFields } from '../errors.ts';
 import { deliveryRecord, requireWebhook, webhookRecord } from './manage-webhook.ts';
 import {
   countDeadDeliveries,
   countDeadOf,
   type Delivery,
-  type DeliveryPlace,
   type DeliveryState,
   listDeliveries,
   listWebhooks,
@@ -52,17 +51,17 @@ export async function findDeliveries(
   { state, after, limit = 50 }: DeliverySearch = {},
 ): Promise<DeliveryPage> {
   await requireWebhook(deps, webhook_id);
-  const place = after === undefined ? undefined : placeOf(after);
-  const found = await listDeliveries(deps.db, webhook_id, limit + 1, { state, after: place });
+  const place = placeOfName('after', after);
+  const found = await listDeliveries(deps.db, webhook_id, limit + 1, {
+    state,
+    after: place && { created_at: place.at, delivery_id: place.id },
+  });
   const deliveries = found.slice(0, limit);
   const last = deliveries.at(-1);
-  return { deliveries, next: found.length > limit && last ? `${last.created_at}-${last.delivery_id}` : undefined };
-}
-
-function placeOf(name: string): DeliveryPlace {
-  const [, created_at, delivery_id] = /^(\d{1,12})-([\w.-]{1,200})$/.exec(name) ?? [];
-  if (delivery_id !== undefined) return { created_at: Number(created_at), delivery_id };
-  throw invalidFields([{ path: 'after', message: 'Must be next of the page before.' }]);
+  return {
+    deliveries,
+    next: found.length > limit && last ? nameOfPlace({ at: last.created_at, id: last.delivery_id }) : undefined,
+  };
 }
 
 /** As programs are told it. */

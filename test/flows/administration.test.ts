@@ -214,7 +214,42 @@ onBothEngines('people are found by address, name and id, a page at a time', asyn
   }
   assert.equal(seen.length, 6);
   assert.deepEqual(new Set(seen), new Set([root.user_id, ...people.map(({ user_id }) => user_id)]));
-  assert.deepEqual((await root.get('/users?after=usr_unknown')).users, []);
+
+  // A place stays where it is when the row that it was named for is gone.
+  const two = ids(await root.get('/users?limit=2'), 'users', 'user_id');
+  const first = await root.get(`/users?limit=${two[1] === root.user_id ? 3 : 2}`);
+  const last = ids(first, 'users', 'user_id').at(-1);
+  await signet.deps.db.run('delete from users where user_id = $1', [String(last)]);
+  const rest = ids(await root.get(`/users?after=${first.next}`), 'users', 'user_id');
+  assert.deepEqual([...ids(first, 'users', 'user_id'), ...rest].sort(), [...seen].map(String).sort());
+});
+
+onBothEngines('a place in a list that no page has given is refused, in every list alike', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const root = await administratorOf(signet);
+  const { webhook_id } = await root.post('/webhooks', {
+    url: 'https://hooks.example.com/',
+    event_types: ['user.disabled'],
+  });
+  const lists: [path: string, parameter: string][] = [
+    ['/users', 'after'],
+    ['/clients', 'after'],
+    [`/webhooks/${webhook_id}/deliveries`, 'after'],
+    [`/users/${root.user_id}/entitlements`, 'before'],
+    ['/audit', 'before'],
+  ];
+  for (const [path, parameter] of lists) {
+    for (const wrong of ['x', '-1', '1', 'usr_unknown', '1-', '1-é', `1-${'x'.repeat(601)}`, '9'.repeat(20)]) {
+      if (path === '/audit' && wrong === '1') continue; // a place there
+      const answer = await root.send('GET', `${path}?${parameter}=${wrong}`);
+      refused(answer, [400, 'invalid_request']);
+      const [field] = (answer.json?.fields ?? []) as Json[];
+      assert.equal(field?.path, parameter, `${path} ${wrong}`);
+    }
+  }
+  for (const page of ['/admin/users', '/admin/clients', `/admin/webhooks/${webhook_id}/deliveries`]) {
+    assert.equal((await root.browser.get(`${page}?after=x`)).status, 400, page);
+  }
 });
 
 test('a person is shown with how they sign in and what they have, and never with a secret', async (t) => {

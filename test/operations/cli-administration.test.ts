@@ -171,6 +171,18 @@ test('service credentials are restricted, given another secret and retired', asy
   assert.match((await runCommand(['service-credentials', 'list'], { env })).stdout, new RegExp(`${id} +retired`));
 });
 
+test('a product with spaces and commas is one, on the command line too', async (t) => {
+  const env = await preparedSettings(t);
+  const products = ['Editor Pro', 'Sites, Mail', 'mail'];
+  const terms = ['--permission', 'entitlements:write', ...products.flatMap((one) => ['--product', one])];
+  const made = await succeed(['service-credentials', 'create', '--name', 'Billing', ...terms], env);
+  assert.deepEqual(made.products, products);
+  const shown = await runCommand(['service-credentials', 'restrict', String(made.client_id), ...terms], { env });
+  assert.match(shown.stdout, /Products +"Editor Pro" "Sites, Mail" mail\n/);
+  const wrong = ['service-credentials', 'create', '--name', 'X', '--permission', 'entitlements:write'];
+  await refused([...wrong, '--product', 'a\u202eb'], env, /products: .*printable/);
+});
+
 test('the audit log is verified against what an earlier check gave, and filtered by day', async (t) => {
   const env = await preparedSettings(t);
   const server = await openServer(t, env);

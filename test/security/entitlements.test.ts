@@ -96,14 +96,14 @@ onBothEngines('a written entitlement', async (t, engine) => {
       await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version }));
     }
     const shown = (await admin.browser.get(page)).text;
-    assert.match(shown, /<code>viewer<\/code>.*<bdi>solo<\/bdi>/s);
+    assert.match(shown, /<code><bdi>viewer<\/bdi><\/code>.*<bdi>solo<\/bdi>/s);
     const [, older = ''] = /id="writes-older" href="([^"]+)"/.exec(shown) ?? [];
     const last = (await admin.browser.get(older.replaceAll('&amp;', '&'))).text;
-    assert.match(last, /<code>viewer<\/code>.*<code>editor<\/code>.*sub_1/s);
+    assert.match(last, /<code><bdi>viewer<\/bdi><\/code>.*<code><bdi>editor<\/bdi><\/code>.*sub_1/s);
     assert.doesNotMatch(last, /id="writes-older"/);
     const ofViewer = await admin.browser.get(`${page}/entitlements?product=viewer`);
     assert.match(ofViewer.text, /<bdi>solo<\/bdi>.*counts now/s);
-    assert.doesNotMatch(ofViewer.text, /<code>editor<\/code>/);
+    assert.doesNotMatch(ofViewer.text, /<code><bdi>editor<\/bdi><\/code>/);
 
     const found: string[] = [];
     for (let next: unknown = ''; next !== null; ) {
@@ -315,6 +315,56 @@ test('EN-03: a version is a whole number from 1 that JSON carries unharmed', asy
     assert.deepEqual(refusedAs(answer), [400, 'invalid_request'], version);
   }
   assert.equal((await postEntitlement(signet, authorization, raw('9007199254740991'))).status, 200);
+});
+
+const names = ['Editor Pro', 'editor/pro', 'éditeur', 'Sites, Mail & "More"', '東京', '🦊'.repeat(100)];
+
+onBothEngines('a product is any 1 to 100 printable characters', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const admin = await signedInPerson(signet, { role: 'admin' });
+  const person = await signedInPerson(signet);
+  const made = await admin.browser.postJson('/v1/admin/service-credentials', {
+    name: 'Shop',
+    permissions: ['entitlements:write'],
+    products: names,
+  });
+  assert.deepEqual([made.status, made.json?.products], [200, names], made.text);
+  const authorization = basic(String(made.json?.client_id), String(made.json?.client_secret));
+  for (const product of names) {
+    const answer = await postEntitlement(signet, authorization, writeOf(person.user_id, { product }));
+    assert.deepEqual([answer.status, answer.json?.product], [200, product]);
+  }
+  const read = await entitlementsOf(signet, person);
+  assert.deepEqual(read.map(({ product }) => product).sort(), [...names].sort());
+
+  // Each place in the history, whatever its product is called.
+  const address = `/v1/admin/users/${person.user_id}/entitlements?limit=1`;
+  const found: unknown[] = [];
+  for (let next: unknown = ''; next !== null; ) {
+    const { json } = await admin.browser.get(`${address}${next && `&before=${next}`}`);
+    found.push(...((json?.versions ?? []) as Record<string, unknown>[]).map(({ product }) => product));
+    next = json?.next ?? null;
+  }
+  assert.deepEqual(found.sort(), [...names].sort());
+
+  const page = `/admin/service-credentials/${made.json?.client_id}`;
+  const products = ['  Editor Pro ', '', 'Sites, Mail & "More"'].join('\r\n');
+  const saved = await admin.browser.post(`${page}/restrict`, { 'permission:entitlements:write': 'on', products });
+  assert.equal(saved.status, 303, saved.text);
+  assert.match(
+    (await admin.browser.get(page)).text,
+    /<code><bdi>Editor Pro<\/bdi><\/code>, <code><bdi>Sites, Mail &amp; &quot;More&quot;<\/bdi><\/code>/,
+  );
+  assert.match((await admin.browser.get(page)).text, /<textarea[^>]*name="products"[^>]*>Editor Pro\nSites, Mail/);
+
+  const wrongs = ['', ' ', '\u3000', 'a\tb', 'a\nb', 'a\u202eb', 'a\u200bb', 'x'.repeat(101), '🦊'.repeat(101)];
+  for (const product of wrongs) {
+    const written = await postEntitlement(signet, authorization, writeOf(person.user_id, { product }));
+    assert.deepEqual([written.status, written.json?.error], [400, 'invalid_request'], JSON.stringify(product));
+    const terms = { name: 'Shop', permissions: ['entitlements:write'], products: [product] };
+    const answer = await admin.browser.postJson('/v1/admin/service-credentials', terms);
+    assert.deepEqual([answer.status, answer.json?.error], [400, 'invalid_request'], JSON.stringify(product));
+  }
 });
 
 test('HT-01: metadata has limits in size and depth, and a hostile body changes nothing', async (t) => {

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { nullable, type Operation, Time } from '../../openapi/operation.ts';
-import { permissions } from '../../service-credentials/service-credential.ts';
+import { permissions, productPattern } from '../../service-credentials/service-credential.ts';
 import { administration } from '../operation-parts.ts';
 
 const record = {
@@ -17,7 +17,10 @@ const secret = { client_secret: Type.String({ description: 'Shown this once.' })
 const terms = {
   permissions: Type.Array(Type.Enum([...permissions]), { minItems: 1 }),
   products: Type.Optional(
-    Type.Array(Type.String(), { maxItems: 100, description: 'Which products it may write entitlements of.' }),
+    Type.Array(
+      Type.String({ minLength: 1, maxLength: 100, pattern: productPattern, description: 'Any printable characters.' }),
+      { maxItems: 100, description: 'Which products it may write entitlements of, each as it is written there.' },
+    ),
   ),
 };
 /** The name is judged by the use-case, in words of its own. */

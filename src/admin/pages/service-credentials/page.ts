@@ -34,7 +34,7 @@ ${shown.problem}
 <input id="name" name="name" required maxlength="100" autocomplete="off" value="${shown.form?.name ?? ''}">
 ${termsFields(view, {
   permissions: permissions.filter((name) => shown.form?.[`permission:${name}`] === 'on'),
-  products: (shown.form?.products ?? '').split(/\s+/),
+  products: typedProducts(shown.form?.products),
 })}
 <button type="submit" id="service-create">${view.t('admin.services.create.submit')}</button>
 </form>`,
@@ -42,9 +42,20 @@ ${termsFields(view, {
 
 const credentialItem = (view: View, one: ServiceCredential) => html`<li><div>
 <h2><a href="${path}/${one.credential_id}">${foreign(one.name)}</a> ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h2>
-<p>${one.permissions.join(', ')}${one.products.length > 0 && html`: ${one.products.join(', ')}`}</p>
+<p>${one.permissions.join(', ')}${one.products.length > 0 && html`: ${productList(one.products)}`}</p>
 </div></li>
 `;
+
+/** Each on its own, since a name may have commas in it. */
+const productList = (products: readonly string[]): Html =>
+  html`${products.map((one, place) => html`${place > 0 && ', '}<code>${foreign(one)}</code>`)}`;
+
+/** One on each line, without the spaces around it. */
+export const typedProducts = (text = ''): string[] =>
+  text
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter(Boolean);
 
 type Terms = { permissions: readonly string[]; products: readonly string[] };
 
@@ -58,7 +69,7 @@ const termsFields = (view: View, terms: Terms): Html => html`${choices(
   })),
 )}
 <label for="products">${view.t('admin.services.products')}</label>
-<input id="products" name="products" autocomplete="off" value="${terms.products.join(' ')}" aria-describedby="products-hint">
+<textarea id="products" name="products" rows="3" autocomplete="off" spellcheck="false" aria-describedby="products-hint">${terms.products.join('\n')}</textarea>
 <p class="hint" id="products-hint">${view.t('admin.services.products.hint')}</p>`;
 
 export const credentialPage = (
@@ -73,7 +84,7 @@ ${problem}${doneNotice(view, query, { restricted: 'admin.services.done.restricte
 <dl>
 <dt>${view.t('admin.services.client_id')}</dt><dd><code>${one.credential_id}</code></dd>
 <dt>${view.t('admin.services.permissions')}</dt><dd>${one.permissions.join(', ')}</dd>
-<dt>${view.t('admin.services.products')}</dt><dd>${one.products.length > 0 ? one.products.join(', ') : view.t('admin.none')}</dd>
+<dt>${view.t('admin.services.products')}</dt><dd>${one.products.length > 0 ? productList(one.products) : view.t('admin.none')}</dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
 ${one.retired_at !== null && html`<dt>${view.t('admin.services.retired')}</dt><dd>${view.ago(one.retired_at)}</dd>`}
 </dl>

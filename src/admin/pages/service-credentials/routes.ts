@@ -14,7 +14,7 @@ import {
 } from '../../../service-credentials/manage-credential.ts';
 import { permissions } from '../../../service-credentials/service-credential.ts';
 import { chosen } from '../parts.ts';
-import { credentialPage, credentialSecretPage, credentialsPage } from './page.ts';
+import { credentialPage, credentialSecretPage, credentialsPage, typedProducts } from './page.ts';
 
 const list = '/admin/service-credentials';
 const one = `${list}/:credential_id`;
@@ -95,5 +95,5 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
 
 const termsOf = (form: Parameters) => ({
   permissions: chosen(form, 'permission:', permissions),
-  products: (form.products ?? '').split(/[\s,]+/).filter(Boolean),
+  products: typedProducts(form.products),
 });

@@ -32,10 +32,10 @@ ${history.versions.length === 0 ? html`<p class="empty">${view.t('admin.users.en
 });
 
 const entitlementItem = (view: View, user_id: string, one: StoredEntitlement) => html`<li><div>
-<h3><code>${one.product}</code> ${statusBadge(view, one)}</h3>
+<h3><code>${foreign(one.product)}</code> ${statusBadge(view, one)}</h3>
 <p><strong>${foreign(one.plan)}</strong> · ${view.t('admin.users.entitlements.version', { version: one.version })} · ${exact(one.updated_at)} · ${foreign(one.source)}</p>
 ${details(view, one)}
-<p><a href="${pathTo(user_id, { product: one.product })}">${view.t('admin.users.entitlements.writes_of', { product: one.product })}</a></p>
+<p><a href="${pathTo(user_id, { product: one.product })}">${view.t('admin.users.entitlements.writes_of', { product: foreign(one.product) })}</a></p>
 </div></li>
 `;
 
@@ -46,7 +46,7 @@ ${next !== undefined && html`<p class="actions"><a class="button quiet" id="writ
 }
 
 const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>
-<p><code>${write.product}</code> <strong>${foreign(write.plan)}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
+<p><code>${foreign(write.product)}</code> <strong>${foreign(write.plan)}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
 <p>${view.t('admin.users.entitlements.version', { version: write.version })} · ${exact(write.written_at)} · ${foreign(write.source)} · ${named(write.credential_id)}${write.event_id !== null && html` · <code>${foreign(write.event_id, 255)}</code>`}</p>
 ${details(view, write)}
 </div></li>
