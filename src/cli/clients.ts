@@ -51,7 +51,7 @@ function reviewReport(review: ClientReview): Report {
   const { client, changes, risks, lastRejection } = review;
   const lines = [
     ...changes.flatMap(changeLines),
-    ...risks.map(({ code, severity, detail }) => `  ${severity}  ${code}  ${printed(detail)}`),
+    ...risks.map(({ code, severity, detail }) => `  ${severity}  ${code}  ${detail.map(printed).join(', ')}`),
     ...(lastRejection ? rejectionLines(lastRejection) : []),
     ...(waitsForReview(client)
       ? ['', `Approve just this: signet clients approve ${client.client_id} --revision ${client.revision}`]
@@ -93,6 +93,9 @@ function riskCount(risks: readonly Risk[] | undefined): string {
 }
 const counting = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
 
+const nothingFound = (query: string, status: string) =>
+  `No client ${status === 'all' ? 'in any state' : `listed as ${status}`} has ${printed(query)} in its name, its owner's name or e-mail address, or as an id.`;
+
 const statusOf = (one: Client) => one.status + (changeWaits(one) ? ', change waits' : '');
 
 export const clientCommands = {
@@ -126,7 +129,7 @@ export const clientCommands = {
     summary: 'Lists registered clients, oldest first; with --status waiting, what there is to review.',
     options: {
       status: { value: 'status', oneOf: listings, help: 'only these' },
-      query: { value: 'text', help: 'a part of the name, or the id of a client or of its owner' },
+      query: { value: 'text', help: "a part of the name, of the owner's name or e-mail address, or the id of either" },
       limit: { value: 'n', whole: [1, 500], help: 'how many at most; 50 without it' },
       after: { value: 'place', help: 'where the list before ended, as it said' },
     },
@@ -144,7 +147,12 @@ export const clientCommands = {
       const list = table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'RISKS', 'NAME'], ...rows]);
       return {
         json: { clients: records, next },
-        text: next === null ? list : `${list}\n\nThere are more: --after ${next}`,
+        text:
+          clients.length === 0 && search.query
+            ? nothingFound(search.query, status)
+            : next === null
+              ? list
+              : `${list}\n\nThere are more: --after ${next}`,
       };
     },
   }),

@@ -20,14 +20,16 @@ type ClientPage = {
 
 /**
  * What administrators look through, a page at a time, the longest there first, without secrets.
+ * @param search.listing left out: everything for a search, what waits for a review otherwise.
  * @param search.after what the page before gave as `next`.
  * @throws {RequestError} `invalid_request` for an `after` that no page has given.
  */
 export async function findClients(
   deps: Pick<Deps, 'db'>,
-  search: { listing: ClientListing; query?: string; after?: string; limit?: number },
+  search: { listing?: ClientListing; query?: string; after?: string; limit?: number },
 ): Promise<ClientPage> {
-  const { listing, query = '', after, limit = 50 } = search;
+  const { query = '', after, limit = 50 } = search;
+  const { listing = query.trim() === '' ? 'waiting' : 'all' } = search;
   const place = placeOfName('after', after);
   const found = await searchClients(deps.db, {
     listing,

@@ -46,7 +46,7 @@ test('a client that is like what its owner had approved before raises no questio
   assert.deepEqual(risksOf({}), []);
 });
 
-const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string][] = [
+const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string | string[]][] = [
   [
     { redirect_uris: ['https://new.example/cb'], logo_url: null, homepage_url: null },
     'new_redirect_host',
@@ -85,7 +85,7 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string][] = [
     { allowed_scopes: ['openid', 'offline_access', 'entitlements:read'] },
     'sensitive_scope',
     'notice',
-    'entitlements:read, offline_access',
+    ['entitlements:read', 'offline_access'],
   ],
   [{ owner_user_id: 'usr_mal' }, 'owner_has_suspended_client', 'warning', 'Cheap Phish'],
   [{ name: 'Cheap Phi5h' }, 'suspended_client_name', 'warning', 'Cheap Phish'],
@@ -96,22 +96,22 @@ const telling: [Partial<Client>, RiskCode, 'notice' | 'warning', string][] = [
     { client_type: 'public', redirect_uris: ['https://shop.example/a', 'https://melon.example/b'] },
     'public_several_hosts',
     'notice',
-    'shop.example, melon.example',
+    ['shop.example', 'melon.example'],
   ],
 ];
 
 for (const [more, code, severity, detail] of telling) {
   test(`${code} is told of ${JSON.stringify(more)}`, () => {
     const risk = risksOf(more).find((one) => one.code === code);
-    assert.deepEqual(risk, { code, severity, detail });
+    assert.deepEqual(risk, { code, severity, detail: [detail].flat() });
   });
 }
 
 test('what would be is judged, and not what is', () => {
   const pending_change = { name: 'Melon!', redirect_uris: ['https://elsewhere.example/cb'] };
   assert.deepEqual(risksOf({ status: 'approved', pending_change }).slice(0, 2), [
-    { code: 'name_resembles_client', severity: 'warning', detail: 'Melon' },
-    { code: 'new_redirect_host', severity: 'warning', detail: 'elsewhere.example' },
+    { code: 'name_resembles_client', severity: 'warning', detail: ['Melon'] },
+    { code: 'new_redirect_host', severity: 'warning', detail: ['elsewhere.example'] },
   ]);
 });
 

@@ -25,8 +25,8 @@ export type RiskCode = (typeof riskCodes)[number];
 export type Risk = {
   code: RiskCode;
   severity: 'notice' | 'warning';
-  /** What of the client it is about: hosts, scopes, the other name. Chosen by strangers: to be shown as text. */
-  detail: string;
+  /** What it is about, each on its own: hosts, scopes, other names. Chosen by strangers: to be shown as text. */
+  detail: readonly string[];
 };
 
 /** Another client, with what its name looks like and where it sends people. */
@@ -176,7 +176,7 @@ function firstClientRisk({ owner_user_id }: Client, { owners }: Known): Risk[] {
 const risk =
   (severity: Risk['severity']) =>
   (code: RiskCode, details: readonly string[]): Risk[] =>
-    details.length === 0 ? [] : [{ code, severity, detail: details.join(', ') }];
+    details.length === 0 ? [] : [{ code, severity, detail: details }];
 const warning = risk('warning');
 const notice = risk('notice');
 

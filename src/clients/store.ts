@@ -1,6 +1,7 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 import { atMostOneSlice } from '../db/slices.ts';
+import { emailKey } from '../users/user.ts';
 import type { Client, ClientSecret, ClientStatus } from './client.ts';
 
 /** The tables `clients`, `client_secrets` and `remembered_suspensions`. Lists are JSON texts. */
@@ -78,7 +79,7 @@ export type ClientListing = ClientStatus | 'all' | 'waiting' | 'pending_change';
 
 export type ClientSearch = {
   listing: ClientListing;
-  /** A part of the name, an id of a client or of its owner; empty for all. */
+  /** A part of the name, a part of the owner's name or e-mail address, or an id of either; empty for all. */
   query: string;
   /** Where the page before ended. */
   after: { created_at: number; client_id: string } | undefined;
@@ -92,7 +93,7 @@ const waits = `(c.status = 'pending_review' or ${changeWaits})`;
 function conditionOf(listing: ClientListing): string {
   if (listing === 'all') return 'true';
   if (listing === 'waiting') return waits;
-  return listing === 'pending_change' ? changeWaits : 'c.status = $7';
+  return listing === 'pending_change' ? changeWaits : 'c.status = $8';
 }
 
 /** Oldest first, a page at a time. Letters beyond ASCII are found in the case in which they were written. */
@@ -101,7 +102,11 @@ export async function searchClients(db: Db, { listing, query, after, limit }: Cl
   const rows = await db.all<ClientRow>(
     `select ${columns} from clients c
       where ($1 = '' or c.client_id = $1 or c.owner_user_id = $1 or lower(c.name) like $2 escape '!'
-             or c.name like $3 escape '!')
+             or c.name like $3 escape '!'
+             or exists (select 1 from users u
+                         where u.user_id = c.owner_user_id
+                           and (u.email_key like $7 escape '!' or lower(u.name) like $2 escape '!'
+                                or u.name like $3 escape '!')))
         and c.status <> 'deleted' and (c.created_at, c.client_id) > (cast($4 as bigint), $5) and ${inListing}
       order by c.created_at, c.client_id limit $6`,
     [
@@ -111,7 +116,8 @@ export async function searchClients(db: Db, { listing, query, after, limit }: Cl
       after?.created_at ?? -1,
       after?.client_id ?? '',
       limit,
-      ...(inListing === 'c.status = $7' ? [listing] : []),
+      `%${literally(emailKey(query))}%`,
+      ...(inListing === 'c.status = $8' ? [listing] : []),
     ],
   );
   return rows.map((row) => toClient(row, []));

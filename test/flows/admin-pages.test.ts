@@ -265,6 +265,19 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   assert.match(told(back), /Reinstated/);
 });
 
+test('a name with a comma is one name in a risk, with one way to its client', async (t) => {
+  const signet = await startSignet(t);
+  const admin = await administrator(signet);
+  await registerClient(signet, { name: 'Acme, Inc' });
+  const { client_id } = await registerClient(signet, { name: 'Acme Inc', approved: false });
+  const { text } = await admin.browser.get(`/admin/clients/${client_id}`);
+  const links = [...text.matchAll(/href="(\/admin\/clients\?[^"]*)"><bdi>([^<]*)/g)].map(([, ...found]) => found);
+  assert.deepEqual(links, [['/admin/clients?state=approved&amp;q=Acme%2C+Inc', 'Acme, Inc']]);
+  const { json } = await admin.browser.get(`/v1/admin/clients/${client_id}`);
+  const risks = (json?.risks ?? []) as { code: string; detail: string[] }[];
+  assert.deepEqual(risks.find(({ code }) => code === 'name_resembles_client')?.detail, ['Acme, Inc']);
+});
+
 test('nobody approves their own client', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
@@ -535,6 +548,26 @@ onBothEngines('the list of clients is searched, paged, and has changes apart', a
   assert.deepEqual(await namesIn(`state=approved&q=${changed.client_id}`), ['Changed']);
   assert.equal((await namesIn(`state=approved&q=${owner.user_id}`)).length, 4);
   assert.equal((await admin.browser.get('/admin/clients?state=approved&after=nonsense')).status, 400);
+
+  // A search looks everywhere, by owner as well, and says where it looked.
+  const everything = ['100% Melon', 'Changed', 'Field Notes', 'Melon_Farm', 'Test product'];
+  assert.deepEqual(await namesIn('q=field+notes'), ['Field Notes'], 'approved, from the queue');
+  assert.deepEqual((await namesIn('state=all')).sort(), everything);
+  await signet.deps.db.run(`update users set name = 'Zoë Öberg' where user_id = $1`, [owner.user_id]);
+  for (const query of [owner.email, owner.email.slice(2).toUpperCase(), 'oë Ö', 'Öberg'].map(encodeURIComponent)) {
+    assert.deepEqual((await namesIn(`q=${query}`)).sort(), everything, query);
+    const { json } = await admin.browser.get(`/v1/admin/clients?query=${query}`);
+    assert.equal((json?.clients as unknown[] | undefined)?.length, 5, query);
+  }
+  assert.deepEqual(await namesIn('q=%25'), ['100% Melon'], 'a sign stands for itself');
+  const page = async (query: string) => (await admin.browser.get(`/admin/clients?${query}`)).text;
+  assert.match(await page('q=nowhere'), /No client in any state has <q><bdi>nowhere<\/bdi><\/q>.*Clear search/s);
+  assert.match(
+    await page('state=rejected&q=melon'),
+    /Nothing under <q>Rejected<\/q> has .*href="\/admin\/clients\?state=all&amp;q=melon">Search every state/s,
+  );
+  assert.match(await page('q=melon'), /aria-current="page">All</);
+  assert.match(await page(''), /aria-current="page">Waiting for review</);
 
   const search = { listing: 'approved', limit: 3 } as const;
   const first = await findClients(signet.deps, search);

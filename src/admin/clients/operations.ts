@@ -21,7 +21,9 @@ const Risks = Type.Array(
   Type.Object({
     code: Type.Enum([...riskCodes]),
     severity: Type.Enum(['notice', 'warning']),
-    detail: Type.String({ description: 'Chosen by whoever registered it: show it as text.' }),
+    detail: Type.Array(Type.String(), {
+      description: 'Hosts, scopes or names, chosen by whoever registered them: show them as text.',
+    }),
   }),
   { description: 'What to look at twice, warnings first.' },
 );
@@ -78,8 +80,14 @@ export const list: Operation = {
   ...administration,
   summary: 'Clients in one state, or all that wait for review',
   parameters: {
-    status: { description: 'Left out: `waiting`, which is new clients and changes.', schema: Type.Enum([...listings]) },
-    query: { description: 'A part of the name, a client_id, or the user_id of an owner.' },
+    status: {
+      description: 'Left out: `all` with a query, else `waiting`, which is new clients and changes.',
+      schema: Type.Enum([...listings]),
+    },
+    query: {
+      description:
+        "A part of the name, of the owner's name or e-mail address, a client_id, or the user_id of an owner.",
+    },
     limit: Limit,
     after: { description: '`next` of the page before.' },
   },

@@ -33,7 +33,7 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
     await administratorCaller(deps, request);
     const query = readQuery(request);
     const { clients, next = null } = await findClients(deps, {
-      listing: readChoice(query, 'status', listings) ?? 'waiting',
+      listing: readChoice(query, 'status', listings),
       query: query.query,
       after: query.after,
       limit: readLimit(query),

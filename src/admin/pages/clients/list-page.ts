@@ -2,15 +2,14 @@ import { type Client, type ClientStatus, changeWaits } from '../../../clients/cl
 import type { Risk } from '../../../clients/risk-signals.ts';
 import type { ListedClient } from '../../../clients/weigh-risks.ts';
 import { foreign } from '../../../http/foreign-text.ts';
-import { hidden } from '../../../http/form.ts';
-import { html } from '../../../http/html.ts';
+import { type Html, html } from '../../../http/html.ts';
 import type { Page } from '../../../http/page.ts';
 import type { Parameters } from '../../../http/parameters.ts';
 import type { View } from '../../../http/view.ts';
 import { badge, doneNotice, type Tone } from '../parts.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
-export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended'] as const;
+export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;
 export type ClientFilter = (typeof clientFilters)[number];
 
 export type ClientsShown = {
@@ -35,24 +34,38 @@ export const clientsPage = (view: View, { filter, clients, next, query }: Client
 ${doneNotice(view, query, { deleted: 'admin.clients.done.deleted' })}
 <nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters.map(
     (one) =>
-      html`<a href="/admin/clients?state=${one}"${one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)}</a>\n`,
+      html`<a href="${pageOf({ state: one, q: query.q })}"${one === filter && html` aria-current="page"`}>${view.t(`admin.clients.filter.${one}`)}</a>\n`,
   )}</p></nav>
 <form method="get" action="/admin/clients" role="search">
-${hidden('state', filter)}
 <label for="q">${view.t('admin.clients.find')}</label>
 <input id="q" name="q" type="search" maxlength="100" autocomplete="off" value="${query.q ?? ''}">
 <button type="submit" class="quiet" id="clients-find">${view.t('admin.users.find.submit')}</button>
 </form>
 ${
   clients.length === 0
-    ? html`<p class="empty">${view.t(filter === 'waiting' && !query.q ? 'admin.clients.none.waiting' : 'admin.clients.none')}</p>`
+    ? nothing(view, filter, query.q)
     : html`<ul class="items">${clients.map((listed) => clientItem(view, listed))}</ul>`
 }
-${next !== undefined && html`<p class="actions"><a class="button quiet" id="clients-more" href="${pageAfter(filter, query.q, next)}">${view.t('admin.clients.more')}</a></p>`}`,
+${next !== undefined && html`<p class="actions"><a class="button quiet" id="clients-more" href="${pageOf({ state: filter, q: query.q, after: next })}">${view.t('admin.clients.more')}</a></p>`}`,
 });
 
-const pageAfter = (state: ClientFilter, q: string | undefined, after: string) =>
-  `/admin/clients?${new URLSearchParams({ state, ...(q && { q }), after })}`;
+const pageOf = ({ state, q, after }: { state: ClientFilter; q?: string; after?: string }) =>
+  `/admin/clients?${new URLSearchParams({ state, ...(q && { q }), ...(after && { after }) })}`;
+
+/** What was looked through, and how to look further. */
+function nothing(view: View, filter: ClientFilter, q: string | undefined): Html {
+  if (!q) {
+    const isQueue = filter === 'waiting' || filter === 'changes';
+    return html`<p class="empty">${view.t(isQueue ? 'admin.clients.none.waiting' : 'admin.clients.none')}</p>`;
+  }
+  const where = view.t(`admin.clients.filter.${filter}`);
+  return html`<div class="empty"><p>${
+    filter === 'all'
+      ? view.t('admin.clients.none.anywhere', { query: html`<q>${foreign(q)}</q>` })
+      : view.t('admin.clients.none.here', { query: html`<q>${foreign(q)}</q>`, where: html`<q>${where}</q>` })
+  }</p>
+<p>${filter !== 'all' && html`<a href="${pageOf({ state: 'all', q })}">${view.t('admin.clients.find.everywhere')}</a> `}<a href="/admin/clients">${view.t('admin.clients.find.clear')}</a></p></div>`;
+}
 
 const clientItem = (view: View, { client, owner, risks }: ListedClient) => html`<li><div>
 <h2><a href="/admin/clients/${client.client_id}">${foreign(client.name)}</a> ${statusBadge(view, client)}</h2>

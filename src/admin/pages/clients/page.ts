@@ -89,9 +89,10 @@ const othersNamed: Partial<Record<RiskCode, ClientFilter>> = {
 function riskDetail({ code, detail }: Risk, owner: User | undefined): Html {
   if (code === 'first_client' && owner) return foreign(owner.name ?? owner.email);
   const state = othersNamed[code];
-  if (state === undefined) return foreign(detail, 500);
-  const address = (name: string) => `/admin/clients?${new URLSearchParams({ state, q: name })}`;
-  return html`${detail.split(', ').map((name, place) => html`${place > 0 && ', '}<a href="${address(name)}">${foreign(name)}</a>`)}`;
+  const address = (name: string) => `/admin/clients?${new URLSearchParams({ state: state ?? 'all', q: name })}`;
+  const one = (text: string) =>
+    state === undefined ? foreign(text, 500) : html`<a href="${address(text)}">${foreign(text)}</a>`;
+  return html`${detail.map((text, place) => html`${place > 0 && ', '}${one(text)}`)}`;
 }
 
 const facts = (view: View, client: Client, owner: User | undefined) => html`<dl>

@@ -28,7 +28,7 @@ const config = { page: true, form: one };
 export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get(list, { config: { page: true } }, async (request, reply) => {
     const { view, query } = await administratorAt(deps, request);
-    const filter = clientFilters.find((name) => name === query.state) ?? 'waiting';
+    const filter = clientFilters.find((name) => name === query.state) ?? (query.q?.trim() ? 'all' : 'waiting');
     const listing = filter === 'changes' ? 'pending_change' : filter;
     const { clients, next } = await findClients(deps, { listing, query: query.q, after: query.after });
     const listed = await listedWithRisks(deps, clients);
