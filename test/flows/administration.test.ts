@@ -140,7 +140,7 @@ onBothEngines(
     assert.deepEqual((await root.get('/clients?status=pending_change')).clients, []);
     const again = await registerClient(signet, { owner, approved: false, name: 'S1gnet Login' });
     const { risks } = await root.get(`/clients/${again.client_id}`);
-    const stopped = (code: string, detail: string) => ({ code, severity: 'warning', detail });
+    const stopped = (code: string, detail: string) => ({ code, severity: 'warning', detail: [detail] });
     assert.deepEqual((risks as Json[]).slice(0, 3), [
       stopped('owner_has_suspended_client', 'Signet Login'),
       stopped('suspended_client_name', 'Signet Login'),
