@@ -105,7 +105,7 @@ export const clientCommands = {
       name: { value: 'name', help: 'what people read on the sign-in page', required: true },
       'redirect-uri': { value: 'uri', between: /\s+/, help: 'where answers may go', required: true },
       scope: { value: 'scope', between: /[\s,]+/, help: 'what it may ask for; openid profile email without it' },
-      public: { help: 'it cannot keep a secret: a single-page or native app' },
+      public: { help: 'it cannot keep a secret: a native app' },
       alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'what its tokens are signed with; EdDSA without it' },
       approve: { help: 'you have reviewed it: it may start sign-ins at once' },
     },

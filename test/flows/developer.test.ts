@@ -844,3 +844,17 @@ async function run(text: string, client_secret: string | null): Promise<SignInMo
   const load = AsyncFunction('client', 'env', `${body}\nreturn { startSignIn, finishSignIn };`);
   return load(openidClient, { OIDC_CLIENT_SECRET: client_secret });
 }
+
+test('what is said of public clients is what can work: no page of another origin reads the token endpoint', async (t) => {
+  const signet = await startSignet(t);
+  const ada = await signedInPerson(signet);
+  const { headers } = await ada.browser.send('/oauth/token', {
+    method: 'POST',
+    headers: { origin: 'https://spa.test', 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'grant_type=authorization_code',
+  });
+  assert.equal(headers.get('access-control-allow-origin'), null);
+  const { text } = await ada.browser.get('/developer/register');
+  assert.match(text, /A page without a server of its own cannot fetch tokens here/);
+  assert.doesNotMatch(text, /single-page/i);
+});
