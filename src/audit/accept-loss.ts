@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts';
 import { refusal } from '../errors.ts';
 import { auditEvent, type Caller } from './audit.ts';
 import { type Broken, lossOf, origin } from './chain.ts';
-import { acceptHead, readAcceptance } from './head.ts';
+import { acceptHead, readHeads } from './head.ts';
 import { readReason } from './reason.ts';
 import { chainHead } from './store.ts';
 import type { Head } from './witness.ts';
@@ -26,7 +26,7 @@ export async function acceptLoss(
   const { seq, seal } = (await chainHead(deps.db)) ?? origin;
   const seen = await deps.witness.known();
   const known = seen === undefined || seen === 'unreadable' ? undefined : seen;
-  const earlier = Math.max((await readAcceptance(deps.db, deps.vault))?.accepted ?? 0, known?.accepted ?? 0);
+  const earlier = Math.max((await readHeads(deps.db, deps.vault)).accepted?.accepted ?? 0, known?.accepted ?? 0);
   const event = auditEvent(
     {
       action: 'audit_log.loss_accepted',

@@ -4,7 +4,7 @@ import type { Db, Statement } from '../db/db.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import type { Vault } from '../vault/vault.ts';
-import { readAcceptance, readHead, rememberHead } from './head.ts';
+import { readHeads, rememberHead } from './head.ts';
 import {
   type AuditRow,
   type ChainHead,
@@ -50,7 +50,7 @@ export class AuditLogTampered extends Error {
  * every audited change of every node wait for the one before.
  *
  * So that nobody has altered events sealed anew, nothing is sealed on a chain that has lost what was sealed before
- * (`readHead`), nor an event from long ago ({@link lateBefore}).
+ * (`lossOf`), nor an event from long ago ({@link lateBefore}).
  *
  * Any node may seal at any time. Two that try to give different events one place violate the unique index, and the
  * later one's batch fails whole; two that agree do the same thing twice.
@@ -103,7 +103,7 @@ function firstOf(found: readonly AuditRow[]): AuditRow[] {
 export async function lossOf(deps: Pick<Deps, 'db' | 'vault' | 'witness'>): Promise<Broken | undefined> {
   const { db, vault, witness } = deps;
   const seen = await witness.known(); // before the chain, which only grows
-  const recorded = await readHead(db, vault);
+  const { recorded, accepted } = await readHeads(db, vault);
   const unvouched = async (why: 'head' | 'file'): Promise<Broken> => ({
     seq: ((await chainHead(db))?.seq ?? 0) + 1,
     why,
@@ -111,16 +111,17 @@ export async function lossOf(deps: Pick<Deps, 'db' | 'vault' | 'witness'>): Prom
   if (seen === 'unreadable') return unvouched('file');
   if (seen) {
     const lost = await lostPlace(db, seen);
-    const accepted = lost && (await readAcceptance(db, vault));
-    if (lost && !(accepted && accepted.accepted > seen.accepted)) return lost;
-    if (accepted) witness.replace(accepted);
+    const isExcused = accepted !== undefined && accepted.accepted > seen.accepted;
+    if (lost && !isExcused) return lost;
+    // A node that had lost nothing takes note as well, or the same acknowledgement would excuse its next loss.
+    if (isExcused) witness.replace(lost ? accepted : { ...seen, accepted: accepted.accepted });
   }
   if (recorded === 'forged') return unvouched('head');
   if (recorded === undefined) {
     if (seen) return undefined;
     const newest = await chainHead(db);
     // The first sealing may have been committed between the two looks.
-    return newest === undefined || (await readHead(db, vault)) ? undefined : { seq: newest.seq, why: 'head' };
+    return newest === undefined || (await readHeads(db, vault)).recorded ? undefined : { seq: newest.seq, why: 'head' };
   }
   const lost = await lostPlace(db, recorded);
   if (!lost) witness.remember({ ...recorded, accepted: await acceptedSoFar(deps) });
@@ -138,7 +139,7 @@ async function lostPlace(db: Db, { seq, seal }: Head): Promise<Broken | undefine
 async function acceptedSoFar({ db, vault, witness }: Pick<Deps, 'db' | 'vault' | 'witness'>): Promise<number> {
   const seen = await witness.known();
   if (seen !== undefined && seen !== 'unreadable') return seen.accepted;
-  return (await readAcceptance(db, vault))?.accepted ?? 0;
+  return (await readHeads(db, vault)).accepted?.accepted ?? 0;
 }
 
 /** A list in JSON has one spelling, so two different events never have one seal. */

@@ -1,6 +1,6 @@
 import type { Db, Statement } from '../db/db.ts';
 import { type Vault, WrongMasterKey } from '../vault/vault.ts';
-import { findHead, keepAcceptance, keepHead, replaceHead } from './store.ts';
+import { findHeads, keepAcceptance, keepHead, replaceHead } from './store.ts';
 import type { Head, Seen } from './witness.ts';
 
 const purpose = 'audit-head';
@@ -13,21 +13,23 @@ const acceptancePurpose = 'audit-loss-accepted';
 export const rememberHead = (vault: Vault, { seq, seal }: Head): Statement =>
   keepHead(seq, vault.seal(purpose, JSON.stringify({ seq, seal })));
 
-/** @returns undefined if there is none; `forged` if it is not ours. */
-export async function readHead(db: Db, vault: Vault): Promise<Head | 'forged' | undefined> {
-  const kept = await findHead(db, 'head');
-  if (!kept) return undefined;
-  const head = unseal<Head>(vault, purpose, kept.sealed);
-  return head?.seq === kept.seq ? head : 'forged';
-}
-
 /**
- * The last loss that an operator has acknowledged: up to `seq` and `seal` the chain is what there is. `accepted` counts
- * them, so that an old acknowledgement put back excuses no new loss.
+ * What the database vouches for, in one look, since every node asks each second. `recorded` is the newest place: undefined
+ * if there is none, `forged` if it is not ours. `accepted` is the last loss that an operator has acknowledged: up to its
+ * `seq` and `seal` the chain is what there is. Losses are counted, so that an old acknowledgement put back excuses none.
  */
-export async function readAcceptance(db: Db, vault: Vault): Promise<Seen | undefined> {
-  const kept = await findHead(db, 'accepted');
-  return kept && unseal<Seen>(vault, acceptancePurpose, kept.sealed);
+export async function readHeads(
+  db: Db,
+  vault: Vault,
+): Promise<{ recorded: Head | 'forged' | undefined; accepted: Seen | undefined }> {
+  const kept = await findHeads(db);
+  const head = kept.find(({ name }) => name === 'head');
+  const recorded = head && unseal<Head>(vault, purpose, head.sealed);
+  const acceptance = kept.find(({ name }) => name === 'accepted');
+  return {
+    recorded: head && (recorded?.seq === head.seq ? recorded : 'forged'),
+    accepted: acceptance && unseal<Seen>(vault, acceptancePurpose, acceptance.sealed),
+  };
 }
 
 /** For the batch of an acknowledgement: the record of the newest place is set back, too. */

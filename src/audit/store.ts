@@ -99,8 +99,8 @@ export const placeAt = async (db: Db, seq: number): Promise<string | undefined> 
   (await db.get<{ seal: string }>('select seal from audit_log where seq = $1', [seq]))?.seal;
 
 /** `head`: the newest place. `accepted`: the last loss that was acknowledged, its number as `seq`. */
-export const findHead = (db: Db, name: 'head' | 'accepted') =>
-  db.get<{ seq: number; sealed: string }>('select seq, sealed from audit_heads where name = $1', [name]);
+export const findHeads = (db: Db) =>
+  db.all<{ name: string; seq: number; sealed: string }>('select name, seq, sealed from audit_heads');
 
 /** A node that was slower does not put an older one back. */
 export const keepHead = (seq: number, sealed: string): Statement => ({

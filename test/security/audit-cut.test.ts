@@ -112,6 +112,28 @@ onBothEngines('an operator acknowledges a loss, and old acknowledgements excuse 
   assert.equal((await verifyAuditLog(server.deps)).stopped, true);
 });
 
+onBothEngines('an acknowledgement of another loss excuses none on a node that had lost nothing', async (t, engine) => {
+  const { env, server, db } = await sealed(t, engine);
+  await db.run('update audit_heads set sealed = $1', ['forged']);
+  const { lost } = await succeed(['audit', 'accept-loss', '--reason', 'the record of the head was forged'], env);
+  assert.equal((lost as { why: string }).why, 'head');
+  await runJobs(server.deps);
+  const sealedThen = await sealedIn(db);
+  assert.equal(sealedThen, 6);
+  const heads = await headsOf(db);
+  await addEvents(server.deps, 2);
+  await runJobs(server.deps);
+  await cutAfter(db, Number(sealedThen), heads);
+
+  await addEvents(server.deps, 1);
+  await runJobs(server.deps);
+  assert.equal(await sealedIn(db), sealedThen, 'the acknowledgement from before the cut excused it');
+  await server.close();
+  const restarted = await openServer(t, env);
+  await runJobs(restarted.deps);
+  assert.equal(await sealedIn(restarted.deps.db), sealedThen);
+});
+
 onBothEngines(
   'a chain that was cut and sealed on by a node that knew nothing is no chain to those that did',
   async (t, engine) => {
