@@ -48,6 +48,8 @@ test('without any setting it serves localhost from SQLite beside the code', () =
       providerFailures: 30,
       passkeyChallenges: 600,
       waitingRequests: 1000,
+      unauthenticatedEventsPerHour: 1000,
+      unauthenticatedEventDays: 30,
       bodyKb: 64,
       headerSeconds: 10,
     },

@@ -1,6 +1,7 @@
 import { AuditLogTampered } from './audit/chain.ts';
 import { sealAndKeep } from './audit/seal-and-keep.ts';
 import { tellHead } from './audit/tell-head.ts';
+import { purgeUnauthenticated } from './audit/unauthenticated.store.ts';
 import { suspensionRememberedSeconds } from './clients/delete-client.ts';
 import { purgeFailures } from './clients/failures.store.ts';
 import { failureKeptSeconds } from './clients/failures.ts';
@@ -85,6 +86,8 @@ const longJobs = {
   'purge failures of clients': (deps, signal) => purge(deps, signal, [[purgeFailures, now(deps) - failureKeptSeconds]]),
   'purge remembered suspensions': (deps, signal) =>
     purge(deps, signal, [[purgeRememberedSuspensions, now(deps) - suspensionRememberedSeconds]]),
+  'purge unauthenticated events': (deps, signal) =>
+    purge(deps, signal, [[purgeUnauthenticated, now(deps) - deps.config.limits.unauthenticatedEventDays * 86_400]]),
   'purge counters': (deps, signal) => purge(deps, signal, [[purgeFailureCounters, now(deps)]]),
 } satisfies Record<string, (deps: Deps, signal?: AbortSignal) => Promise<unknown>>;
 

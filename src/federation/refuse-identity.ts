@@ -1,9 +1,7 @@
-import { auditEvent } from '../audit/audit.ts';
-import { now } from '../clock.ts';
+import { unauthenticatedEvent } from '../audit/unauthenticated.ts';
 import type { Deps } from '../deps.ts';
 import { type ErrorCode, RequestError } from '../errors.ts';
 import { inEnglish, type MessageKey } from '../i18n/translate.ts';
-import { mayRecord } from './limits.ts';
 import type { Provider } from './provider.ts';
 
 /** From where, with which provider, and where a page leads on. */
@@ -28,18 +26,9 @@ export type Why = {
 export async function refuseIdentity(deps: Deps, trip: Trip, why: Why): Promise<RequestError> {
   const { provider, address, back } = trip;
   const { code, say, reason, problem, user_id } = why;
-  const { statement } = auditEvent(
-    {
-      action: 'session.refused',
-      actor: user_id === undefined ? 'system' : `user:${user_id}`,
-      target: user_id,
-      reason,
-      after: { provider: provider.id, ...(problem === undefined ? {} : { problem }) },
-      address,
-    },
-    now(deps),
-  );
-  if (await mayRecord(deps, address)) await deps.db.batch([statement]);
+  const detail = { provider: provider.id, ...(problem === undefined ? {} : { problem }) };
+  const event = { action: 'session.refused', target: user_id, reason, detail, address } as const;
+  await deps.db.batch(unauthenticatedEvent(deps, event));
   // A label may have any letters; an error_description has ASCII alone, which an id is.
   return new RequestError(code, inEnglish({ key: say, values: { provider: provider.id } }), {
     say: { key: say, values: { provider: provider.label } },

@@ -64,6 +64,13 @@ const table = {
     most: 100_000,
     what: 'authorization requests in 10 min from one address that wait for a person',
   },
+  unauthenticatedEventsPerHour: {
+    usual: 1000,
+    least: 10,
+    most: 100_000,
+    what: 'rows an hour for refused sign-ins and asked links; what is alike is one row that counts',
+  },
+  unauthenticatedEventDays: { usual: 30, least: 1, most: 400, what: 'days for which these rows are kept' },
   bodyKb: { usual: 64, least: 32, most: 1024, what: 'the body of a request, in KB' },
   headerSeconds: { usual: 10, least: 1, most: 30, what: 'the time that the headers of a request may take' },
 } as const satisfies Record<string, Omit<LimitSetting, 'key' | 'name'>>;

@@ -1,5 +1,6 @@
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import { auditEvent } from '../audit/audit.ts';
+import { unauthenticatedEvent } from '../audit/unauthenticated.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
@@ -9,7 +10,7 @@ import { spendLink } from '../one-time-links/store.ts';
 import { findUser } from '../users/store.ts';
 import { type ChallengeUse, challengeSeconds, newChallenge, type OpenChallenge, openChallenge } from './challenge.ts';
 import { readAssertion } from './credential.ts';
-import { countOptions, takeRefusalLine } from './limits.ts';
+import { countOptions } from './limits.ts';
 import { passkeyId, relyingParty, userHandle } from './relying-party.ts';
 import { findUsablePasskey, listPasskeys, type Passkey, type PasskeyUse, usePasskey } from './store.ts';
 
@@ -139,10 +140,6 @@ async function reportCopy(deps: Deps, { passkey, use, address }: Omit<Spending, 
 }
 
 async function recordRefusal(deps: Deps, { address }: AssertionAsked, passkey: Passkey | undefined): Promise<void> {
-  if (!(await takeRefusalLine(deps, address))) return;
-  const { statement } = auditEvent(
-    { action: 'session.refused', actor: 'system', target: passkey?.user_id, reason: 'passkey_refused', address },
-    now(deps),
-  );
-  await deps.db.batch([statement]);
+  const event = { action: 'session.refused', target: passkey?.user_id, reason: 'passkey_refused', address } as const;
+  await deps.db.batch(unauthenticatedEvent(deps, event));
 }

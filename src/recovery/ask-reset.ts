@@ -1,4 +1,4 @@
-import { auditEvent } from '../audit/audit.ts';
+import { unauthenticatedEvent } from '../audit/unauthenticated.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { mailTo } from '../mail/mail-to.ts';
@@ -21,11 +21,9 @@ export async function askReset(deps: Deps, request: LinkRequest): Promise<void> 
   const user = await findUserByEmail(deps.db, email);
   const to = { email: user?.email ?? email.trim(), name: user?.name ?? null, locale: user?.locale ?? locale };
   const { link, url } = newLink(deps, { ...request, purpose: 'password_reset', email: to.email });
-  const event = { action: 'password.reset_asked', actor: 'system', target: user?.user_id, address } as const;
-  const { statement } = auditEvent(event, now(deps));
   await deps.db.batch([
     insertAccountLink({ ...link, user_id: user?.user_id ?? 'nobody' }, now(deps)),
     ...mailTo(deps, to, 'reset', { url, minutes: linkSeconds.password_reset / 60 }, linkWasKept(link.token_hash)),
-    statement,
+    ...unauthenticatedEvent(deps, { action: 'password.reset_asked', target: user?.user_id, address }),
   ]);
 }

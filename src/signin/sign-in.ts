@@ -1,4 +1,4 @@
-import { auditEvent } from '../audit/audit.ts';
+import { unauthenticatedEvent } from '../audit/unauthenticated.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { digest, newId } from '../lib/ids.ts';
@@ -74,7 +74,5 @@ async function recordFailure(
   address: string,
   { user_id, reason }: { user_id: string | undefined; reason: 'wrong_password' | 'account_disabled' },
 ): Promise<void> {
-  const event = { action: 'session.refused', actor: 'system', target: user_id, reason, address } as const;
-  const { statement } = auditEvent(event, now(deps));
-  await deps.db.run(statement.sql, statement.params);
+  await deps.db.batch(unauthenticatedEvent(deps, { action: 'session.refused', target: user_id, reason, address }));
 }

@@ -1,4 +1,4 @@
-import { auditEvent } from '../audit/audit.ts';
+import { unauthenticatedEvent } from '../audit/unauthenticated.ts';
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { fieldProblem, invalidFields } from '../errors.ts';
@@ -34,12 +34,11 @@ export async function askSignUp(deps: Deps, request: LinkRequest): Promise<void>
   const { link, url } = newLink(deps, { purpose: 'sign_up', ...request });
   const signin_url = `${deps.config.baseUrl}/signin`;
   const told = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
-  const { statement } = auditEvent({ action: 'sign_up.asked', actor: 'system', address: request.address }, now(deps));
   await deps.db.batch([
     insertSignUpLink(link, emailKey(email), now(deps)),
     ...mailToAddress(deps, { email: link.email, locale }, 'sign_up', { url }, linkWasKept(link.token_hash)),
     ...mailTo(deps, told, 'sign_up_taken', { signin_url }, hasOwner(email)),
-    statement,
+    ...unauthenticatedEvent(deps, { action: 'sign_up.asked', address: request.address }),
   ]);
 }
 

@@ -147,6 +147,7 @@ const calls: Record<string, Prepare> = {
   },
   'get /v1/admin/audit': () => ({}),
   'get /v1/admin/audit/export': () => ({ query: { format: 'jsonl' } }),
+  'get /v1/admin/audit/unauthenticated': () => ({}),
   'post /v1/admin/audit/verify': () => ({}),
   'get /v1/admin/clients': () => ({}),
   'get /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await pending(world) } }),

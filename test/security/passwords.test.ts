@@ -312,7 +312,7 @@ test('PW-03: nobody learns from words, status or work who has an account', async
   }
   for (const [kind, outcome] of seen) assert.equal(outcome, seen.get('unknown'), kind);
   // The log alone tells them apart: whoever runs Signet reads there why somebody is not let in.
-  const why = 'select reason from audit_log where action = $1 and target = $2 order by event_id';
+  const why = 'select reason from unauthenticated_events where action = $1 and target = $2';
   const reasonsOf = async ({ user_id }: { user_id: string }) =>
     (await signet.deps.db.all<{ reason: string }>(why, ['session.refused', user_id])).map(({ reason }) => reason);
   assert.deepEqual(await reasonsOf(disabled), ['account_disabled']);

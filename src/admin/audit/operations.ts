@@ -43,6 +43,36 @@ export const list: Operation = {
   refusals: ['invalid_request'],
 };
 
+const UnauthenticatedRecord = Type.Object({
+  action: Type.String(),
+  reason: nullable(Type.String({ description: '`more`: what had no row of its own any more in that hour.' })),
+  target: nullable(Type.String({ description: 'Whose account it is about.' })),
+  detail: Type.Unknown(),
+  address: nullable(Type.String({ description: 'Where the first of them came from.' })),
+  first_at: Time,
+  last_at: Time,
+  count: Type.Integer({ minimum: 1 }),
+});
+
+export const listUnauthenticated: Operation = {
+  ...administration,
+  summary: 'What was tried without being signed in',
+  description:
+    'Refused sign-ins, and links to sign up or to reset a password that were asked for. What is alike within an hour is one entry that counts. They are kept for a time and are not part of the audit log.',
+  parameters: {
+    target: { description: 'The id of the person whose account it is about.' },
+    before: { description: '`next` of the page before.' },
+    limit: { description: 'How many at most.', schema: Type.Integer({ minimum: 1, maximum: 500, default: 50 }) },
+  },
+  answers: {
+    200: {
+      description: 'Newest first. `next` is `before` of the next page.',
+      schema: Type.Object({ events: Type.Array(UnauthenticatedRecord), next: nullable(Type.String()) }),
+    },
+  },
+  refusals: ['invalid_request'],
+};
+
 export const exportAll: Operation = {
   ...administration,
   summary: 'The audit log as a file',

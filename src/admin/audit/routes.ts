@@ -4,13 +4,14 @@ import { verifyAuditLog } from '../../audit/chain.ts';
 import { momentIn } from '../../audit/moment.ts';
 import { exportFormats, exportLog, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
+import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidFields } from '../../errors.ts';
 import { readNoBody } from '../../http/no-body.ts';
 import type { Parameters } from '../../http/parameters.ts';
 import { readChoice, readLimit, readNumber, readQuery } from '../../http/query.ts';
 import { administratorCaller } from '../../sessions/session.ts';
-import { exportAll, list, verify } from './operations.ts';
+import { exportAll, list, listUnauthenticated as listUnauthenticatedOperation, verify } from './operations.ts';
 
 const mediaTypes = { jsonl: 'application/jsonl', csv: 'text/csv; charset=utf-8' } as const;
 
@@ -27,6 +28,18 @@ export async function adminAuditRoutes(app: FastifyInstance, deps: Deps) {
     const { events, next } = await readLog(deps, filterOf(query), readLimit(query));
     return { events, next: next ?? null };
   });
+
+  app.get(
+    '/v1/admin/audit/unauthenticated',
+    { config: { operation: listUnauthenticatedOperation } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const query = await queryOf(request);
+      const { target, before } = query;
+      const { events, next } = await listUnauthenticated(deps, { target, before, limit: readLimit(query) });
+      return { events, next: next ?? null };
+    },
+  );
 
   // Without HEAD, for which the whole log would be read and thrown away.
   const exporting = { config: { operation: exportAll }, exposeHeadRoute: false };

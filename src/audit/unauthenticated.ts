@@ -1,0 +1,69 @@
+import { now } from '../clock.ts';
+import type { Statement } from '../db/db.ts';
+import type { Deps } from '../deps.ts';
+import { digest } from '../lib/ids.ts';
+import { addressKey } from '../limits/address-key.ts';
+import { countEvent, listEvents, type UnauthenticatedRow } from './unauthenticated.store.ts';
+
+/** What somebody did who had proved nothing: `target` is whose account it is about, if anybody's. */
+type UnauthenticatedEvent = {
+  action: 'session.refused' | 'sign_up.asked' | 'password.reset_asked';
+  reason?: string;
+  target?: string;
+  /** Never what was typed: people type passwords into the wrong field. */
+  detail?: Readonly<Record<string, unknown>>;
+  address: string;
+};
+
+const hourSeconds = 3600;
+/** An IPv6 address with its zone is shorter; what a proxy was told may be anything. */
+const longestAddress = 64;
+
+/**
+ * Counts an event that anybody can cause as often as they like. It does not go into the audit log, where every row stays
+ * for ever: what is alike in action, reason, account, detail and address within an hour is one row that counts. When an
+ * hour has as many rows as the limit allows, what is new in it is one more row for each action.
+ */
+export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event: UnauthenticatedEvent): Statement[] {
+  const at = now(deps);
+  const hour = at - (at % hourSeconds);
+  const { action, reason = null, target = null } = event;
+  const detail = event.detail === undefined ? null : JSON.stringify(event.detail);
+  const address = event.address.slice(0, longestAddress);
+  const event_key = digest(JSON.stringify([hour, action, reason, target, detail, addressKey(address)]));
+  const rest = { reason: restReason, target: null, detail: null, address: null };
+  return countEvent(
+    { event_key, hour, action, reason, target, detail, address },
+    { event_key: digest(JSON.stringify([hour, action])), hour, action, ...rest },
+    at,
+    deps.config.limits.unauthenticatedEventsPerHour,
+  );
+}
+
+const restReason = 'more';
+
+/** `count` events, the first and the last of them at these times. */
+export type UnauthenticatedRecord = Omit<UnauthenticatedRow, 'event_key' | 'hour' | 'detail'> & { detail: unknown };
+
+/**
+ * Newest first.
+ * @param search.before the `next` of the page before; what is no such text begins at the newest.
+ * @param search.limit 1 to 500.
+ */
+export async function listUnauthenticated(
+  { db }: Pick<Deps, 'db'>,
+  { target, before, limit }: { target?: string; before?: string; limit: number },
+): Promise<{ events: UnauthenticatedRecord[]; next: string | undefined }> {
+  const [, first_at, event_key] = /^(\d{1,15})\.([\w-]{43})$/.exec(before ?? '') ?? [];
+  const place = first_at && event_key ? { first_at: Number(first_at), event_key } : undefined;
+  const rows = await listEvents(db, { target, before: place, limit: limit + 1 });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    events: page.map(({ event_key: _, hour: __, detail, ...row }) => ({
+      ...row,
+      detail: detail === null ? null : JSON.parse(detail),
+    })),
+    next: rows.length > limit && last ? `${last.first_at}.${last.event_key}` : undefined,
+  };
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { verifyAuditLog } from '../../src/audit/chain.ts';
+import { newBrowser } from '../support/browser.ts';
+import { succeed } from '../support/command-line.ts';
+import { onBothEngines } from '../support/databases.ts';
+import { assertRefused } from '../support/relying-party.ts';
+import { newPerson, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+
+type Listed = { action: string; reason: string; target: string; address: string; count: number; last_at: number };
+
+const env = {
+  SIGNET_RATE_LIMITS: 'off',
+  SIGNET_TRUST_PROXY: '1',
+  SIGNET_LIMIT_UNAUTHENTICATED_EVENTS_PER_HOUR: '10',
+  SIGNET_LIMIT_UNAUTHENTICATED_EVENT_DAYS: '2',
+};
+
+const guess = (signet: Signet, username: string, address: string) =>
+  newBrowser(signet.url).post('/signin', { username, password: 'wrong' }, { 'x-forwarded-for': address });
+
+const auditRows = async ({ deps }: Signet) => (await deps.db.all('select 1 as one from audit_log')).length;
+
+onBothEngines(
+  'what strangers cause is counted, bounded and kept for a time, outside of the audit log',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine, env });
+    const administrator = await signedInPerson(signet, { role: 'admin' });
+    const person = await newPerson(signet);
+    const list = async (query = '') => {
+      const answer = await administrator.browser.get(`/v1/admin/audit/unauthenticated${query}`);
+      assert.equal(answer.status, 200, answer.text);
+      return answer.json as { events: Listed[]; next: string | null };
+    };
+    const before = await auditRows(signet);
+    for (let times = 0; times < 3; times += 1)
+      assert.equal((await guess(signet, person.email, '192.0.2.1')).status, 401);
+    await guess(signet, person.email, '192.0.2.2');
+    await guess(signet, 'nobody@example.com', '192.0.2.2');
+    const ofPerson = (await list(`?target=${person.user_id}`)).events;
+    assert.deepEqual(ofPerson.map(({ action, reason, address, count }) => [action, reason, address, count]).sort(), [
+      ['session.refused', 'wrong_password', '192.0.2.1', 3],
+      ['session.refused', 'wrong_password', '192.0.2.2', 1],
+    ]);
+    assert.ok(!JSON.stringify(await list()).includes('nobody@example.com'), 'what was typed is not kept');
+
+    // Two hundred addresses in one hour: no more rows than the limit, and one that counts the rest.
+    for (let from = 0; from < 200; from += 20) {
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) => guess(signet, 'nobody@example.com', `10.0.0.${from + index}`)),
+      );
+    }
+    const all = (await list('?limit=500')).events;
+    assert.ok(all.length <= 10 + 1 + (engine === 'postgres' ? 20 : 0), `${all.length} rows`);
+    const sum = all.reduce((total, { count }) => total + count, 0);
+    assert.equal(sum, 205);
+    assert.ok(all.some(({ reason, address }) => reason === 'more' && address === null));
+    await guess(signet, person.email, '192.0.2.1');
+    assert.equal(
+      (await list(`?target=${person.user_id}`)).events.find(({ address }) => address === '192.0.2.1')?.count,
+      4,
+    );
+
+    const first = await list('?limit=4');
+    assert.ok(first.next);
+    const second = await list(`?limit=500&before=${encodeURIComponent(first.next)}`);
+    assert.equal(first.events.length + second.events.length, all.length);
+    assert.equal(second.next, null);
+
+    assert.equal(await auditRows(signet), before, 'not one of them is in the audit log');
+    assert.equal((await verifyAuditLog(signet.deps)).broken, undefined);
+
+    assertRefused(
+      await (await signedInPerson(signet)).browser.get('/v1/admin/audit/unauthenticated'),
+      403,
+      'access_denied',
+    );
+    assertRefused(await newBrowser(signet.url).get('/v1/admin/audit/unauthenticated'), 401, 'login_required');
+
+    signet.clock.advance(3600);
+    await guess(signet, person.email, '192.0.2.1');
+    assert.equal((await list(`?target=${person.user_id}`)).events.length, 3, 'another hour, another row');
+    signet.clock.advance(2 * 86_400);
+    await signet.runJobs();
+    assert.deepEqual(
+      (await signet.deps.db.all<{ count: number }>('select count from unauthenticated_events')).map(
+        ({ count }) => count,
+      ),
+      [1],
+    );
+    signet.clock.advance(3600);
+    await signet.runJobs();
+    assert.deepEqual(await signet.deps.db.all('select count from unauthenticated_events'), []);
+  },
+);
+
+onBothEngines(
+  'links that strangers ask for are counted there, too, and the command line shows them',
+  async (t, engine) => {
+    const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: 'smtp://127.0.0.1:1' } });
+    const person = await newPerson(signet);
+    const before = await auditRows(signet);
+    for (const email of [person.email, 'nobody@example.com']) {
+      assert.ok((await newBrowser(signet.url).post('/reset', { email })).status < 400);
+      assert.ok((await newBrowser(signet.url).post('/signup', { email })).status < 400);
+    }
+    const { config } = signet.deps;
+    const settings = {
+      SIGNET_DATA_DIR: config.dataDir,
+      SIGNET_DATABASE_URL: config.databaseUrl ?? '',
+      SIGNET_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+      SIGNET_BASE_URL: signet.url,
+      SIGNET_DATABASE_MAY_LOSE_COMMITS: 'on',
+    };
+    const { events } = (await succeed(['audit', 'unauthenticated'], settings)) as { events: Listed[] };
+    assert.deepEqual(
+      events.map(({ action, target, count }) => [action, target, count]).sort(),
+      [
+        ['password.reset_asked', null, 1],
+        ['password.reset_asked', person.user_id, 1],
+        ['sign_up.asked', null, 2],
+      ].sort(),
+    );
+    assert.equal(await auditRows(signet), before);
+  },
+);
