@@ -4,6 +4,7 @@ import { locales, nameOfLanguage } from '../i18n/translate.ts';
 import { bindForms } from './bound-forms.ts';
 import { type Html, html } from './html.ts';
 import { navigationOf, type Tab } from './navigation.ts';
+import { representations, sendRepresentation } from './representations.ts';
 import { isUnfinished } from './unfinished.ts';
 import type { View } from './view.ts';
 
@@ -104,8 +105,10 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = 2
 
 export async function assetRoutes(app: FastifyInstance, { look }: Pick<Deps, 'look'>) {
   for (const { path, type, content } of look.assets) {
-    app.get(path, async (_request, reply) =>
-      reply.header('cache-control', 'public, max-age=31536000, immutable').type(type).send(content),
-    );
+    const forms = representations(content);
+    app.get(path, async (request, reply) => {
+      reply.header('cache-control', 'public, max-age=31536000, immutable');
+      return sendRepresentation(request, reply, forms, type);
+    });
   }
 }

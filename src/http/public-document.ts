@@ -1,20 +1,17 @@
-import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Representations, representations, sendRepresentation } from './representations.ts';
 
 /** Bytes that are made once, and the tag by which a reader knows that it has them. */
-export type PublicDocument = { readonly body: string; readonly etag: string };
+export type PublicDocument = { readonly body: string; readonly etag: string; readonly forms: Representations };
 
 export function publicDocument(value: unknown): PublicDocument {
   const body = JSON.stringify(value);
-  return { body, etag: `"${hash('sha256', body, 'base64url')}"` };
+  const forms = representations(Buffer.from(body));
+  return { body, etag: forms.plain.etag, forms };
 }
 
 /** A document that anybody may read from anywhere and keep for five minutes. */
-export function sendPublicDocument(request: FastifyRequest, reply: FastifyReply, document: PublicDocument) {
-  reply.headers({ 'cache-control': 'public, max-age=300', etag: document.etag, 'access-control-allow-origin': '*' });
-  const known = request.headers['if-none-match'];
-  if (known?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === document.etag)) {
-    return reply.code(304).send();
-  }
-  return reply.type('application/json; charset=utf-8').send(document.body);
+export function sendPublicDocument(request: FastifyRequest, reply: FastifyReply, { forms }: PublicDocument) {
+  reply.headers({ 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' });
+  return sendRepresentation(request, reply, forms, 'application/json; charset=utf-8');
 }

@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+type Coding = 'br' | 'gzip';
+type Representation = { readonly body: Buffer; readonly etag: string; readonly coding: Coding | undefined };
+
+/**
+ * Bytes that are the same for everybody, as they are and compressed. Nothing else is compressed: the length of a page
+ * would tell what of an attacker's text stands beside a secret in it (BREACH, https://breachattack.com).
+ */
+export type Representations = {
+  readonly plain: Representation;
+  /** The smallest first; compressed at the first request, on the thread pool. */
+  compressed(): Promise<readonly Representation[]>;
+};
+
+/** What fits into one packet arrives no sooner for being smaller. */
+const leastBytes = 1400;
+
+export function representations(content: Buffer): Representations {
+  const digest = hash('sha256', content, 'base64url');
+  let compressed: Promise<readonly Representation[]> | undefined;
+  return {
+    plain: { body: content, etag: `"${digest}"`, coding: undefined },
+    compressed() {
+      compressed ??= content.length < leastBytes ? Promise.resolve([]) : compress(content, digest);
+      return compressed;
+    },
+  };
+}
+
+async function compress(content: Buffer, digest: string): Promise<readonly Representation[]> {
+  const [br, gz] = await Promise.all([
+    promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+    promisify(gzip)(content, { level: 9 }),
+  ]);
+  const smaller: Representation[] = [
+    { body: br, etag: `"${digest}-br"`, coding: 'br' as const },
+    { body: gz, etag: `"${digest}-gzip"`, coding: 'gzip' as const },
+  ];
+  return smaller.filter(({ body }) => body.length < content.length); // a picture is compressed already
+}
+
+/** Answers with the smallest form that the reader takes, or with 304 if they have it. Caching is the caller's to say. */
+export async function sendRepresentation(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { plain, compressed }: Representations,
+  type: string,
+): Promise<FastifyReply> {
+  const smaller = await compressed();
+  const accepted = acceptedCodings(request.headers['accept-encoding']);
+  const { body, etag, coding } = smaller.find(({ coding }) => coding !== undefined && accepted(coding)) ?? plain;
+  if (smaller.length > 0) reply.header('vary', 'accept-encoding');
+  reply.header('etag', etag);
+  const known = request.headers['if-none-match'];
+  if (known?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)) return reply.code(304).send();
+  if (coding !== undefined) reply.header('content-encoding', coding);
+  return reply.type(type).send(body);
+}
+
+/** RFC 9110 §12.5.3. What cannot be read is not accepted, and every reader takes the bytes as they are. */
+function acceptedCodings(header: string | string[] | undefined): (coding: Coding) => boolean {
+  const said = new Map<string, boolean>();
+  for (const entry of String(header ?? '').split(',', 20)) {
+    const [, name, quality = '1'] =
+      /^\s*([\w*-]+)\s*(?:;\s*q=(1(?:\.0{0,3})?|0(?:\.\d{0,3})?)\s*)?$/i.exec(entry) ?? [];
+    if (name !== undefined) said.set(name.toLowerCase(), Number(quality) > 0);
+  }
+  return (coding) => said.get(coding) ?? said.get('*') ?? false;
+}
