@@ -62,8 +62,14 @@ ${otherWays(view, form)}
 ${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: html`<a href="/signup${goalQuery(form)}">${view.t('signin.sign_up.link')}</a>` })}</p>`}`,
 });
 
+export type ConfirmForm = SignInForm & {
+  username: string;
+  /** Whose account the page names: to go on without confirming counts for this user alone. */
+  user_id: string;
+};
+
 /** The same person once more, before something that takes a recent sign-in (ASVS 7.5.1). */
-export const confirmPage = (view: View, form: SignInForm & { username: string }): Page => ({
+export const confirmPage = (view: View, form: ConfirmForm): Page => ({
   title: view.plain('confirm.title'),
   endsAt: form.endsAt,
   scripts: form.offersPasskey ? passkeyScripts : [],
@@ -110,8 +116,10 @@ function whyStronger(view: View, { secondFactor, request_id, clientName = '' }: 
  * For somebody who would rather not. The page of a form that was sent leads back to it; a page that could not be seen
  * without confirming would only ask again, so then it is one that takes no recent sign-in. A request that waits goes on.
  */
-function wayOut({ request_id, next = '' }: Goal): string {
-  if (request_id !== undefined) return `/oauth/authorize/continue?request=${request_id}&step_up=declined`;
+function wayOut({ request_id, next = '', user_id }: ConfirmForm): string {
+  if (request_id !== undefined) {
+    return `/oauth/authorize/continue?request=${request_id}&step_up=declined&user=${user_id}`;
+  }
   return pageOfUnfinished(next) ?? (/^\/developer\b/.test(next) ? '/developer' : '/account');
 }
 

@@ -36,23 +36,21 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/signin/confirm', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const goal = await readGoal(deps, request, parseParameters(queryOf(request.url)).values, session);
-    return sendPage(reply, goal.view, confirmPage(goal.view, { ...goal.form, username: session.email }));
+    const { user_id, email: username } = session;
+    return sendPage(reply, goal.view, confirmPage(goal.view, { ...goal.form, username, user_id }));
   });
 
   app.post('/signin/confirm', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const form = readForm(request.body);
     const goal = await readGoal(deps, request, form, session);
+    const { user_id, email: username } = session;
     if (goal.form.secondFactor === 'passkey') {
       const problem = goal.view.t('confirm.passkey.only');
-      return sendPage(
-        reply,
-        goal.view,
-        confirmPage(goal.view, { ...goal.form, username: session.email, problem }),
-        403,
-      );
+      return sendPage(reply, goal.view, confirmPage(goal.view, { ...goal.form, username, user_id, problem }), 403);
     }
-    return attemptPassword(deps, { request, reply, goal, form, username: session.email, page: confirmPage });
+    const page: Attempt['page'] = (view, again) => confirmPage(view, { ...again, user_id });
+    return attemptPassword(deps, { request, reply, goal, form, username, page });
   });
 
   app.get('/signin/account', { config }, async (request, reply) => {

@@ -6,6 +6,7 @@ import { onBothEngines } from '../support/databases.ts';
 import { addPasskey, ask, confirm, give } from '../support/passkeys.ts';
 import { authorizePath, claimsOf, redeem, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import {
+  newPerson,
   type RegisteredClient,
   registerClient,
   type Signet,
@@ -86,6 +87,24 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     assert.equal((await goOn(browser, request, '&step_up=declined')).status, 400, 'a request gives one code');
   });
 
+  await t.test('what one user declines yields nothing for another who has signed in since', async () => {
+    const browser = await byPassword();
+    const request = stepsUp(await authorize(browser, two));
+    const { text } = await browser.get(`/signin/confirm?request=${request}`);
+    const [, way = ''] = /id="confirm-not" href="([^"]+)"/.exec(text) ?? [];
+    const other = await newPerson(signet);
+    assert.equal((await signIn({ ...other, browser })).status, 303);
+    for (const declined of [way.replaceAll('&amp;', '&'), way.replace(/&amp;user=.*/, '').replaceAll('&amp;', '&')]) {
+      const asked = await browser.get(declined);
+      assert.equal(locationOf(asked), `/signin/account?request=${request}`, declined);
+    }
+    const choice = await browser.get(`/signin/account?request=${request}`);
+    assert.match(choice.text, new RegExp(`Continue as ${other.email}`));
+    assert.equal((await browser.post('/signin/account', { request, user: other.user_id })).status, 303);
+    const code = redirectedTo(await goOn(browser, request)).get('code') ?? '';
+    assert.equal(claimsOf(tokensOf(await redeem(signet, client, code)).id_token).sub, other.user_id);
+  });
+
   await t.test('the first class that we know is what counts', async () => {
     const browser = await byPassword();
     for (const values of [
@@ -122,14 +141,14 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
 
   await t.test('declining declines nothing else: sign-in and consent are asked for all the same', async () => {
     const browser = await byPassword();
-    const declined = '&step_up=declined';
+    const { user_id: user } = person;
+    const declined = `&step_up=declined&user=${user}`;
     const request = redirectedTo(await authorize(browser, two, {}, asking)).get('request') ?? '';
     const [consent, login] = ['/consent', '/signin'].map((page) => `${page}?request=${request}`);
     assert.equal(locationOf(await goOn(browser, request, declined)), consent);
     await browser.post('/signout');
     assert.equal(locationOf(await goOn(browser, request, declined)), login);
     assert.equal((await signIn({ ...person, browser }, { request })).status, 303);
-    const { user_id: user } = person;
     assert.equal((await browser.post('/consent', { request, user, decision: 'allow' })).status, 303);
     assert.equal(stepsUp(await goOn(browser, request)), request);
     assert.equal((await reached(signet, asking, await goOn(browser, request, declined))).acr, one);

@@ -57,15 +57,20 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
 
 /** After a page has been answered: the request goes on from where it waited. Nothing is taken for granted from before. */
 async function continueRequest(deps: Deps, request: FastifyRequest) {
-  const { request: request_id, step_up } = parseParameters(queryOf(request.url)).values;
+  const { request: request_id, step_up, user } = parseParameters(queryOf(request.url)).values;
   const pending = await requirePendingRequest(deps, request, request_id);
   const { client } = await authorizeClientAgain(deps, pending.parameters);
   const session = await currentSession(deps, request);
+  const declinesStepUp = step_up === 'declined';
+  // The page named the account that goes on without the stronger factor. Another one that has signed in since is not it.
+  if (declinesStepUp && session && user !== session.user_id) {
+    return { location: `/signin/account?request=${pending.request_id}` };
+  }
   return proceed(deps, pending.parameters, {
     client,
     session,
     pending,
-    declinesStepUp: step_up === 'declined',
+    declinesStepUp,
     browserToken: () => '',
     address: request.ip,
   });

@@ -54,12 +54,13 @@ export async function passkeySignInRoutes(app: FastifyInstance, deps: Deps) {
     const session = await requireSession(deps, request);
     const form = readForm(request.body);
     const { view, form: goal } = await readGoal(deps, request, form, session);
-    const who = { user_id: session.user_id };
+    const { user_id, email: username } = session;
     return answer(deps, request, reply, {
       goal,
       view,
-      page: (problem) => confirmPage(view, { ...goal, username: session.email, problem }),
-      check: (browser, visit) => confirmWithPasskey(deps, parseCredential(form.credential), browser, { ...who, visit }),
+      page: (problem) => confirmPage(view, { ...goal, username, user_id, problem }),
+      check: (browser, visit) =>
+        confirmWithPasskey(deps, parseCredential(form.credential), browser, { user_id, visit }),
     });
   });
 
