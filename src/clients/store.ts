@@ -279,15 +279,17 @@ export const raiseGrantsEpochOfClient = (client_id: string): Statement => ({
   params: [client_id],
 });
 
+/** Of which a client may have any number of rows. */
+const unboundedTables = ['grants', 'consents', 'authorization_requests'];
+const fitsOneSlice = unboundedTables.map((table) => atMostOneSlice(table, 'client_id')).join(' and ');
+
 /**
  * Its secrets, grants and consents go with it, unless they are more than one statement may delete. Then the row stays for
  * a while as `deleted`, a status that nothing serves and nobody is shown, and a job deletes what hangs on it.
  */
 export const deleteClient = (client_id: string, event_id: string): Statement[] => [
   {
-    sql: `delete from clients where client_id = $1 and event_id = $2
-             and ${atMostOneSlice('grants', 'client_id')} and ${atMostOneSlice('consents', 'client_id')}
-             and ${atMostOneSlice('authorization_requests', 'client_id')}`,
+    sql: `delete from clients where client_id = $1 and event_id = $2 and ${fitsOneSlice}`,
     params: [client_id, event_id],
   },
   {
@@ -302,9 +304,9 @@ export const deletedClients = (db: Db) =>
     `select client_id from clients where status = 'deleted' order by created_at limit 1000`,
   );
 
-/** The last row of one. */
+/** The last row of one, unless another node has left more than one statement may delete. */
 export const deleteDeletedClient = (db: Db, client_id: string) =>
-  db.run(`delete from clients where client_id = $1 and status = 'deleted'`, [client_id]);
+  db.run(`delete from clients where client_id = $1 and status = 'deleted' and ${fitsOneSlice}`, [client_id]);
 
 /** For an audit event's `onlyIf`: the client carries that event, so the change was made. */
 export const clientCarries =

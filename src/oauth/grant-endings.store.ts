@@ -1,4 +1,4 @@
-import type { Db, Statement } from '../db/db.ts';
+import type { Db, Param, Statement } from '../db/db.ts';
 import type { RevocationReason } from './grants.store.ts';
 
 /** Which grants end together: a client's, or a user's, all of them or some. */
@@ -101,6 +101,25 @@ export function insertEnding(
 export const listEndings = (db: Db, limit: number) =>
   db.all<GrantEnding>('select * from grant_endings order by ended_at, epoch limit $1', [limit]);
 
-/** Only once no grant that it covers is left to be written. */
-export const deleteEnding = (db: Db, ending_id: string) =>
-  db.run('delete from grant_endings where ending_id = $1', [ending_id]);
+/** The condition on the table `grants` for those that an ending covers and that do not carry their end yet. */
+export function leftToWrite(ending: GrantEnding): { sql: string; params: Param[] } {
+  const { sql, params } = inScope(ending);
+  const epoch = ending.user_id === null ? 'client_epoch' : 'user_epoch';
+  return {
+    sql: `${sql} and revoked_at is null and ${epoch} < $${params.length + 1}`,
+    params: [...params, ending.epoch],
+  };
+}
+
+/**
+ * Only once no grant that it covers is left to be written. The statement itself looks: on PostgreSQL a slice that finds
+ * its rows just written by another node changes fewer than it might, with others left.
+ */
+export function deleteEnding(db: Db, ending: GrantEnding) {
+  const { sql, params } = leftToWrite(ending);
+  return db.run(
+    `delete from grant_endings
+      where ending_id = $${params.length + 1} and not exists (select 1 from grants where ${sql})`,
+    [...params, ending.ending_id],
+  );
+}

@@ -12,6 +12,7 @@ import {
   hasEnded,
   inScope,
   insertEnding,
+  leftToWrite,
   pendingEnd,
 } from './grant-endings.store.ts';
 
@@ -309,16 +310,15 @@ export const revokeGrantsOfSession = (
   now: number,
 ) => endGrants({ user_id, session_id }, reason, now);
 
-/** Writes an ending on the rows of some of its grants. @returns how many: fewer than `rows` were left. */
+/** Writes an ending on some of its grants. @returns how many: fewer than `rows` when few are left or another node has them. */
 export async function writeEnding(db: Db, ending: GrantEnding, rows: number): Promise<number> {
-  const { sql, params } = inScope(ending);
-  const epoch = ending.user_id === null ? 'client_epoch' : 'user_epoch';
-  const [older, limit, at, why] = [1, 2, 3, 4].map((place) => `$${params.length + place}`);
+  const { sql, params } = leftToWrite(ending);
+  const [limit, at, why] = [1, 2, 3].map((place) => `$${params.length + place}`);
   const { changes } = await db.run(
     `update grants set revoked_at = ${at}, revoked_reason = ${why}
       where revoked_at is null and grant_id in
-            (select grant_id from grants where ${sql} and revoked_at is null and ${epoch} < ${older} limit ${limit})`,
-    [...params, ending.epoch, rows, ending.ended_at, ending.reason],
+            (select grant_id from grants where ${sql} limit ${limit})`,
+    [...params, rows, ending.ended_at, ending.reason],
   );
   return changes;
 }

@@ -21,6 +21,6 @@ export async function writeGrantEndings(deps: Pick<Deps, 'db' | 'clock'>, signal
   for (const ending of await listEndings(deps.db, perRun)) {
     const isDone = await inSlices((rows) => writeEnding(deps.db, ending, rows), signal);
     if (!isDone) return;
-    if (ending.ended_at < now(deps) - keptSeconds) await deleteEnding(deps.db, ending.ending_id);
+    if (ending.ended_at < now(deps) - keptSeconds) await deleteEnding(deps.db, ending);
   }
 }

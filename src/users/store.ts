@@ -99,18 +99,17 @@ export const raiseGrantsEpochOfUser = (user_id: string): Statement => ({
   params: [user_id],
 });
 
+/** Of which a person may have any number of rows. */
+const unboundedTables = ['grants', 'sessions', 'consents', 'entitlements', 'entitlement_versions'];
+const fitsOneSlice = unboundedTables.map((table) => atMostOneSlice(table, 'user_id')).join(' and ');
+
 /**
  * With everything that hangs on it: sessions, grants, factors. What they registered stays, without an owner. If that is
  * more than one statement may delete, the row stays for a while, with nothing of the person in it, their address free
  * and every gate shut, and a job deletes what hangs on it.
  */
 export const deleteUser = (user_id: string, now: number): Statement[] => [
-  {
-    sql: `delete from users where user_id = $1 and ${unboundedTables
-      .map((table) => atMostOneSlice(table, 'user_id'))
-      .join(' and ')}`,
-    params: [user_id],
-  },
+  { sql: `delete from users where user_id = $1 and ${fitsOneSlice}`, params: [user_id] },
   {
     sql: `update users set email = '', email_key = 'deleted:' || user_id, email_verified_at = null, name = null,
                  picture = null, locale = null, role = 'user', role_granted_by = null, disabled_at = $2, deleted_at = $2,
@@ -120,16 +119,13 @@ export const deleteUser = (user_id: string, now: number): Statement[] => [
   },
 ];
 
-/** Of which a person may have any number of rows. */
-const unboundedTables = ['grants', 'sessions', 'consents', 'entitlements', 'entitlement_versions'];
-
 /** People whose rows are still to be deleted. */
 export const deletedUsers = (db: Db) =>
   db.all<{ user_id: string }>('select user_id from users where deleted_at is not null order by deleted_at limit 1000');
 
-/** The last row of one. */
+/** The last row of one, unless another node has left more than one statement may delete. */
 export const deleteDeletedUser = (db: Db, user_id: string) =>
-  db.run('delete from users where user_id = $1 and deleted_at is not null', [user_id]);
+  db.run(`delete from users where user_id = $1 and deleted_at is not null and ${fitsOneSlice}`, [user_id]);
 
 /** Lets batches that take an administrator away wait for each other, so that each sees what the other has left. */
 export const lockAdministrators = (): Statement => ({

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { exportLog } from '../../src/audit/read-log.ts';
+import { finishClientDeletions } from '../../src/clients/finish-deletions.ts';
 import { now } from '../../src/clock.ts';
 import { sliceRows } from '../../src/db/slices.ts';
+import { writeGrantEndings } from '../../src/oauth/write-grant-endings.ts';
 import { createUser } from '../../src/users/create-user.ts';
+import { finishAccountDeletions } from '../../src/users/finish-deletions.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import {
@@ -183,6 +189,83 @@ onBothEngines(
     assert.deepEqual(await written(signet, beside), { sign_out: many + 1, alive: 2 });
   },
 );
+
+/**
+ * Another node has begun to write the next slice, and commits it only when this one waits for its rows: then this one
+ * finds nothing left in the slice that it has chosen.
+ */
+async function whileAnotherNodeHas(
+  { deps }: Signet,
+  { sql, params }: { sql: string; params: string[] },
+  work: () => Promise<void>,
+): Promise<void> {
+  const other = new pg.Client(deps.config.databaseUrl);
+  await other.connect();
+  try {
+    await other.query('begin');
+    await other.query(sql, params);
+    const working = work();
+    for (let waits = 0; waits === 0; ) {
+      await sleep(10);
+      await other.query('select pg_stat_clear_snapshot()'); // else a transaction sees what it saw first
+      const { rows } = await other.query(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      waits = rows[0].n;
+    }
+    await other.query('commit');
+    await working;
+  } finally {
+    await other.end();
+  }
+}
+
+test('two nodes that write the same slice of an end leave no grant alive', async (t) => {
+  const signet = await startSignet(t, { engine: 'postgres' });
+  const client = await registerClient(signet);
+  const person = await signedInPerson(signet);
+  await fill(signet, person, client);
+  const held = await obtainTokens(signet, person, client);
+  assert.equal((await person.browser.send(`/v1/me/grants/${client.client_id}`, { method: 'DELETE' })).status, 204);
+  signet.clock.advance(601);
+
+  const slice = {
+    sql: `update grants set revoked_at = 1, revoked_reason = 'user' where grant_id in
+            (select grant_id from grants where user_id = $1 and revoked_at is null limit ${sliceRows})`,
+    params: [person.user_id],
+  };
+  await whileAnotherNodeHas(signet, slice, () => writeGrantEndings(signet.deps));
+  assert.ok((await written(signet, client)).alive! > 0, 'some rows are still to be written');
+  await assertDead(signet, client, held);
+  await signet.runJobs();
+  assert.deepEqual(await written(signet, client), { user: many + 1 });
+  assert.deepEqual(await signet.deps.db.all('select * from grant_endings'), []);
+});
+
+test('two nodes that delete the same slice of a client or an account leave its row for the last', async (t) => {
+  const signet = await startSignet(t, { engine: 'postgres' });
+  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const client = await registerClient(signet);
+  const { client_id } = client;
+  const person = await signedInPerson(signet);
+  const beside = await registerClient(signet);
+  await fill(signet, person, client);
+  await fill(signet, person, beside);
+  const sliceOf = (column: string, id: string) => ({
+    sql: `delete from grants where grant_id in (select grant_id from grants where ${column} = $1 limit ${sliceRows})`,
+    params: [id],
+  });
+
+  assert.equal((await administrator.browser.send(`/v1/admin/clients/${client_id}`, { method: 'DELETE' })).status, 204);
+  await whileAnotherNodeHas(signet, sliceOf('client_id', client_id), () => finishClientDeletions(signet.deps));
+  assert.equal(await countIn(signet, 'clients', 'client_id', client_id), 1);
+  assert.equal((await person.browser.post('/account/delete', { email: person.email })).status, 303);
+  await whileAnotherNodeHas(signet, sliceOf('user_id', person.user_id), () => finishAccountDeletions(signet.deps));
+  assert.equal(await countIn(signet, 'users', 'user_id', person.user_id), 1);
+  await signet.runJobs();
+  assert.equal(await countIn(signet, 'clients', 'client_id', client_id), 0);
+  assert.equal(await countIn(signet, 'users', 'user_id', person.user_id), 0);
+});
 
 const countIn = async ({ deps }: Signet, table: string, column: string, id: string) =>
   Number((await deps.db.get<{ n: number }>(`select count(*) as n from ${table} where ${column} = $1`, [id]))?.n);
