@@ -61,6 +61,6 @@ export function listEvents(db: Db, { target, before, limit }: UnauthenticatedPag
 export const purgeUnauthenticated = (db: Db, before: number, rows: number) =>
   db.run(
     `delete from unauthenticated_events where event_key in
-       (select event_key from unauthenticated_events where hour < $1 limit $2)`,
+       (select event_key from unauthenticated_events where hour < $1 order by hour limit $2)`,
     [before, rows],
   );

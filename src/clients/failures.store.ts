@@ -43,6 +43,6 @@ export const failuresOf = (db: Db, client_id: string) =>
 
 export const purgeFailures = (db: Db, before: number, rows: number) =>
   db.run(
-    'delete from client_failures where failure_id in (select failure_id from client_failures where last_at < $1 limit $2)',
+    'delete from client_failures where failure_id in (select failure_id from client_failures where last_at < $1 order by last_at limit $2)',
     [before, rows],
   );

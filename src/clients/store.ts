@@ -169,7 +169,7 @@ export const rememberSuspension = (client_id: string, event_id: string, now: num
 export const purgeRememberedSuspensions = (db: Db, before: number, rows: number) =>
   db.run(
     `delete from remembered_suspensions where client_id in
-       (select client_id from remembered_suspensions where deleted_at < $1 limit $2)`,
+       (select client_id from remembered_suspensions where deleted_at < $1 order by deleted_at limit $2)`,
     [before, rows],
   );
 

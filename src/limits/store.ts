@@ -127,6 +127,6 @@ export const forgetUnlessBlocked = (counter_key: string, at: number): Statement 
 export const purgeFailureCounters = (db: Db, at: number, rows: number) =>
   db.run(
     `delete from failure_counters where counter_key in
-       (select counter_key from failure_counters where expires_at <= $1 limit $2)`,
+       (select counter_key from failure_counters where expires_at <= $1 order by expires_at limit $2)`,
     [at, rows],
   );

@@ -327,16 +327,16 @@ export async function writeEnding(db: Db, ending: GrantEnding, rows: number): Pr
 export const purgeUnredeemedGrants = (db: Db, expiredBefore: number, rows: number) =>
   db.run(
     `delete from grants where grant_id in
-       (select grant_id from grants where redeemed_at is null and code_expires_at < $1 limit $2)`,
+       (select grant_id from grants where redeemed_at is null and code_expires_at < $1 order by code_expires_at limit $2)`,
     [expiredBefore, rows],
   );
 
 /** Grants of which no token can be alive. */
 export const purgeExpiredGrants = (db: Db, expiredBefore: number, rows: number) =>
-  db.run('delete from grants where grant_id in (select grant_id from grants where expires_at < $1 limit $2)', [
-    expiredBefore,
-    rows,
-  ]);
+  db.run(
+    'delete from grants where grant_id in (select grant_id from grants where expires_at < $1 order by expires_at limit $2)',
+    [expiredBefore, rows],
+  );
 
 /** All that belongs to a client or a person who is being deleted. */
 export async function deleteGrants(db: Db, scope: { client_id: string } | { user_id: string }, rows: number) {

@@ -122,9 +122,7 @@ export const spendLink = ({ token_hash, expires_at }: Pick<OneTimeLink, 'token_h
  */
 export const failUnless = (condition: Condition, once: string, now: number): Statement => ({
   sql: `insert into spent_tokens (token_hash, expires_at)
-        select cast($1 as text), cast($2 as bigint)
-         union all
-        select cast($1 as text), cast($2 as bigint)
+        select cast($1 as text), cast($2 as bigint) from (select 1 as one union all select 2) as twice
          where not (${condition.sql.replace(/\$(\d+)/g, (_, place: string) => `$${Number(place) + 2}`)})`,
   params: [once, now, ...condition.params],
 });
@@ -144,12 +142,12 @@ export const deleteLinksOfUser = (user_id: string, purpose: LinkPurpose): Statem
 export const purgeLinks = (db: Db, expiredBefore: number, rows: number) =>
   db.run(
     `delete from one_time_links where token_hash in
-       (select token_hash from one_time_links where expires_at < $1 limit $2)`,
+       (select token_hash from one_time_links where expires_at < $1 order by expires_at limit $2)`,
     [expiredBefore, rows],
   );
 
 export const purgeSpentTokens = (db: Db, expiredBefore: number, rows: number) =>
   db.run(
-    'delete from spent_tokens where token_hash in (select token_hash from spent_tokens where expires_at < $1 limit $2)',
+    'delete from spent_tokens where token_hash in (select token_hash from spent_tokens where expires_at < $1 order by expires_at limit $2)',
     [expiredBefore, rows],
   );

@@ -257,7 +257,7 @@ export const forgetSurplusDevices = (user_id: string, device_hash: string): Stat
 export const purgeDevices = (db: Db, unusedSince: number, rows: number) =>
   db.run(
     `delete from known_devices where (user_id, device_hash) in
-       (select user_id, device_hash from known_devices where last_seen_at < $1 limit $2)`,
+       (select user_id, device_hash from known_devices where last_seen_at < $1 order by last_seen_at limit $2)`,
     [unusedSince, rows],
   );
 
@@ -278,10 +278,10 @@ export const endOtherSessions = (user_id: string, session_id: string, reason: st
 });
 
 export const purgeSessions = (db: Db, expiredBefore: number, rows: number) =>
-  db.run('delete from sessions where session_id in (select session_id from sessions where expires_at < $1 limit $2)', [
-    expiredBefore,
-    rows,
-  ]);
+  db.run(
+    'delete from sessions where session_id in (select session_id from sessions where expires_at < $1 order by expires_at limit $2)',
+    [expiredBefore, rows],
+  );
 
 export const deleteSessionsOfUser = (db: Db, user_id: string, rows: number) =>
   db.run('delete from sessions where session_id in (select session_id from sessions where user_id = $1 limit $2)', [

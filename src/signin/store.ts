@@ -88,6 +88,6 @@ export const deleteAttemptsOfUser = (user_id: string): Statement => ({
 export const purgeAttempts = (db: Db, expiredBefore: number, rows: number) =>
   db.run(
     `delete from sign_in_attempts where attempt_hash in
-       (select attempt_hash from sign_in_attempts where expires_at < $1 limit $2)`,
+       (select attempt_hash from sign_in_attempts where expires_at < $1 order by expires_at limit $2)`,
     [expiredBefore, rows],
   );

@@ -80,7 +80,7 @@ export const deletePendingRequest = (db: Db, request_id: string) =>
 export const purgePendingRequests = (db: Db, expiredBefore: number, rows: number) =>
   db.run(
     `delete from authorization_requests where request_id in
-       (select request_id from authorization_requests where expires_at < $1 limit $2)`,
+       (select request_id from authorization_requests where expires_at < $1 order by expires_at limit $2)`,
     [expiredBefore, rows],
   );
 

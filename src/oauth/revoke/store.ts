@@ -9,6 +9,6 @@ export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>
 
 export const purgeRevokedAccessTokens = (db: Db, expiredBefore: number, rows: number) =>
   db.run(
-    'delete from revoked_access_tokens where jti in (select jti from revoked_access_tokens where expires_at < $1 limit $2)',
+    'delete from revoked_access_tokens where jti in (select jti from revoked_access_tokens where expires_at < $1 order by expires_at limit $2)',
     [expiredBefore, rows],
   );
