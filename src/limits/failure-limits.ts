@@ -17,6 +17,7 @@ import {
   readCounters,
   takeFromWindow,
   type Window,
+  worstCounter,
 } from './store.ts';
 
 /** Who fails is counted, who succeeds is not: honest traffic of any volume meets no limit here (decisions §13). */
@@ -68,7 +69,10 @@ type PasswordLimits = {
   succeeded(email: string, address: string): Promise<void>;
   /** For a password reset: opens the account again, even when 100 failures had disabled its password, on any browser. */
   reset(email: string): Statement[];
-  /** For whoever is asked why somebody cannot sign in. One read. */
+  /**
+   * For whoever is asked why somebody cannot sign in: the worst of what was counted, by strangers or on a browser of the
+   * person's own. One read.
+   */
   lockOf(email: string): Promise<LockState>;
 };
 
@@ -121,8 +125,9 @@ export function passwordLimits(deps: LimitDeps, knownDevice?: string): PasswordL
     forgetDeviceCounters(devicePrefix(email), emailKey(email)),
   ];
   async function lockOf(email: string): Promise<LockState> {
-    const [counter = { failures: 0, blocked_until: 0 }] = await readCounters(deps.db, [strangersCounter(email)]);
-    const { failures, blocked_until } = counter;
+    const [strangers, prefix] = [strangersCounter(email), devicePrefix(email)];
+    const worst = await worstCounter(deps.db, strangers, { prefix, email_key: emailKey(email) });
+    const { failures, blocked_until } = worst ?? { failures: 0, blocked_until: 0 };
     const isBlocked = blocked_until > now(deps);
     return {
       failures,

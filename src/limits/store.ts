@@ -109,13 +109,28 @@ export const forgetCounter = (counter_key: string): Statement => ({
   params: [counter_key],
 });
 
+/** Keys of the counters of each browser that a person is known by: `$1` is their prefix, `$2` the person's email_key. */
+const deviceCounters = `select $1 || d.device_hash from known_devices d join users u on u.user_id = d.user_id
+                         where u.email_key = $2`;
+
 /** Forgets what was counted at each browser that a person is known by. @param prefix of the keys, before the browser's hash. */
 export const forgetDeviceCounters = (prefix: string, email_key: string): Statement => ({
-  sql: `delete from failure_counters
-         where counter_key in (select $1 || d.device_hash from known_devices d join users u on u.user_id = d.user_id
-                                where u.email_key = $2)`,
+  sql: `delete from failure_counters where counter_key in (${deviceCounters})`,
   params: [prefix, email_key],
 });
+
+/** Of one counter, and those of each browser that a person is known by, the one that blocks longest, or has most failures. */
+export const worstCounter = (
+  db: Db,
+  counter_key: string,
+  devices: { prefix: string; email_key: string },
+): Promise<Counter | undefined> =>
+  db.get<Counter>(
+    `select counter_key, failures, blocked_until from failure_counters
+      where counter_key = $3 or counter_key in (${deviceCounters})
+      order by blocked_until desc, failures desc, counter_key limit 1`,
+    [devices.prefix, devices.email_key, counter_key],
+  );
 
 /** Forgets what was counted unless it blocks; `changes` is 0 when it does, or when there was nothing to forget. */
 export const forgetUnlessBlocked = (counter_key: string, at: number): Statement => ({

@@ -303,8 +303,8 @@ test('a session is ended only under the name of its person', async (t) => {
   assert.equal((await person.browser.get('/v1/oauth/clients')).status, 200);
 });
 
-test('wrong passwords that closed the door are seen and forgotten', async (t) => {
-  const signet = await startSignet(t);
+onBothEngines('wrong passwords that closed the door are seen and forgotten', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
   const root = await administratorOf(signet);
   const person = await newPerson(signet);
   for (let count = 0; count < 5; count += 1) await signIn(person, { password: 'wrong' });
@@ -312,6 +312,15 @@ test('wrong passwords that closed the door are seen and forgotten', async (t) =>
   assert.deepEqual([lock.failures, lock.disabled], [5, false]);
   assert.ok(Number(lock.blocked_until) > signet.clock() / 1000);
   assert.equal((await signIn(person)).status, 429);
+  await root.post(`/users/${person.user_id}/unlock`);
+  assert.equal((await signIn(person)).status, 303);
+
+  // That browser is known from now on, and counted by itself.
+  for (let count = 0; count < 5; count += 1) await signIn(person, { password: 'wrong' });
+  assert.equal((await signIn(person)).status, 429);
+  const { lock: own } = (await root.get(`/users/${person.user_id}`)) as { lock: Json };
+  assert.deepEqual([own.failures, own.disabled], [5, false]);
+  assert.ok(Number(own.blocked_until) > signet.clock() / 1000);
   await root.post(`/users/${person.user_id}/unlock`);
   assert.equal((await signIn(person)).status, 303);
 });
