@@ -1,12 +1,15 @@
 import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { loginRequired, refusal } from '../errors.ts';
+import { newId } from '../lib/ids.ts';
+import { failUnless } from '../one-time-links/store.ts';
 import type { Method } from '../sessions/authentication.ts';
-import { completeSignIn, type Outcome, type Visit } from '../signin/complete-sign-in.ts';
+import { completeSignIn, type Outcome, type Proof, type Visit } from '../signin/complete-sign-in.ts';
 import { findAttempt, type SignInAttempt, takeTry } from '../signin/store.ts';
 import { passSecondStep } from '../two-factor/second-step/check-code.ts';
 import { acceptAssertion, assertionOptions } from './accept-assertion.ts';
 import type { ChallengeUse } from './challenge.ts';
+import { isThere, type Passkey } from './store.ts';
 
 /** The key, and what unlocked it: two factors in one gesture. We ask for both each time. */
 const proved: readonly Method[] = ['hwk', 'mfa'];
@@ -33,8 +36,7 @@ export const signInOptions = (deps: Deps, { browser, address }: Door) =>
 /** @throws {RequestError} as {@link acceptAssertion} */
 export async function signInWithPasskey(deps: Deps, credential: unknown, browser: string, visit: Visit) {
   const asked = { use: signInUse(browser), address: visit.address };
-  const { user_id } = await acceptAssertion(deps, credential, asked);
-  return goThrough(completeSignIn(deps, { user_id, methods: proved, secondStep: false }, visit));
+  return goThrough(completeSignIn(deps, proofBy(deps, await acceptAssertion(deps, credential, asked)), visit));
 }
 
 /** For the person of a session, before something that takes a recent sign-in. */
@@ -47,9 +49,18 @@ type Confirming = { user_id: string; visit: Visit };
 /** @throws {RequestError} as {@link acceptAssertion} */
 export async function confirmWithPasskey(deps: Deps, credential: unknown, browser: string, who: Confirming) {
   const { user_id, visit } = who;
-  await acceptAssertion(deps, credential, { use: confirmUse(browser, user_id), user_id, address: visit.address });
-  return goThrough(completeSignIn(deps, { user_id, methods: proved, secondStep: false }, visit));
+  const asked = { use: confirmUse(browser, user_id), user_id, address: visit.address };
+  return goThrough(completeSignIn(deps, proofBy(deps, await acceptAssertion(deps, credential, asked)), visit));
 }
+
+/** Good while the passkey is there: one that is taken away meanwhile makes no session that outlives it. */
+const proofBy = (deps: Deps, passkey: Passkey): Proof => ({
+  user_id: passkey.user_id,
+  methods: proved,
+  secondStep: false,
+  stillTrue: [failUnless(isThere(passkey), newId('pks'), now(deps))],
+});
+
 /**
  * The sign-in that waits for a second factor, if a passkey may be that: it is none beside itself.
  * @throws {RequestError} `login_required` when none waits; `access_denied` when its first factor was a passkey.

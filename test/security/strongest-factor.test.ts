@@ -6,7 +6,16 @@ import { newAuthenticator } from '../support/authenticator.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
-import { addPasskey, ask, assertSignedIn, confirm, enter, keep, sessionOf } from '../support/passkeys.ts';
+import {
+  addPasskey,
+  ask,
+  assertKeptOut,
+  assertSignedIn,
+  confirm,
+  enter,
+  keep,
+  sessionOf,
+} from '../support/passkeys.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Person, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
@@ -94,6 +103,20 @@ onBothEngines(
     });
   },
 );
+
+onBothEngines('RT-06: a passkey that is reset while it signs in opens nothing after that', async (t, engine) => {
+  const { signet } = await world(t, engine);
+  const owner = await signedInPerson(signet);
+  const key = await addPasskey(signet, owner);
+  const reset = () => resetFactors(signet.deps, { actor: 'cli' }, owner.user_id, 'the key was stolen');
+  const held = holdNextCall(signet.deps.db, /insert into sessions/);
+  const entering = enter(signet, key);
+  await held.reached;
+  await reset().finally(held.release);
+  const { answer, browser } = await entering;
+  assertKeptOut(answer, browser, 403);
+  assert.match(answer.text, /may have been removed from your account/);
+});
 
 type Change = { method: string; path: string };
 
