@@ -41,7 +41,7 @@ export function otherWaysInMail(deps: Pick<Deps, 'config'>, ways: OtherWays, loc
   const lines = describeWays(deps, ways, isoDay).map((sentence) => `- ${say(sentence)}`);
   if (lines.length === 0) return '';
   const [security, service] = [`${deps.config.baseUrl}/account/security`, deps.config.brand.name];
-  const how = say({ key: 'reset.stays.mail', values: { security, service } });
+  const how = say({ key: 'mail.reset_stays', values: { security, service } });
   return `${[say({ key: 'reset.stays' }), ...lines].join('\n')}\n${how}\n\n`;
 }
 
