@@ -223,13 +223,13 @@ const sessionQuery = `
          ${durabilitySettings.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`;
 
 /**
- * Other nodes see by its name that this one is there. PostgreSQL cuts names to 63 characters. The last of equal parameters
- * counts; a URL of `pg`'s may name a socket, which `URL` does not read.
+ * Other nodes see by its name that this one is there. PostgreSQL cuts names to 63 bytes, once it has written out each byte
+ * that is not ASCII as four. The last of equal parameters counts; a URL of `pg`'s may name a socket, which `URL` does not read.
  */
 function ownSession(url: string, { use, run_id }: LaneOptions): string {
   const [, query = ''] = url.split('?');
   const given = new URLSearchParams(query);
-  const name = `${(given.get('application_name') ?? 'signet').slice(0, 40)} ${run_id}`;
+  const name = `${(given.get('application_name') ?? 'signet').replace(/[^ -~]/g, '?').slice(0, 40)} ${run_id}`;
   const settings = [given.get('options'), use === 'batches' && '-c default_transaction_read_only=on'].filter(Boolean);
   const own = { application_name: name, ...(settings.length > 0 ? { options: settings.join(' ') } : {}) };
   const parameters = Object.entries(own).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);

@@ -61,9 +61,14 @@ async function recovers(db: Db): Promise<void> {
 
 test('a store is running for as long as one of its connections is open', async (t) => {
   const { db, url } = await freshTable(t);
-  const named = new URL(url);
-  named.searchParams.set('application_name', 'a name of the operator that is longer than it may be in all');
-  for (const address of [url, named.href]) {
+  const long = [
+    'a name of the operator that is longer than it may be in all',
+    'Anmeldung für Händler, Käufer, Ämter, Büros',
+  ];
+  const named = long.map(
+    (name) => `${url}${url.includes('?') ? '&' : '?'}application_name=${encodeURIComponent(name)}`,
+  );
+  for (const address of [url, ...named]) {
     const other = openPostgres(address, { mayLoseCommits: true });
     assert.equal(await db.isRunning(other.run_id), false, 'not connected yet');
     await keys(other);
@@ -72,6 +77,10 @@ test('a store is running for as long as one of its connections is open', async (
     for (let look = 1; (await db.isRunning(other.run_id)) && look < 400; look += 1) await sleep(5);
     assert.equal(await db.isRunning(other.run_id), false);
   }
+  const rename = "select set_config('application_name', 'as the pooler has it', false)";
+  await db.run(rename);
+  await db.all(rename);
+  assert.equal(await db.isRunning('another'), true, 'names say nothing when our own is not there');
 });
 
 test('connections that the server ends fail what they carry, and are replaced', async (t) => {

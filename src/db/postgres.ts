@@ -73,7 +73,7 @@ export function openPostgres(
   return {
     engine: 'postgres',
     run_id,
-    isRunning: async (other) => isRunning(await run('read', connectionsOf, [other, `% ${other}`])),
+    isRunning: async (other) => isRunning(await run('read', connectionsOf, [other, run_id])),
     all: async <Row>(sql: string, params?: readonly Param[]) => (await run('read', sql, params)).rows as Row[],
     get: async <Row>(sql: string, params?: readonly Param[]) =>
       (await run('read', sql, params)).rows[0] as Row | undefined,
@@ -88,10 +88,15 @@ export function openPostgres(
   };
 }
 
-/** By the name that each of our connections bears. A node that is gone has none, and one that lost them all answers nobody. */
-const connectionsOf =
-  'select count(*) as connections from pg_stat_activity where application_name = $1 or application_name like $2';
-const isRunning = ({ rows }: BatchResult): boolean => Number(rows[0]?.connections) > 0;
+/**
+ * By the name that each of our connections bears. A node that is gone has none, and one that lost them all answers nobody.
+ * Where even the connection that asks has lost its name, to a pooler that does not pass it on, nothing is known of others.
+ */
+const bears = (place: string) => `(application_name = ${place} or application_name like '% ' || ${place})`;
+const connectionsOf = `
+  select count(case when ${bears('$1')} then 1 end) as theirs, count(case when ${bears('$2')} then 1 end) as ours
+    from pg_stat_activity`;
+const isRunning = ({ rows }: BatchResult): boolean => Number(rows[0]?.theirs) > 0 || Number(rows[0]?.ours) === 0;
 
 /** Asks again where the server promises that nothing happened. */
 async function insist<Reply>(

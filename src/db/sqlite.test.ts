@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
@@ -113,6 +113,9 @@ test('a store is running for as long as its process is', async (t) => {
   );
   const [run_id] = await once(createInterface(other.stdout), 'line');
   assert.equal(await db.isRunning(run_id), true);
+  const started = `/proc/${other.pid}/stat`;
+  const [pid, , name] = run_id.split('-');
+  if (existsSync(started)) assert.equal(await db.isRunning(`${pid}-1-${name}`), false, "its number was another one's");
   other.kill('SIGKILL');
   await once(other, 'exit');
   assert.equal(await db.isRunning(run_id), false);

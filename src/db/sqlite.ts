@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -31,7 +32,7 @@ export function openSqlite(path: string, flush: Flush = (commit) => commit()): M
     return opened;
   };
   const writes = createGroupCommit(session, checkAnew);
-  const run_id = `${process.pid}-${randomUUID().slice(-12)}`;
+  const run_id = `${process.pid}-${startOf(process.pid)}-${randomUUID().slice(-12)}`;
   let closing: Promise<void> | undefined;
 
   const read = async (sql: string, params?: readonly Param[]): Promise<BatchResult['rows']> => {
@@ -119,14 +120,29 @@ function writeSomething({ connection, transaction }: WriteSession): void {
   }
 }
 
-/** All processes of a file are on one machine. One that bears our number and not our name is from before us. */
+/**
+ * All processes of a file are on one machine. A number is given again, after a restart of a container or the machine most
+ * of all: one that bears our number and not our name is from before us, and so is one whose process began at another time.
+ */
 function isRunning(own: string, other: string): boolean {
-  const pid = Number(other.split('-')[0]);
+  const [number, start] = other.split('-');
+  const pid = Number(number);
   if (pid === process.pid) return own === other;
   try {
-    return process.kill(pid, 0);
+    process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  return ['', start].includes(startOf(pid));
+}
+
+/** When a process began, in ticks of the machine; empty where the system does not say. */
+function startOf(pid: number): string {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return status.slice(status.lastIndexOf(')')).split(' ')[20] ?? ''; // field 22 of proc(5); names may hold spaces
+  } catch {
+    return '';
   }
 }
 
