@@ -72,7 +72,8 @@ function addition(view: View, page: PasskeysPage): Html {
 const addForm = (
   view: View,
   { suggestedName }: PasskeysPage,
-): Html => html`<p data-passkey-without data-unsupported="${view.t('passkey.add.unsupported')}">${view.t('passkey.add.script')}</p>
+): Html => html`<p class="soft">${view.t('passkey.add.binds')}</p>
+<p data-passkey-without data-unsupported="${view.t('passkey.add.unsupported')}">${view.t('passkey.add.script')}</p>
 ${passkeyForm(view, {
   action: passkeysPath,
   ceremony: 'create',

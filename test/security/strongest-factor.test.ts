@@ -221,6 +221,12 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
     assert.equal((await browser.send(enrollPath, post(signet))).status, 200);
   });
 
+  await t.test('and whoever adds a passkey is told before', async () => {
+    const { browser } = await signedInPerson(signet);
+    const { text } = await browser.get('/account/security/passkeys');
+    assert.match(text, /Once you have a passkey, changing your password.*<form method="post"[^>]*data-passkey/s);
+  });
+
   await t.test('a password and a code, or a backup code', async () => {
     const owner = await signedInPerson(signet);
     const before = await thiefOf(signet, owner);
