@@ -3,10 +3,11 @@ import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { refusal } from '../errors.ts';
+import { digest } from '../lib/ids.ts';
 import { revokeGrantsOfOtherSessions } from '../oauth/grants.store.ts';
 import { acrOf, type Method } from '../sessions/authentication.ts';
 import type { Session } from '../sessions/session.ts';
-import { addFactors, endOtherSessions as endOthers } from '../sessions/store.ts';
+import { addFactors, endOtherSessions as endOthers, touchDevice } from '../sessions/store.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import { changeFactors, type Owner, wrongState } from './change-factors.ts';
 import { activateTotp, findTotp, replaceBackupCodes, takePendingTry, totpWaits } from './store.ts';
@@ -17,6 +18,8 @@ export type TotpConfirmation = {
   /** Whether every other session ends, with what its apps hold (decisions §10; ASVS 7.4.3 wants it offered). */
   endOtherSessions: boolean;
 };
+/** `deviceToken`: the secret of the browser that asks. It has shown a code of the new secret, so it stays a known one. */
+type ConfirmedHere = TotpConfirmation & { deviceToken: string | undefined };
 
 /**
  * The first code proves that the app has the secret: from now on it is asked for at every sign-in, in place of an
@@ -29,7 +32,7 @@ export type TotpConfirmation = {
 export async function confirmTotp(
   deps: Deps,
   owner: Owner,
-  { code, endOtherSessions }: TotpConfirmation,
+  { code, endOtherSessions, deviceToken }: ConfirmedHere,
 ): Promise<string[]> {
   const { session } = owner;
   const { user_id } = session;
@@ -47,6 +50,7 @@ export async function confirmTotp(
       activateTotp({ user_id, secret_sealed, step }, at),
       ...replaceBackupCodes(user_id, hashes, at),
       addFactors(session.session_id, withCode(session)),
+      ...(deviceToken === undefined ? [] : [touchDevice(user_id, digest(deviceToken), at)]),
       ...(endOtherSessions ? signOutElsewhere(owner, at) : []),
     ],
   });

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
+import { cookie, cookieNames } from '../http/cookies.ts';
 import { requireRecentSession, requireSession } from '../sessions/session.ts';
 import type { Owner } from './change-factors.ts';
 import { confirmTotp } from './confirm-totp.ts';
@@ -30,7 +31,8 @@ export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/v1/me/2fa/totp/confirm', { config: { operation: confirm } }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const owner = await ownerOf(request);
-    return { backup_codes: await confirmTotp(deps, owner, readConfirmation(request.body)) };
+    const deviceToken = cookie(request, cookieNames(deps.config).device);
+    return { backup_codes: await confirmTotp(deps, owner, { ...readConfirmation(request.body), deviceToken }) };
   });
 
   app.delete('/v1/me/2fa/totp', { config: { operation: disable } }, async (request, reply) => {

@@ -93,6 +93,15 @@ test('MF-02: a browser that a thief used before there was a second factor is no 
   assert.deepEqual(await guess(here, 1, thief), [429]);
 });
 
+onBothEngines('MF-02: the browser that turned the second factor on is a known one from then on', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const person = await signedInPerson(signet);
+  signet.clock.advance(60);
+  const here = { signet, person, app: await enableTotp(signet, person) };
+  assert.deepEqual(await guess(here, 11), [...all(10, 401), 429]);
+  assert.equal(await statusOf(halfIn(here, person.browser), here.app.code), 303);
+});
+
 onBothEngines(
   'MF-02: a hundred wrong codes in a row end the codes, until another factor is right',
   async (t, engine) => {

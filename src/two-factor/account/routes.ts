@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { RequestError } from '../../errors.ts';
+import { cookie, cookieNames } from '../../http/cookies.ts';
 import { sendPage } from '../../http/page.ts';
 import { parseParameters, queryOf, readForm } from '../../http/parameters.ts';
 import { viewOf } from '../../http/view.ts';
@@ -35,7 +36,8 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
   app.post(`${totpPath}/confirm`, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
     const { code = '', end_other_sessions } = readForm(request.body);
-    const confirmation = { code, endOtherSessions: end_other_sessions !== undefined };
+    const deviceToken = cookie(request, cookieNames(deps.config).device);
+    const confirmation = { code, endOtherSessions: end_other_sessions !== undefined, deviceToken };
     try {
       const codes = await confirmTotp(deps, ownerOf(request, session), confirmation);
       const view = viewOf(deps, request, session.locale);
