@@ -8,7 +8,7 @@ import { failureKeptSeconds } from './clients/failures.ts';
 import { finishClientDeletions } from './clients/finish-deletions.ts';
 import { purgeRememberedSuspensions } from './clients/store.ts';
 import { now } from './clock.ts';
-import type { BatchResult, Db } from './db/db.ts';
+import { type BatchResult, type Db, StoreUnavailable, storeReason } from './db/db.ts';
 import { inSlices } from './db/slices.ts';
 import type { Deps } from './deps.ts';
 import { beat } from './heartbeat/heartbeat.ts';
@@ -117,10 +117,27 @@ export async function runJobs(
     await everyJob[name]!(deps, signal).catch((error: unknown) => {
       isWell = false;
       if (error instanceof AuditLogTampered) return; // it has been told, and will be again
-      deps.log.error({ err: error, job: name }, 'job failed');
+      logFailure(deps, name, error);
     });
   }
   return isWell;
+}
+
+const toldAway = new WeakMap<Db, Map<JobName, number>>();
+
+/** Of an outage every job would tell the same, some of them each second: a short line a minute does. */
+function logFailure({ db, log, timekeeper }: Deps, job: JobName, error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) {
+    log.error({ err: error, job }, 'job failed');
+    return;
+  }
+  const told = toldAway.get(db) ?? new Map<JobName, number>();
+  toldAway.set(db, told);
+  const at = timekeeper.monotonic();
+  const last = told.get(job);
+  if (last !== undefined && at - last < periodMs) return;
+  told.set(job, at);
+  log.error({ job, reason: storeReason(error) }, 'job failed; it is tried again');
 }
 
 export type StopJobs = () => Promise<void>;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { now } from '../../src/clock.ts';
-import type { Statement } from '../../src/db/db.ts';
-import { keepKeysFresh } from '../../src/jobs.ts';
+import { type Statement, StoreUnavailable } from '../../src/db/db.ts';
+import { keepKeysFresh, quickJobs, runJobs } from '../../src/jobs.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { authorize, obtainTokens, refresh, tokensOf } from '../support/relying-party.ts';
 import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
@@ -150,6 +150,25 @@ onBothEngines('a job that fails is logged, and the others run all the same', asy
     failed.map(({ job }) => job),
     ['rotate keys', 'refresh keys', 'purge grants'],
   );
+});
+
+test('of a store that is away each job tells once a minute, on a short line', async (t) => {
+  const signet = await startSignet(t);
+  const stop = beforeEachCall(signet.deps.db, () => {
+    throw new StoreUnavailable('The store is away.', { cause: new Error('connect ECONNREFUSED') });
+  });
+  const lines = () => signet.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith('job failed'));
+  for (let second = 0; second < 60; second += 1) {
+    await runJobs(signet.deps, quickJobs);
+    signet.clock.advance(1);
+  }
+  assert.deepEqual(
+    lines().map(({ job, reason, err }) => ({ job, reason, err })),
+    quickJobs.map((job) => ({ job, reason: 'The store is away. (connect ECONNREFUSED)', err: undefined })),
+  );
+  await runJobs(signet.deps, quickJobs);
+  stop();
+  assert.equal(lines().length, 2 * quickJobs.length);
 });
 
 onBothEngines("the jobs run on every node at once without getting in each other's way", async (t, engine) => {
