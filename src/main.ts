@@ -59,6 +59,8 @@ const longestPauseSeconds = 5;
 
 async function serveRequests(config: Config): Promise<void> {
   const deps = await open(config);
+  process.on('message', (message) => message === doubt && deps.timekeeper.doubt());
+  process.send?.(opened);
   const leave = await listen(deps, keepKeysFresh(deps));
   process.on('message', (message) => message === retire && leave('retire'));
   surviveExceptions(deps.log, () => process.send?.(replace));
@@ -66,7 +68,7 @@ async function serveRequests(config: Config): Promise<void> {
 }
 
 /** What a supervisor and its workers say to each other. */
-const [ready, replace, retire] = ['ready', 'replace', 'retire'] as const;
+const [opened, ready, replace, retire, doubt] = ['opened', 'ready', 'replace', 'retire', 'doubt'] as const;
 type Leaving = NodeJS.Signals | typeof retire;
 
 /** @returns a function that lets go of every client, and ends the process. */
@@ -96,12 +98,19 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
   let isReplacing = false;
   let listening = 0;
   const alive = new Set<Worker>();
+  // Only this process compares its clock with other nodes' and earlier runs'. A worker that believed a wrong one would end
+  // for good every session that is over by it.
+  const tellDoubt = (worker: Worker) => {
+    if (!deps.timekeeper.isSettled() && worker.isConnected()) worker.send(doubt);
+  };
+  setInterval(() => alive.forEach(tellDoubt), tellsDoubtEveryMs).unref();
   /** @returns whether it came to listen. */
   const start = () =>
     new Promise<boolean>((resolve) => {
       const worker = cluster.fork();
       alive.add(worker);
       worker.on('message', (message) => {
+        if (message === opened) tellDoubt(worker); // before we answer that it may listen
         if (message !== ready) return;
         listening += 1;
         resolve(true);
@@ -135,6 +144,8 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
     await closeDeps(deps, jobs);
   });
 }
+
+const tellsDoubtEveryMs = 1000;
 
 /** By signal: `cluster.disconnect` would let go of workers that still answer somebody. */
 const drain = (worker: Worker, signal: Leaving) =>

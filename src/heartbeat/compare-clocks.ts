@@ -47,8 +47,8 @@ export function compareAtStart(deps: ClockDeps, last: Heartbeat | undefined): vo
   if (silent > longSilence) {
     deps.timekeeper.doubt();
     deps.log.info(
-      { silent_seconds: silent },
-      'no server has run on this store for a while; what has expired meanwhile is deleted in 15 minutes',
+      { silent_seconds: silent, clock: new Date(deps.clock()).toISOString() },
+      'no server has run on this store for a while, or the clock of this machine is ahead; what has expired by it is deleted in 15 minutes',
     );
   }
   compareClocks(deps, last);

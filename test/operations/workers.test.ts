@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { openDb } from '../../src/db/open.ts';
 import { signedInClient } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import {
@@ -81,4 +82,24 @@ test('workers end with a supervisor that was killed', async (t) => {
   const pids = workerPids(server);
   await server.stop('SIGKILL');
   await until(() => !pids.some(isRunning));
+});
+
+test('workers end nothing for good by a clock that their supervisor doubts', async (t) => {
+  const server = await startWorkers(t, 'sqlite');
+  const { browser } = await signedInClient(server);
+  await server.stop();
+  const db = await openDb({ dataDir: String(server.env.SIGNET_DATA_DIR), databaseUrl: undefined });
+  t.after(() => db.close());
+  // As a machine sees it whose clock is five days ahead: an hour without any server, and sessions that are over.
+  await db.run('update server_heartbeat set at = at - 432000');
+  await db.run('update sessions set idle_expires_at = idle_expires_at - 432000');
+
+  const ahead = await startServer(t, server.env);
+  for (let asked = 0; asked < 8; asked += 1) assert.equal((await browser.get('/v1/me')).status, 401);
+  await ahead.stop();
+  const sessions = await db.all<{ ended_at: number | null }>('select ended_at from sessions');
+  assert.deepEqual(
+    sessions.map(({ ended_at }) => ended_at),
+    [null],
+  );
 });
