@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { now } from '../../src/clock.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/db/db.ts';
 import { unavailable } from '../../src/errors.ts';
 import { signedInClient } from '../support/command-line.ts';
@@ -162,6 +163,31 @@ onBothEngines('what a process issued shortly before it was killed may have been 
   assertRefused(await refresh(signet, client, used.parent), 400, 'invalid_grant');
   signet.clock.advance(301);
   assertRefused(await refresh(signet, client, early.parent), 400, 'invalid_grant');
+});
+
+onBothEngines('what was doubtful by a clock that was ahead is not so for ever', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const doomed = await startSignet(t, { beside: signet });
+  const first = await obtainTokens(signet, owner, client);
+  const second = await obtainTokens(signet, owner, client);
+
+  signet.clock.advance(86_400);
+  await doomed.deps.issuances.start();
+  tokensOf(await refresh(doomed, client, first.refresh_token));
+  tokensOf(await refresh(signet, client, second.refresh_token));
+  const until = now(signet.deps) + 300;
+  await signet.deps.db.run('update grants set unanswered_until = $1 where issuance_id like $2', [
+    until,
+    `${signet.deps.db.run_id}.%`,
+  ]);
+  Object.assign(signet.deps.db, { isRunning: async () => false });
+  tokensOf(await refresh(signet, client, first.refresh_token));
+  tokensOf(await refresh(signet, client, second.refresh_token));
+  signet.clock.advance(-86_400);
+  assertRefused(await refresh(signet, client, first.refresh_token), 400, 'invalid_grant');
+  assertRefused(await refresh(signet, client, second.refresh_token), 400, 'invalid_grant');
 });
 
 onBothEngines('an answer says "nothing was changed" only where that is known', async (t, engine) => {

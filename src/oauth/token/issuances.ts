@@ -156,10 +156,16 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
     const run = await findRun(db, run_id);
     if (!run || issued_at < run.seen_at - longestRequestSeconds) return false;
     const at = now(deps);
-    if (run.lost_at !== null) return at - run.lost_at <= unansweredSeconds;
+    if (run.lost_at !== null) return Math.abs(at - run.lost_at) <= unansweredSeconds;
     if (await db.isRunning(run_id)) return false;
     await recordLoss(db, run_id, at);
     return true;
+  }
+
+  /** Further ahead than any node writes it, though its clock may differ, it is from a clock that was wrong. */
+  function isAhead(until: number | null): boolean {
+    const left = (until ?? 0) - now(deps);
+    return left > 0 && left <= unansweredSeconds * 2;
   }
 
   async function beat(): Promise<void> {
@@ -176,7 +182,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
     async isUnanswered({ issuance_id, refresh_seq, refreshed_at, unanswered_until }) {
       const [run_id, sequence] = issuance_id?.split('.') ?? [];
       if (issuance_id === null || run_id === undefined || Number(sequence) !== refresh_seq) return false;
-      if (doubts.has(issuance_id) || (unanswered_until !== null && unanswered_until > now(deps))) return true;
+      if (doubts.has(issuance_id) || isAhead(unanswered_until)) return true;
       return run_id !== db.run_id && (await diedMeanwhile(run_id, refreshed_at ?? 0));
     },
     async start() {
