@@ -41,4 +41,5 @@ export const editCurrentUser: Operation = {
     example: { name: 'Ada Lovelace', locale: 'de', picture: 'https://pictures.example.com/ada.jpg' },
   },
   answers: { 200: { description: 'The person as they are now.', schema: CurrentUser } },
+  refusals: ['rate_limited'],
 };

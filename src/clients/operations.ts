@@ -52,7 +52,7 @@ export const register: Operation = {
       schema: Type.Object({ client_id: Type.String(), client_secret: nullable(Type.String()) }),
     },
   },
-  refusals: ['rate_limited', 'invalid_state'],
+  refusals: ['rate_limited'],
 };
 
 export const readClient: Operation = {

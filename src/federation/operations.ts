@@ -28,7 +28,7 @@ export const startFederatedSignIn: Operation = {
   answers: {
     302: { description: "To the provider's authorization endpoint." },
   },
-  refusals: ['not_found', 'upstream_failed'],
+  refusals: ['access_denied', 'not_found', 'rate_limited', 'upstream_failed'],
 };
 
 export const unlink: Operation = {

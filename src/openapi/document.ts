@@ -135,7 +135,8 @@ function describeAnswer({ description, schema, example, html, media = [] }: Oper
   return Object.keys(content).length > 0 ? { description, content } : { description };
 }
 
-function describeRefusals({ authentication = [], body, refusals = [] }: Operation): Record<string, Answer> {
+/** Every code that the description promises for it, besides those that any route may give. */
+export function refusalsOf({ authentication = [], body, refusals = [] }: Operation): ReadonlySet<ErrorCode> {
   const codes = new Set<ErrorCode>(refusals);
   if (authentication.some((one) => schemeOf[one] === 'SessionCookie')) codes.add('login_required');
   if (authentication.includes('recent_session') || authentication.includes('administrator')) {
@@ -143,7 +144,11 @@ function describeRefusals({ authentication = [], body, refusals = [] }: Operatio
   }
   if (authentication.includes('administrator')) codes.add('access_denied');
   if (body) codes.add('invalid_request');
-  const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
+  return codes;
+}
+
+function describeRefusals(operation: Operation): Record<string, Answer> {
+  const byStatus = Map.groupBy(refusalsOf(operation), (code) => statusOf[code]);
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => [
       status,

@@ -40,7 +40,7 @@ export const register: Operation = {
   summary: 'Register a passkey',
   body: { schema: RegistrationBody },
   answers: { 201: { description: 'The passkey.', schema: PasskeyRecord } },
-  refusals: ['invalid_state'],
+  refusals: ['invalid_state', 'rate_limited'],
 };
 
 export const rename: Operation = {
@@ -49,7 +49,7 @@ export const rename: Operation = {
   summary: 'Rename a passkey',
   body: { schema: NameBody, example: { name: 'Key ring' } },
   answers: { 200: { description: 'The passkey.', schema: PasskeyRecord } },
-  refusals: ['not_found'],
+  refusals: ['not_found', 'rate_limited'],
 };
 
 export const remove: Operation = {

@@ -20,7 +20,7 @@ export const changePassword: Operation = {
   description: consequence,
   body: { schema: PasswordBody, example: { password: 'four unrelated ordinary words' } },
   answers: { 204: { description: 'It is in force.' } },
-  refusals: ['temporarily_unavailable'],
+  refusals: ['temporarily_unavailable', 'rate_limited'],
 };
 
 export const removePassword: Operation = {

@@ -55,7 +55,7 @@ export const confirm: Operation = {
     'In the session that made the secret. The code is used up by it; five wrong ones end the pending secret. The session goes on with its cookie and counts as confirmed by both factors.',
   body: { schema: ConfirmBody, example: { code: '123456' } },
   answers: { 200: { description: 'It is asked for from now on.', schema: BackupCodes } },
-  refusals: ['invalid_code', 'invalid_state'],
+  refusals: ['invalid_code', 'invalid_state', 'rate_limited'],
 };
 
 export const disable: Operation = {
@@ -63,7 +63,7 @@ export const disable: Operation = {
   summary: 'Turn TOTP off',
   description: 'Its backup codes go with it.',
   answers: { 204: { description: 'It is asked for no more.' } },
-  refusals: ['invalid_state'],
+  refusals: ['invalid_state', 'rate_limited'],
 };
 
 export const regenerate: Operation = {
@@ -71,5 +71,5 @@ export const regenerate: Operation = {
   summary: 'Make new backup codes',
   description: 'In place of all earlier ones.',
   answers: { 200: { description: 'Ten new ones.', schema: BackupCodes } },
-  refusals: ['invalid_state'],
+  refusals: ['invalid_state', 'rate_limited'],
 };

@@ -14,6 +14,7 @@ import type { PasswordHasher } from '../../src/passwords/password-hash.ts';
 import { createUser } from '../../src/users/create-user.ts';
 import { type Browser, newBrowser } from './browser.ts';
 import { type Engine, freshDatabase } from './databases.ts';
+import { watchRefusals } from './documented-refusals.ts';
 import { rememberingHasher } from './remembering-hasher.ts';
 
 /** A clock that stands still until the test moves it. */
@@ -68,10 +69,12 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
   const deps = await openDeps(config, { clock, monotonic, log, passwords });
   signingKeys ??= await listSigningKeys(deps.db);
   const app = await buildApp(deps);
+  const assertRefusalsDocumented = watchRefusals(app);
   await app.listen({ host: '127.0.0.1', port: deps.config.port });
   t.after(async () => {
     await app.close();
     await closeDeps(deps);
+    assertRefusalsDocumented();
   });
   const signet = {
     deps,
