@@ -21,7 +21,7 @@ export async function acceptLoss(
 ): Promise<{ lost: Broken; head: Head }> {
   const reason = readReason(text);
   const lost = await lossOf(deps);
-  if (!lost) throw refusal('invalid_state', { key: 'audit.nothing_lost' });
+  if (!lost) throw refusal('invalid_state', { key: 'audit.nothing_lost', values: { file: deps.witness.path } });
   if (lost.why === 'file') throw refusal('invalid_state', { key: 'audit.file_unreadable' });
   const { seq, seal } = (await chainHead(deps.db)) ?? origin;
   const seen = await deps.witness.known();

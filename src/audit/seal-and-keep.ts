@@ -30,6 +30,6 @@ function tell(deps: Deps, { loss }: AuditLogTampered): void {
   told.set(deps.db, now(deps));
   deps.log.error(
     { ...loss, file: deps.witness.path },
-    'the end of the audit log is lost: no event is sealed and no webhook is sent until an operator has looked. Run: signet audit verify',
+    `${loss.why === 'file' ? 'the file that keeps the newest place of the audit log cannot be read' : 'the end of the audit log is lost'}: no event is sealed and no webhook is sent until an operator has looked. Run on this machine, with the settings of this server: signet audit verify`,
   );
 }

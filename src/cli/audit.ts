@@ -108,7 +108,7 @@ export const auditCommands = {
 const whatToDo = (path: string, why: 'file' | string) =>
   why === 'file'
     ? `\n\nThe server seals nothing and sends no webhooks until ${path} can be read, or is removed.`
-    : `\n\nThe server seals nothing and sends no webhooks until you acknowledge this. If the database was restored from a\nbackup, that is why. If not, somebody who can write the database has cut the log: keep a copy of it and look into it\nfirst. Then: signet audit accept-loss --reason "..."`;
+    : `\n\nThe server seals nothing and sends no webhooks until you acknowledge this. If the database was restored from a\nbackup, or a standby took over that lacked the newest changes, that is why. If not, somebody who can write the database has cut the log: keep a copy of it and look into it\nfirst. Then: signet audit accept-loss --reason "..."`;
 
 const whatIsMeant = {
   action: 'No such action has been logged. Actions read like client.approved.',

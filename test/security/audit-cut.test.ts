@@ -144,6 +144,12 @@ onBothEngines(
     await addEvents(fresh.deps, 4);
     await runJobs(fresh.deps);
     assert.equal(await sealedIn(db), 7);
+    // Nor is a loss acknowledged by whoever knows of none: it is told where to.
+    await refused(
+      ['audit', 'accept-loss', '--reason', 'x'],
+      elsewhere,
+      /elsewhere\/head\.json.*where that server runs/,
+    );
     const { broken, stopped } = await verifyAuditLog(server.deps);
     assert.deepEqual([broken, stopped], [{ seq: 5, why: 'altered' }, true]);
   },
@@ -160,6 +166,8 @@ test('the newest place is kept in a file of the owner alone, and one that cannot
   await addEvents(restarted.deps, 1);
   await runJobs(restarted.deps);
   assert.equal(await sealedIn(restarted.deps.db), 5);
+  const told = restarted.logLines.map((line) => JSON.parse(line)).find(({ level }) => level >= 50);
+  assert.match(told.msg, /^the file that keeps the newest place of the audit log cannot be read/);
   const { stdout, code } = await runCommand(['audit', 'verify'], { env });
   assert.equal(code, 1);
   assert.ok(stdout.includes(`until ${path} can be read, or is removed`), stdout);
