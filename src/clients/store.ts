@@ -298,6 +298,12 @@ export const deleteClient = (client_id: string, event_id: string): Statement[] =
   },
 ];
 
+/** What somebody registered stays when their account is deleted, without an owner. */
+export const releaseClientsOf = (owner_user_id: string): Statement => ({
+  sql: 'update clients set owner_user_id = null where owner_user_id = $1',
+  params: [owner_user_id],
+});
+
 /** Clients whose rows are still to be deleted. */
 export const deletedClients = (db: Db) =>
   db.all<{ client_id: string }>(

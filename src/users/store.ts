@@ -1,4 +1,5 @@
 import type { Condition } from '../audit/store.ts';
+import { releaseClientsOf } from '../clients/store.ts';
 import type { Db, Statement } from '../db/db.ts';
 import { atMostOneSlice } from '../db/slices.ts';
 import { emailKey, type Role, type User } from './user.ts';
@@ -105,8 +106,8 @@ const fitsOneSlice = unboundedTables.map((table) => atMostOneSlice(table, 'user_
 
 /**
  * With everything that hangs on it: sessions, grants, factors. What they registered stays, without an owner. If that is
- * more than one statement may delete, the row stays for a while, with nothing of the person in it, their address free
- * and every gate shut, and a job deletes what hangs on it.
+ * more than one statement may delete, the row stays for a while, with nothing of the person in it, their address free,
+ * their clients without an owner and every gate shut, and a job deletes what hangs on it.
  */
 export const deleteUser = (user_id: string, now: number): Statement[] => [
   { sql: `delete from users where user_id = $1 and ${fitsOneSlice}`, params: [user_id] },
@@ -117,6 +118,7 @@ export const deleteUser = (user_id: string, now: number): Statement[] => [
            where user_id = $1`,
     params: [user_id, now],
   },
+  releaseClientsOf(user_id),
 ];
 
 /** People whose rows are still to be deleted. */

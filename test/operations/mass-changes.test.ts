@@ -315,6 +315,7 @@ onBothEngines('an account with any number of grants is deleted at once for every
   const client = await registerClient(signet);
   const person = await signedInPerson(signet);
   const { user_id, email } = person;
+  const theirs = await registerClient(signet, { owner: person });
   await fill(signet, person, client);
   const held = await obtainTokens(signet, person, client);
 
@@ -327,6 +328,8 @@ onBothEngines('an account with any number of grants is deleted at once for every
   const enabling = await administrator.browser.postJson(`/v1/admin/users/${user_id}/enable`, {});
   assert.equal(enabling.status, 404);
   assert.ok(!(await administrator.browser.get('/v1/admin/users')).text.includes(user_id));
+  const left = await administrator.browser.get(`/v1/admin/clients/${theirs.client_id}`);
+  assert.equal((left.json as { owner_user_id: unknown }).owner_user_id, null, 'its client has no owner at once');
   const [row] = await signet.deps.db.all('select email, name, picture from users where user_id = $1', [user_id]);
   assert.deepEqual({ ...row! }, { email: '', name: null, picture: null });
   const again = { email, name: 'Again', password: person.password, role: 'user', emailVerified: true } as const;
