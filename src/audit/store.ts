@@ -182,15 +182,42 @@ function searchFor(filter: AuditFilter): Search {
 }
 
 /** Newest first. `before` is the `seq` of the last row of the page before. */
-export function searchAuditLog(db: Db, filter: AuditFilter, limit: number): Promise<SealedRow[]> {
+export async function searchAuditLog(db: Db, filter: AuditFilter, limit: number): Promise<SealedRow[]> {
+  if (!filter.action || filter.action.includes('.')) return searchSealed(db, filter, undefined, limit);
+  const actions = await actionsOf(db, filter.action);
+  return actions.length === 0 ? [] : searchSealed(db, { ...filter, action: undefined }, actions, limit);
+}
+
+/**
+ * With `actions`, each of them gives its newest rows by the index on (action, seq): neither an engine's collation nor
+ * the number of rows matters, which a range over the names would read and sort whole.
+ */
+function searchSealed(db: Db, filter: AuditFilter, actions: readonly string[] | undefined, limit: number) {
   const { params, conditions, add } = searchFor(filter);
   conditions.push('seq is not null');
   add((place) => `seq < ${place}`, filter.before);
   params.push(limit);
-  return db.all<SealedRow>(
-    `select seq, seal, ${columns} from audit_log where ${conditions.join(' and ')} order by seq desc limit $${params.length}`,
-    params,
+  const newest = `order by seq desc limit $${params.length}`;
+  const rowsThat = (all: readonly string[]) =>
+    `select seq, seal, ${columns} from audit_log where ${all.join(' and ')} ${newest}`;
+  if (actions === undefined) return db.all<SealedRow>(rowsThat(conditions), params);
+  const parts = actions.map(
+    (_, index) =>
+      `select * from (${rowsThat([`action = $${params.length + index + 1}`, ...conditions])}) as of_${index}`,
   );
+  return db.all<SealedRow>(`${parts.join(' union all ')} ${newest}`, [...params, ...actions]);
+}
+
+/** The actions in the log that are of a family, such as `client`. One step through the index for each action there is. */
+async function actionsOf(db: Db, family: string): Promise<string[]> {
+  const rows = await db.all<{ action: string }>(
+    `with recursive known(action) as (
+       select min(action) from audit_log
+       union all
+       select (select min(action) from audit_log where action > known.action) from known where known.action is not null)
+     select action from known where action is not null`,
+  );
+  return rows.map(({ action }) => action).filter((action) => action === family || action.startsWith(`${family}.`));
 }
 
 /** Events without a place yet, newest first. @param after the last row of the page before. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { auditEvent } from '../../src/audit/audit.ts';
+import { onBothEngines } from '../support/databases.ts';
 import { authorizePath, basic, redeem, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { newPerson, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
@@ -187,6 +188,48 @@ test('the log is filtered and read a page at a time', async (t) => {
     const { status, json } = await get(query);
     assert.deepEqual([status, json?.error], [400, 'invalid_request'], query);
   }
+});
+
+onBothEngines('a family of actions is found by the index, however few events it has', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const { browser } = await signedInPerson(signet, { role: 'admin' });
+  await signet.runJobs();
+  const { db } = signet.deps;
+  const head = (await db.get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq;
+  await db.run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
+     insert into audit_log (event_id, at, action, actor, seq, seal)
+     select 'evt_' || i, 1, case when i <= 2 then 'rare.' || i when i = 3 then 'rare_.x' else 'often.' || (i % 3) end,
+            'cli', cast($1 as bigint) + i, 'x' from n`,
+    [head],
+  );
+  if (engine === 'postgres') await db.run('analyze audit_log');
+
+  const asked: { sql: string; params: readonly (string | number | null)[] | undefined }[] = [];
+  const { all } = db;
+  const seqs = async (query: string) => {
+    const spied: typeof all = (sql, params) => {
+      if (/\baction\b\W+(=|>)|\((min\()?action/.test(sql) && !sql.includes('seq is null')) asked.push({ sql, params });
+      return all(sql, params);
+    };
+    Object.assign(db, { all: spied });
+    const answer = await browser.get(`/v1/admin/audit?${query}`);
+    Object.assign(db, { all });
+    assert.equal(answer.status, 200, answer.text);
+    return (answer.json as { events: Event[] }).events.map(({ seq }) => seq - head);
+  };
+  assert.deepEqual(await seqs('action=nothing'), []);
+  assert.deepEqual(await seqs('action=rare'), [2, 1]);
+  assert.deepEqual(await seqs(`action=rare&before=${head + 2}`), [1]);
+  assert.deepEqual(await seqs('action=rare&actor=system'), []);
+
+  assert.ok(asked.length >= 4, `${asked.length} reads`);
+  for (const { sql, params } of asked) {
+    const plan = JSON.stringify(await all(`explain ${engine === 'sqlite' ? 'query plan ' : ''}${sql}`, params));
+    assert.doesNotMatch(plan, /SCAN audit_log|Seq Scan on audit_log|audit_log_by_seq/, `${sql}\n${plan}`);
+    assert.match(plan, /audit_log_of_action|audit_log_of_actor/);
+  }
+  assert.deepEqual(await seqs('action=often&limit=4'), [5000, 4999, 4998, 4997], 'each action gives its newest');
 });
 
 test('the log is exported whole, a page at a time, and no cell of it is a formula', async (t) => {
