@@ -98,6 +98,7 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
   let isReplacing = false;
   let listening = 0;
   const alive = new Set<Worker>();
+  const replaced = new WeakSet<Worker>();
   // Only this process compares its clock with other nodes' and earlier runs'. A worker that believed a wrong one would end
   // for good every session that is over by it.
   const tellDoubt = (worker: Worker) => {
@@ -127,9 +128,11 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
     setTimeout(() => stage !== 'stopping' && alive.size < deps.config.workers && void start(), 500);
   });
   cluster.on('message', async (worker, message) => {
-    if (message !== replace || stage !== 'serving' || isReplacing) return;
+    // One that finishes its last requests may meet the exception again; its place is taken.
+    if (message !== replace || stage !== 'serving' || isReplacing || replaced.has(worker)) return;
     isReplacing = true; // one at a time, or a request that does it again and again has all of them start at once
     if (await start()) {
+      replaced.add(worker);
       deps.log.warn({ pid: worker.process.pid }, 'a worker was replaced after an unforeseen exception');
       if (worker.isConnected()) worker.send(retire);
     }

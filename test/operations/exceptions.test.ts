@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { newBrowser } from '../support/browser.ts';
@@ -50,5 +52,29 @@ test('a worker that met such an exception is replaced, and no connection is refu
   assert.ok(answers > 0);
   assert.equal(workerPids(server).length, 2);
   assert.doesNotMatch(server.said.stderr, /a worker died/);
+  assert.equal((await server.stop()).code, 0);
+});
+
+test('a worker that goes on failing while it finishes its requests is replaced once', async (t) => {
+  const server = await startServer(t, { ...(await bareSettings(t)), ...thrown, SIGNET_WORKERS: '2' });
+  const [pid] = workerPids(server) as [number];
+  const count = (text: string) => server.said.stderr.split(text).length - 1;
+  const { hostname, port } = new URL(server.url);
+  // Half a request each: whichever worker has them stays for a while after it was replaced.
+  const held = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const socket = connect(Number(port), hostname);
+      await once(socket, 'connect');
+      socket.write('POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n');
+      return socket.on('error', () => undefined);
+    }),
+  );
+  process.kill(pid, 'SIGUSR2');
+  await until(() => count('a worker was replaced') === 1);
+  process.kill(pid, 'SIGUSR2');
+  await until(() => count('thrown by the test') === 4); // message and stack of each
+  for (const socket of held) socket.destroy();
+  await until(() => !isRunning(pid));
+  assert.equal(workerPids(server).length, 2);
   assert.equal((await server.stop()).code, 0);
 });
