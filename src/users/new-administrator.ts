@@ -17,7 +17,7 @@ export async function newAdministratorUntil(deps: RoleDeps, user_id: string): Pr
   return (grant.role_granted_at ?? 0) + newRoleSeconds;
 }
 
-/** No administrator, nor one within the last day. */
+/** No administrator, nor one within the last day. Whoever has deleted their account may have been one. */
 export async function isPlainPerson(deps: RoleDeps, user_id: string): Promise<boolean> {
   const grant = await findRoleGrant(deps.db, user_id);
   return grant?.role === 'user' && !isNew(deps, grant.role_granted_at);

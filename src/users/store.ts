@@ -171,7 +171,7 @@ export const setRole = (user_id: string, role: Role, by: string, now: number): S
 /** Who gave them the role that they have, administrator or not, and when; nulls for one that they always had. */
 export const findRoleGrant = (db: Db, user_id: string) =>
   db.get<{ role: Role; role_granted_by: string | null; role_granted_at: number | null }>(
-    'select role, role_granted_by, role_granted_at from users where user_id = $1',
+    'select role, role_granted_by, role_granted_at from users where user_id = $1 and deleted_at is null',
     [user_id],
   );
 
