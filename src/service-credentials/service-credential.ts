@@ -16,8 +16,11 @@ export type ServiceCredential = {
   readonly secrets: readonly { readonly secret_hash: string; readonly expires_at: number | null }[];
 };
 
-/** None that command a terminal, turn the letters around them, or are not there at all; and something to see. */
-export const productPattern = '^(?=[^]*[^\\p{Z}])[^\\p{C}\\p{Zl}\\p{Zp}]*$';
+/**
+ * None that command a terminal, turn the letters around them, or are not there at all; and something to see. Without
+ * lookahead and `[^]`, since API descriptions are read by regular expressions of other languages, too.
+ */
+export const productPattern = '^\\p{Zs}*[^\\p{C}\\p{Z}][^\\p{C}\\p{Zl}\\p{Zp}]*$';
 const printable = new RegExp(productPattern, 'u');
 
 /** What a product is called (decisions §12): 1 to 100 printable characters, spaces and commas among them. */

@@ -116,3 +116,14 @@ test('what needs a session says so, and answers 401 without one', async (t) => {
     }
   }
 });
+
+test('no pattern needs what regular expressions of other languages lack', async (t) => {
+  const { document } = await describedApi(t);
+  const patterns: string[] = [];
+  JSON.stringify(document, (key, value) => {
+    if (key === 'pattern' && typeof value === 'string') patterns.push(value);
+    return value;
+  });
+  assert.ok(patterns.length > 0);
+  for (const pattern of patterns) assert.doesNotMatch(pattern, /\(\?(?!:)|\[\^?\]/, 'a lookaround, or [^]');
+});
