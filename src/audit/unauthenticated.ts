@@ -1,5 +1,6 @@
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
+import { nameOfPlace, placeOfName } from '../db/list-place.ts';
 import type { Deps } from '../deps.ts';
 import { digest } from '../lib/ids.ts';
 import { addressKey } from '../limits/address-key.ts';
@@ -47,16 +48,17 @@ export type UnauthenticatedRecord = Omit<UnauthenticatedRow, 'event_key' | 'hour
 
 /**
  * Newest first.
- * @param search.before the `next` of the page before; what is no such text begins at the newest.
+ * @param search.before the `next` of the page before.
  * @param search.limit 1 to 500.
+ * @throws {RequestError} `invalid_request` for a `before` that no page has given.
  */
 export async function listUnauthenticated(
   { db }: Pick<Deps, 'db'>,
   { target, before, limit }: { target?: string; before?: string; limit: number },
 ): Promise<{ events: UnauthenticatedRecord[]; next: string | undefined }> {
-  const [, first_at, event_key] = /^(\d{1,15})\.([\w-]{43})$/.exec(before ?? '') ?? [];
-  const place = first_at && event_key ? { first_at: Number(first_at), event_key } : undefined;
-  const rows = await listEvents(db, { target, before: place, limit: limit + 1 });
+  const place = placeOfName('before', before);
+  const from = place && { first_at: place.at, event_key: place.id };
+  const rows = await listEvents(db, { target, before: from, limit: limit + 1 });
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
@@ -64,6 +66,6 @@ export async function listUnauthenticated(
       ...row,
       detail: detail === null ? null : JSON.parse(detail),
     })),
-    next: rows.length > limit && last ? `${last.first_at}.${last.event_key}` : undefined,
+    next: rows.length > limit && last ? nameOfPlace({ at: last.first_at, id: last.event_key }) : undefined,
   };
 }

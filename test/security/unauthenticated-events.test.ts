@@ -65,6 +65,8 @@ onBothEngines(
     const second = await list(`?limit=500&before=${encodeURIComponent(first.next)}`);
     assert.equal(first.events.length + second.events.length, all.length);
     assert.equal(second.next, null);
+    const forged = await administrator.browser.get('/v1/admin/audit/unauthenticated?before=yesterday');
+    assert.deepEqual([forged.status, forged.json?.error], [400, 'invalid_request'], forged.text);
 
     assert.equal(await auditRows(signet), before, 'not one of them is in the audit log');
     assert.equal((await verifyAuditLog(signet.deps)).broken, undefined);
