@@ -113,6 +113,8 @@ onBothEngines(
     assert.equal(saved.headers.get('location'), `${path}?done=policy`);
     assert.match((await admin.browser.get(`${path}?done=policy`)).text, /The policy has been saved/);
     assert.equal((await sendPolicy(signet, admin, client_id, { refresh_retry_window: 30 })).status, 200, 'no change');
+    const emptied = await admin.browser.post(`${path}/policy`, { consent: 'required', refresh_retry_window: ' ' });
+    assert.equal(emptied.status, 400, 'a field that was emptied switches nothing off');
 
     for (const wrong of [{}, { consent: 'maybe' }, { refresh_retry_window: 61 }, { consent: 'skip', name: 'X' }]) {
       const answer = await sendPolicy(signet, admin, client_id, wrong);

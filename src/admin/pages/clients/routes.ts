@@ -133,9 +133,10 @@ async function reviewPage(
 /** The one that the page showed. What is no number is one that nobody has read. */
 const revisionOf = ({ revision = '' }: Parameters): number => (/^\d{1,15}$/.test(revision) ? Number(revision) : 0);
 
-const policyOf = (form: Parameters) => ({
-  consent: consentPolicies.find((policy) => policy === form.consent),
-  refresh_retry_window: form.refresh_retry_window === undefined ? undefined : Number(form.refresh_retry_window),
+/** A field that was emptied is no number: it must not switch the window off. */
+const policyOf = ({ consent, refresh_retry_window }: Parameters) => ({
+  consent: consentPolicies.find((policy) => policy === consent),
+  refresh_retry_window: refresh_retry_window === undefined ? undefined : Number(refresh_retry_window.trim() || 'none'),
 });
 
 const approvalOf = (form: Parameters) => ({
