@@ -34,7 +34,18 @@ const alsoLooksLike = [
   ['z', '2\u1d22'],
 ] as const;
 
-const plainOf = (text: string) => text.normalize('NFKD').replace(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '');
+/** Letters in white on a dark circle or square: of all that have a frame, NFKD leaves these alone. */
+const framed = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]/gu;
+const unframed = (letter: string) => {
+  const code = letter.codePointAt(0)!;
+  return String.fromCharCode(0x61 + code - (code < 0x1f170 ? 0x1f150 : 0x1f170));
+};
+
+const plainOf = (text: string) =>
+  text
+    .replace(framed, unframed)
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Default_Ignorable_Code_Point}]/gu, '');
 
 /** By the character itself, since a capital looks like other letters than its small form does. */
 const inTable = (character: string) => confusables.get(character) ?? confusables.get(character.toLowerCase());

@@ -75,6 +75,12 @@ const refused = {
     'http://2130706433/cb',
     'http://[0:0:0:0:0:0:0:1]/cb',
   ],
+  'a host that some readers end early': [
+    'https://rp.test;.evil.test/cb',
+    'https://rp.test,evil.test/cb',
+    'https://rp.test&.evil.test/cb',
+    "https://rp.test'/cb",
+  ],
   'a fragment': ['https://rp.test/cb#f', 'https://rp.test/cb#'],
   'a user name': [
     'https://a@rp.test/cb',

@@ -38,7 +38,9 @@ function addressProblem(uri: string): Sentence | undefined {
   if (url.protocol === 'http:' && !loopbackHosts.includes(url.hostname)) return { key: 'problem.redirect_uri.http' };
   // "rp%2etest" and "0x7f.1" are read as other hosts than the one that stands there.
   const written = authority.replace(/:\d*$/, '').toLowerCase();
-  return written === url.hostname ? undefined : { key: 'problem.redirect_uri.host' };
+  // No DNS name holds ";" or ",", and some readers end the host there.
+  const isName = /^[a-z0-9._-]+$|^\[/.test(written);
+  return isName && written === url.hostname ? undefined : { key: 'problem.redirect_uri.host' };
 }
 
 /** @param uri one that parses. */

@@ -162,6 +162,8 @@ const alike: [string, string][] = [
   ['Signet', '𝕊𝗶𝑔ɳ𝖊𝓽'],
   ['Signet', 'Si\u200bgn\u00adet'],
   ['Alpha', 'Aʟphᴀ'],
+  ['Signet', '🆂🅸🅶🅽🅴🆃'],
+  ['Signet', '🅢🅘🅖🅝🅔🅣'],
   ['Melon', 'ｍеⅼоո'],
 ];
 for (const [one, other] of alike) {
