@@ -130,7 +130,7 @@ test('the second step asks for digits by a numeric keyboard, and for a backup co
   assert.match(wrong.text, /Backup code<\/label>/, 'still the field that was used');
   await giveCode(other, wrongCode(signet, app.secret));
   const over = await giveCode(other, wrongCode(signet, app.secret));
-  assert.match(over.text, /3 codes were not right, so this sign-in is over/);
+  assert.match(over.text, /3 codes were wrong, so this sign-in is over/);
 
   await signIn(other);
   const answer = await browser.post('/signin/second-factor', { code: app.backup_codes[0] ?? '', backup: '1' });
@@ -149,7 +149,7 @@ test('a reload of the page with new backup codes is no error', async (t) => {
   const again = await browser.post(`${path}/confirm`, { code });
   assert.equal(locationOf(again), `${path}?done=on`);
   const page = await browser.get(locationOf(again));
-  assert.match(page.text, /role="status"><p>The authenticator app is on already/);
+  assert.match(page.text, /role="status"><p>The authenticator app is already on/);
   assert.doesNotMatch(page.text, /role="alert"/);
   const other = await browser.post(`${path}/confirm`, { code: '123456' });
   assert.deepEqual([other.status, /role="alert"/.test(other.text)], [409, true]);

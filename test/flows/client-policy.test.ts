@@ -39,7 +39,7 @@ test('the reviewer of a client that somebody registered chooses whether people a
     assert.match(radio, / required/);
   }
   assert.match(page, /\(recommended\)/);
-  assert.match(page, /Without asking, everybody who follows a link/);
+  assert.match(page, /If people are not asked, anyone who is signed in/);
 
   const form = { revision: '1', 'scope:openid': 'on', refresh_retry_window: '0' };
   for (const wrong of [form, { ...form, consent: 'maybe' }]) {

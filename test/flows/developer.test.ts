@@ -157,11 +157,11 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
     await signIn(ada);
     // The suspension has to be known to whoever reviews the next client of this owner.
     const suspended = await ada.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
-    assert.deepEqual([suspended.status, /by an administrator only/.test(suspended.text)], [409, true]);
+    assert.deepEqual([suspended.status, /Only an administrator can delete/.test(suspended.text)], [409, true]);
     assertRefused(await remove(ada.browser, `${api}/${client_id}`), 409, 'invalid_state');
     for (const path of ['', '/delete']) {
       const shown = (await ada.browser.get(page(client_id, path))).text;
-      assert.match(shown, /by an administrator only/);
+      assert.match(shown, /Only an administrator can delete/);
       assert.doesNotMatch(shown, /href="[^"]*\/delete"|action="[^"]*\/delete"/);
     }
     await reinstateClient(signet.deps, { client_id, caller: cli });
@@ -855,6 +855,6 @@ test('what is said of public clients is what can work: no page of another origin
   });
   assert.equal(headers.get('access-control-allow-origin'), null);
   const { text } = await ada.browser.get('/developer/register');
-  assert.match(text, /A page without a server of its own cannot fetch tokens here/);
+  assert.match(text, /A browser app without a back end cannot fetch tokens here/);
   assert.doesNotMatch(text, /single-page/i);
 });

@@ -224,8 +224,8 @@ onBothEngines('an answer says "nothing was changed" only where that is known', a
   assert.match(said, /may or may not have been kept/);
   assert.doesNotMatch(said, /othing was/);
   const english = await failing(unknown, byPerson('en'));
-  assert.match(english, /cannot say whether this change was kept/);
-  assert.match(english, /look whether it is there/);
+  assert.match(english, /cannot say whether this change was saved/);
+  assert.match(english, /check whether it was done/);
   assert.doesNotMatch(english, /othing was/);
   const german = await failing(unknown, byPerson('de'));
   assert.match(german, /nicht sagen, ob diese Änderung gespeichert wurde/);

@@ -382,7 +382,7 @@ test('AZ-01: a redirect URI with %2F in its query serves; one with a parameter o
     assertRefused(answer, 400, 'invalid_request');
     const [problem] = (answer.json?.fields ?? []) as { path: string; message: string }[];
     assert.equal(problem?.path, 'redirect_uris/1');
-    assert.match(problem?.message ?? '', /parameter of the answer in its query, such as code/);
+    assert.match(problem?.message ?? '', /response parameter in its query, such as code/);
   }
 
   const old = 'https://rp.test/old?state=x';

@@ -230,7 +230,7 @@ onBothEngines('a link on another site signs nobody in until they agree', async (
     const question = await comeFrom(site, browser, '/auth/acme/login?next=/account/apps');
     assert.match(question.text, /<h1>Sign in with Acme\?<\/h1>/, site);
     assert.match(question.text, new RegExp(`you are signed in as <strong><bdi>${email}`));
-    assert.doesNotMatch(question.text, /Change the account/);
+    assert.doesNotMatch(question.text, /Switch account/);
     assert.ok(!browser.cookies.has(sessionCookie));
     assert.equal((await browser.get('/v1/me')).status, 401);
     const agreed = await agree(browser, question);
@@ -260,7 +260,7 @@ test('login CSRF: an account that another site chose takes no session over, and 
   const victim = await signedInPerson(signet);
   const attacker = await linkedPerson(signet, upstream);
   const question = await comeFrom('cross-site', victim.browser);
-  assert.match(question.text, /Change to another account\?/);
+  assert.match(question.text, /Switch to another account\?/);
   assert.match(question.text, new RegExp(`${attacker.email}.*${victim.email}`, 's'));
   assert.equal((await victim.browser.get('/v1/me')).json?.user_id, victim.user_id);
 });

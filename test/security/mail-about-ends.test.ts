@@ -26,7 +26,7 @@ onBothEngines('a person hears by mail of a grant that others have ended', async 
     assertRefused(await refresh(signet, client, refresh_token), 400, 'invalid_grant');
   }
   const replayed = await mailbox.next(person.email, /Notebook was signed out of your Signet account/);
-  assert.match(replayed.text, /came a second time/);
+  assert.match(replayed.text, /presented a second time/);
   assert.ok(!replayed.text.includes(refresh_token));
 
   const code = await authorize(person, client);
