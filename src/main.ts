@@ -36,13 +36,11 @@ async function open(config: Config): Promise<Deps> {
   const log = openLog(config.logLevel);
   const loading = import('./app.ts');
   loading.catch(() => undefined); // it is awaited once there is a store
-  const leave = () => process.exit(0); // as the first process of a container, we have no default for signals
-  process.once('SIGTERM', leave);
+  for (const signal of stopSignals) process.off(signal, leaveAtOnce).once(signal, leaveAtOnce);
   for (let attempt = 1; ; attempt += 1) {
     try {
       const deps = await openDeps(config, { clock: Date.now, monotonic: () => performance.now(), log });
       await loading;
-      process.off('SIGTERM', leave);
       return deps;
     } catch (error) {
       const isAway = error instanceof StoreUnavailable && !(error instanceof StoreMisconfigured);
@@ -53,6 +51,11 @@ async function open(config: Config): Promise<Deps> {
     }
   }
 }
+
+const stopSignals = ['SIGTERM', 'SIGINT'] as const;
+
+/** Until there is something to stop: as the first process of a container, we have no default for signals. */
+const leaveAtOnce = () => process.exit(0);
 
 /** Between two attempts to open a store that is away; the first ones come sooner. */
 const longestPauseSeconds = 5;
@@ -169,8 +172,7 @@ function onStop({ log, config }: Deps, stop: (leaving: Leaving) => Promise<void>
       () => process.exit(1),
     );
   };
-  process.on('SIGTERM', handle);
-  process.on('SIGINT', handle);
+  for (const signal of stopSignals) process.off(signal, leaveAtOnce).on(signal, handle);
   return handle;
 }
 

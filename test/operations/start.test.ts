@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -8,7 +10,15 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newBrowser } from '../support/browser.ts';
 import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
-import { bareSettings, runProcess, signetCommand, startServer } from '../support/server-process.ts';
+import {
+  bareSettings,
+  isRunning,
+  runProcess,
+  signetCommand,
+  startServer,
+  until,
+  workerPids,
+} from '../support/server-process.ts';
 import { freePort } from '../support/signet.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 
@@ -159,6 +169,22 @@ for (const workers of ['1', '2']) {
     assert.equal((await (await server).stop()).code, 0);
   });
 }
+
+test('SIGTERM ends a start whose workers do not listen yet', async (t) => {
+  const settings = await bareSettings(t);
+  const env = { PATH: process.env.PATH, ...settings, SIGNET_WORKERS: '2' };
+  const supervisor = spawn(signetCommand, ['serve'], { env, stdio: 'ignore' });
+  t.after(() => supervisor.kill('SIGKILL'));
+  const exited = once(supervisor, 'exit');
+  const pid = supervisor.pid ?? 0;
+  const database = join(settings.SIGNET_DATA_DIR ?? '', 'signet.db'); // before it there are children of the shell
+  await until(() => existsSync(database) && workerPids({ pid }).length > 0);
+  const workers = workerPids({ pid });
+  supervisor.kill('SIGTERM');
+  // Not by the default for signals, which the first process of a container does not have.
+  assert.deepEqual(await exited, [0, null]);
+  await until(() => !workers.some(isRunning));
+});
 
 test('a wrong password for PostgreSQL ends the start at once', async (t) => {
   const settings = await bareSettings(t, 'postgres');

@@ -132,7 +132,7 @@ export async function isActiveAt(url: string, client: RegisteredClient, token: s
   return (await send(url, client, { token }, '/oauth/introspect')).active === true;
 }
 
-export function workerPids({ pid }: ServerProcess): number[] {
+export function workerPids({ pid }: Pick<ServerProcess, 'pid'>): number[] {
   const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
   const rows = stdout.split('\n').map((row) => row.trim().split(/\s+/).map(Number));
   return rows.filter(([, parent]) => parent === pid).map(([child]) => child ?? 0);
