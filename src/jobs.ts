@@ -25,6 +25,7 @@ import { purgeDevices, purgeSessions } from './sessions/store.ts';
 import { purgeAttempts } from './signin/store.ts';
 import { finishAccountDeletions } from './users/finish-deletions.ts';
 import { deliverWebhooks } from './webhooks/deliver.ts';
+import { finishWebhookDeletions } from './webhooks/finish-deletions.ts';
 import { purgeDead, purgeDelivered, purgeUnwanted } from './webhooks/store.ts';
 
 /** Ended sessions and grants stay this long, so that whoever is asked "what happened?" can still see it. */
@@ -62,6 +63,7 @@ const longJobs = {
   'end grants': writeGrantEndings,
   'delete clients': finishClientDeletions,
   'delete accounts': finishAccountDeletions,
+  'delete webhooks': finishWebhookDeletions,
   'purge grants': (deps, signal) =>
     purge(deps, signal, [
       [purgeUnredeemedGrants, now(deps) - 600],

@@ -90,7 +90,7 @@ export async function createWebhook(
 /** The log is kept for long and read by many, and the path of a hook is often its password. */
 const originOf = (url: string): string => new URL(url).origin;
 
-/** Takes it away with its deliveries. @throws {RequestError} `not_found`. */
+/** It is gone with the answer; deliveries beyond one slice are deleted by a job. @throws {RequestError} `not_found`. */
 export async function removeWebhook(
   deps: Pick<Deps, 'db' | 'clock'>,
   caller: Caller,
@@ -109,7 +109,7 @@ export async function removeWebhook(
     await deps.db.batch([
       lockWebhook(webhook_id),
       failUnless(isWebhook(webhook_id), event_id, at),
-      deleteWebhook(webhook_id),
+      ...deleteWebhook(webhook_id, at),
       statement,
     ]);
   } catch (error) {

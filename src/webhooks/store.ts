@@ -1,5 +1,6 @@
 import { type Condition, insertIf } from '../audit/store.ts';
 import type { Db, Statement } from '../db/db.ts';
+import { atMostOneSlice } from '../db/slices.ts';
 
 export type Webhook = {
   webhook_id: string;
@@ -30,13 +31,41 @@ export const insertWebhook = (webhook: Omit<Webhook, 'disabled_at'>): Statement 
   params: [webhook.webhook_id, webhook.url, webhook.event_types, webhook.secret_sealed, webhook.created_at],
 });
 
-export const listWebhooks = (db: Db) => db.all<Webhook>('select * from webhooks order by created_at, webhook_id');
+export const listWebhooks = (db: Db) =>
+  db.all<Webhook>('select * from webhooks where deleted_at is null order by created_at, webhook_id');
 export const findWebhook = (db: Db, webhook_id: string) =>
-  db.get<Webhook>('select * from webhooks where webhook_id = $1', [webhook_id]);
-export const deleteWebhook = (webhook_id: string): Statement => ({
-  sql: 'delete from webhooks where webhook_id = $1',
-  params: [webhook_id],
-});
+  db.get<Webhook>('select * from webhooks where webhook_id = $1 and deleted_at is null', [webhook_id]);
+
+const fitsOneSlice = atMostOneSlice('webhook_deliveries', 'webhook_id');
+
+/**
+ * Its deliveries go with it, unless they are more than one statement may delete. Then the row stays for a while, off and
+ * without its URL and secret, and a job deletes them.
+ */
+export const deleteWebhook = (webhook_id: string, now: number): Statement[] => [
+  { sql: `delete from webhooks where webhook_id = $1 and ${fitsOneSlice}`, params: [webhook_id] },
+  {
+    sql: `update webhooks set url = '', secret_sealed = '', disabled_at = $2, deleted_at = $2 where webhook_id = $1`,
+    params: [webhook_id, now],
+  },
+];
+
+/** Webhooks whose deliveries are still to be deleted. */
+export const deletedWebhooks = (db: Db) =>
+  db.all<{ webhook_id: string }>(
+    'select webhook_id from webhooks where deleted_at is not null order by deleted_at limit 1000',
+  );
+
+export const deleteDeliveriesOf = (db: Db, webhook_id: string, rows: number) =>
+  db.run(
+    `delete from webhook_deliveries where delivery_id in
+       (select delivery_id from webhook_deliveries where webhook_id = $1 limit $2)`,
+    [webhook_id, rows],
+  );
+
+/** The last row of one, unless another node has left more than one statement may delete. */
+export const deleteDeletedWebhook = (db: Db, webhook_id: string) =>
+  db.run(`delete from webhooks where webhook_id = $1 and deleted_at is not null and ${fitsOneSlice}`, [webhook_id]);
 
 /** Of two batches that begin with it the second sees what the first one did. */
 export const lockWebhook = (webhook_id: string): Statement => ({
@@ -44,7 +73,7 @@ export const lockWebhook = (webhook_id: string): Statement => ({
   params: [webhook_id],
 });
 export const isWebhook = (webhook_id: string): Condition => ({
-  sql: 'exists (select 1 from webhooks where webhook_id = $1)',
+  sql: 'exists (select 1 from webhooks where webhook_id = $1 and deleted_at is null)',
   params: [webhook_id],
 });
 
@@ -83,7 +112,8 @@ export const dueDeliveries = (db: Db, webhook_id: string, now: number, limit: nu
 export async function claimDelivery(db: Db, delivery: Delivery, claim: { now: number; until: number }) {
   const { changes } = await db.run(
     `update webhook_deliveries set attempts = attempts + 1, next_attempt_at = $3
-      where delivery_id = $1 and attempts = $2 and next_attempt_at <= $4`,
+      where delivery_id = $1 and attempts = $2 and next_attempt_at <= $4
+        and exists (select 1 from webhooks w where w.webhook_id = webhook_deliveries.webhook_id and w.disabled_at is null)`,
     [delivery.delivery_id, delivery.attempts, claim.until, claim.now],
   );
   return changes === 1;
@@ -128,7 +158,7 @@ export const disableWebhook = (webhook_id: string, now: number, onlyIf: Conditio
 };
 
 export const enableWebhook = (webhook_id: string): Statement => ({
-  sql: 'update webhooks set disabled_at = null where webhook_id = $1',
+  sql: 'update webhooks set disabled_at = null where webhook_id = $1 and deleted_at is null',
   params: [webhook_id],
 });
 export const isEnabled = (webhook_id: string): Condition => ({
@@ -136,7 +166,7 @@ export const isEnabled = (webhook_id: string): Condition => ({
   params: [webhook_id],
 });
 export const isDisabled = (webhook_id: string): Condition => ({
-  sql: 'exists (select 1 from webhooks where webhook_id = $1 and disabled_at is not null)',
+  sql: 'exists (select 1 from webhooks where webhook_id = $1 and disabled_at is not null and deleted_at is null)',
   params: [webhook_id],
 });
 
@@ -247,7 +277,9 @@ export const purgeUnwanted = (db: Db, before: number, rows: number) =>
 /** How many were given up, by webhook; those without any are left out. */
 export async function countDeadDeliveries(db: Db): Promise<ReadonlyMap<string, number>> {
   const rows = await db.all<{ webhook_id: string; dead: number }>(
-    'select webhook_id, count(*) as dead from webhook_deliveries where dead_at is not null group by webhook_id',
+    `select webhook_id, count(*) as dead from webhook_deliveries
+      where dead_at is not null and webhook_id in (select webhook_id from webhooks where deleted_at is null)
+      group by webhook_id`,
   );
   return new Map(rows.map(({ webhook_id, dead }) => [webhook_id, dead]));
 }

@@ -23,6 +23,7 @@ import {
   userinfo,
 } from '../support/relying-party.ts';
 import {
+  newPerson,
   type Person,
   type RegisteredClient,
   registerClient,
@@ -32,6 +33,7 @@ import {
   startSignet,
 } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
+import { openReceiver } from '../support/webhook-receiver.ts';
 
 /** More than the batch of an end, and one slice after it, can write. */
 const many = 2 * sliceRows + 100;
@@ -339,6 +341,68 @@ onBothEngines('an account with any number of grants is deleted at once for every
   assert.equal(await countIn(signet, 'grants', 'user_id', user_id), 0);
   assert.equal(await countIn(signet, 'users', 'user_id', user_id), 0);
   assert.equal((await signIn(person)).status, 303, 'whoever made the account anew has it');
+});
+
+onBothEngines('a webhook with any number of deliveries is deleted at once for everybody', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' } });
+  const { browser } = await signedInPerson(signet, { role: 'admin' });
+  const [receiver, other] = [await openReceiver(t), await openReceiver(t)];
+  const create = async ({ url }: { url: string }) => {
+    const answer = await browser.postJson('/v1/admin/webhooks', { url, event_types: ['user.created'] });
+    assert.equal(answer.status, 200, answer.text);
+    return `${(answer.json as { webhook_id: string }).webhook_id}`;
+  };
+  const [webhook_id, small] = [await create(receiver), await create(other)];
+  await signet.deps.db.run(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
+     insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts,
+                                     next_attempt_at, dead_at)
+     select 'msg_' || i, cast($1 as text), 'evt_' || i, 'user.created', '{}', cast($2 as bigint), 0,
+            case when i > 9 then cast($2 as bigint) end, case when i <= 9 then cast($2 as bigint) end from n`,
+    [webhook_id, now(signet.deps)],
+  );
+  const one = `/v1/admin/webhooks/${webhook_id}`;
+  assert.equal((await browser.send(one, { method: 'DELETE' })).status, 204);
+  assert.ok(
+    (await countIn(signet, 'webhook_deliveries', 'webhook_id', webhook_id)) > sliceRows,
+    'most are still there',
+  );
+  assert.equal((await browser.send(one, { method: 'DELETE' })).status, 404);
+  for (const deed of ['enable', 'disable', 'test', 'rotate-secret', 'deliveries/replay', 'deliveries/msg_1/replay'])
+    assert.equal((await browser.postJson(`${one}/${deed}`, {})).status, 404, deed);
+  assert.equal((await browser.get(`${one}/deliveries`)).status, 404);
+  assert.ok(!(await browser.get('/v1/admin/webhooks')).text.includes(webhook_id));
+  assert.ok(!(await browser.get('/admin/webhooks')).text.includes(webhook_id));
+  const overview = (await browser.get('/admin')).text;
+  assert.ok(overview.includes('No delivery has been given up.') && !overview.includes('hear of nothing'));
+  assert.equal(
+    (
+      await signet.deps.db.all(`select 1 as one from webhooks where webhook_id = $1 and url || secret_sealed <> ''`, [
+        webhook_id,
+      ])
+    ).length,
+    0,
+  );
+
+  const changed: number[] = [];
+  const { run } = signet.deps.db;
+  Object.assign(signet.deps.db, {
+    run: async (...call: Parameters<typeof run>) => {
+      const result = await run(...call);
+      changed.push(result.changes);
+      return result;
+    },
+  });
+  await newPerson(signet);
+  await signet.runJobs();
+  Object.assign(signet.deps.db, { run });
+  assert.equal(Math.max(...changed), sliceRows);
+  assert.equal(await countIn(signet, 'webhook_deliveries', 'webhook_id', webhook_id), 0);
+  assert.equal(await countIn(signet, 'webhooks', 'webhook_id', webhook_id), 0);
+  assert.equal(receiver.deliveries.length, 0);
+  assert.ok(other.deliveries.length > 0, 'the other one is told still');
+  assert.equal((await browser.send(`/v1/admin/webhooks/${small}`, { method: 'DELETE' })).status, 204);
+  assert.equal(await countIn(signet, 'webhooks', 'webhook_id', small), 0, 'few deliveries go with it at once');
 });
 
 onBothEngines('what has expired is purged in slices, however much it is', async (t, engine) => {
