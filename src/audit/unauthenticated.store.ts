@@ -41,19 +41,22 @@ const insert = (row: NewRow, at: number, condition: string, more: readonly strin
 
 export type UnauthenticatedPage = {
   target?: string;
+  address?: string;
   /** Where the page before ended. */
   before?: Pick<UnauthenticatedRow, 'first_at' | 'event_key'>;
   limit: number;
 };
 
 /** Newest first. */
-export function listEvents(db: Db, { target, before, limit }: UnauthenticatedPage): Promise<UnauthenticatedRow[]> {
+export function listEvents(db: Db, { before, limit, ...filter }: UnauthenticatedPage): Promise<UnauthenticatedRow[]> {
   const { first_at, event_key } = before ?? { first_at: Number.MAX_SAFE_INTEGER, event_key: '' };
+  const { target, address } = filter;
+  const given = Object.entries({ target, address }).filter((one): one is [string, string] => one[1] !== undefined);
   return db.all<UnauthenticatedRow>(
     `select * from unauthenticated_events
-      where (first_at, event_key) < (cast($1 as bigint), cast($2 as text)) ${target === undefined ? '' : 'and target = $4'}
+      where (first_at, event_key) < (cast($1 as bigint), cast($2 as text)) ${given.map(([column], index) => `and ${column} = $${index + 4}`).join(' ')}
       order by first_at desc, event_key desc limit $3`,
-    [first_at, event_key, limit, ...(target === undefined ? [] : [target])],
+    [first_at, event_key, limit, ...given.map(([, value]) => value)],
   );
 }
 

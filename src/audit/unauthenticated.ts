@@ -6,10 +6,34 @@ import { digest } from '../lib/ids.ts';
 import { addressKey } from '../limits/address-key.ts';
 import { countEvent, listEvents, type UnauthenticatedRow } from './unauthenticated.store.ts';
 
+/** Why a sign-in was refused. Administrators read a sentence for each. */
+export const refusalReasons = [
+  'wrong_password',
+  'account_disabled',
+  'passkey_refused',
+  'auth_time_missing',
+  'email_of_other_identity',
+  'email_spelled_otherwise',
+  'email_taken',
+  'email_unverified_here',
+  'email_unverified_upstream',
+  'linked_already',
+  'linked_elsewhere',
+  'not_asked_again',
+  'other_identity',
+  'session_changed',
+  'sign_up_off',
+  'state_unknown',
+  'state_used',
+  'upstream_failed',
+  'user_disabled',
+] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
+
 /** What somebody did who had proved nothing: `target` is whose account it is about, if anybody's. */
 type UnauthenticatedEvent = {
   action: 'session.refused' | 'sign_up.asked' | 'password.reset_asked';
-  reason?: string;
+  reason?: RefusalReason;
   target?: string;
   /** Never what was typed: people type passwords into the wrong field. */
   detail?: Readonly<Record<string, unknown>>;
@@ -41,24 +65,38 @@ export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event
   );
 }
 
-const restReason = 'more';
+/** Of a row that counts what had no row of its own any more in that hour. */
+export const restReason = 'more';
 
 /** `count` events, the first and the last of them at these times. */
 export type UnauthenticatedRecord = Omit<UnauthenticatedRow, 'event_key' | 'hour' | 'detail'> & { detail: unknown };
 
+export type UnauthenticatedList = {
+  events: UnauthenticatedRecord[];
+  /** For `before`; undefined on the last page. */
+  next: string | undefined;
+};
+
 /**
  * Newest first.
+ * @param search.target the id of an account; all without it, or if it is empty.
+ * @param search.address as it is listed; the same.
  * @param search.before the `next` of the page before.
  * @param search.limit 1 to 500.
  * @throws {RequestError} `invalid_request` for a `before` that no page has given.
  */
 export async function listUnauthenticated(
   { db }: Pick<Deps, 'db'>,
-  { target, before, limit }: { target?: string; before?: string; limit: number },
-): Promise<{ events: UnauthenticatedRecord[]; next: string | undefined }> {
+  { target, address, before, limit }: { target?: string; address?: string; before?: string; limit: number },
+): Promise<UnauthenticatedList> {
   const place = placeOfName('before', before);
   const from = place && { first_at: place.at, event_key: place.id };
-  const rows = await listEvents(db, { target, before: from, limit: limit + 1 });
+  const rows = await listEvents(db, {
+    target: target || undefined,
+    address: address || undefined,
+    before: from,
+    limit: limit + 1,
+  });
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {

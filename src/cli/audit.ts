@@ -36,10 +36,11 @@ export const auditCommands = {
       'Shows refused sign-ins and asked links, newest first; what is alike within an hour is one line that counts.',
     options: {
       target: { value: 'id', help: 'the id of the person whose account it is about' },
+      address: { value: 'address', help: 'where it came from, as it is shown' },
       limit: { value: 'n', whole: [1, 500], help: 'how many at most; 50 without it' },
     },
-    async run(deps, { target, limit = 50 }) {
-      const { events } = await listUnauthenticated(deps, { target, limit });
+    async run(deps, { target, address, limit = 50 }) {
+      const { events } = await listUnauthenticated(deps, { target, address, limit });
       if (events.length === 0) return { json: { events }, text: 'There is none.' };
       return listed('events', events, ['FIRST', 'LAST', 'COUNT', 'ACTION', 'TARGET', 'REASON', 'ADDRESS'], (row) => [
         time(row.first_at),

@@ -1,4 +1,4 @@
-import { unauthenticatedEvent } from '../audit/unauthenticated.ts';
+import { type RefusalReason, unauthenticatedEvent } from '../audit/unauthenticated.ts';
 import type { Deps } from '../deps.ts';
 import { type ErrorCode, RequestError } from '../errors.ts';
 import { inEnglish, type MessageKey } from '../i18n/translate.ts';
@@ -13,7 +13,7 @@ export type Why = {
   code: ErrorCode;
   say: FederationKey;
   /** For the log. */
-  reason: string;
+  reason: RefusalReason;
   /** For the log: what exactly the upstream has got wrong, in our words or the library's code. */
   problem?: string;
   user_id?: string;

@@ -76,7 +76,7 @@ const mayNotEnter = (deps: Deps, trip: Trip, user_id: string) =>
 
 /** Whose account an identity opens, or what would have to be done first. */
 async function whoArrives(deps: Deps, { account, trip }: FederatedSignIn): Promise<Arriving> {
-  const refuse = async (say: Why['say'], reason: string, user_id?: string) =>
+  const refuse = async (say: Why['say'], reason: Why['reason'], user_id?: string) =>
     Promise.reject(await refuseIdentity(deps, trip, { code: 'access_denied', say, reason, user_id }));
 
   const linked = await findIdentity(deps.db, account.issuer, account.subject);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { rejectClient } from '../../src/clients/review-client.ts';
+import { newBrowser } from '../support/browser.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
 import { type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
@@ -65,6 +66,12 @@ test('every page of administration is accessible, light and dark, on a phone and
   const made = await admin.browser.postJson('/v1/admin/webhooks', { url: receiver.url, event_types: ['user.created'] });
   await signedInPerson(signet);
   await signet.runJobs();
+  await newBrowser(signet.url).post('/signin', { username: owner.email, password: 'wrong' });
+  await signet.deps.db.run(
+    `insert into unauthenticated_events (event_key, hour, action, reason, detail, address, first_at, last_at, count)
+     values ('x', 0, 'session.refused', 'upstream_failed', $1, $2, 0, 3599, 12)`,
+    [JSON.stringify({ provider: 'google', problem: 'p'.repeat(60) }), 'W'.repeat(64)],
+  );
   await signet.deps.db.run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
 
   const { page, expectQuiet } = await withScripts(t, signet, admin);
@@ -84,6 +91,8 @@ test('every page of administration is accessible, light and dark, on a phone and
     `/admin/webhooks/${made.json?.webhook_id}/deliveries?state=dead`,
     '/admin/keys',
     '/admin/audit',
+    '/admin/audit/unauthenticated',
+    '/admin/audit/unauthenticated?address=192.0.2.1',
   ];
   for (const path of paths) {
     await page.goto(signet.url + path);
@@ -101,12 +110,18 @@ test('every page of administration is accessible, light and dark, on a phone and
     'admin-services': `/admin/service-credentials/${service.client_id}`,
     'admin-webhooks': '/admin/webhooks',
     'admin-audit': '/admin/audit',
+    'admin-unauthenticated': '/admin/audit/unauthenticated',
   };
   for (const [name, path] of Object.entries(looks)) {
     await page.goto(signet.url + path);
     await pictures(page, name);
   }
-  for (const path of ['/admin', `/admin/clients/${changed.client_id}`, `/admin/users/${owner.user_id}`]) {
+  for (const path of [
+    '/admin',
+    `/admin/clients/${changed.client_id}`,
+    `/admin/users/${owner.user_id}`,
+    '/admin/audit/unauthenticated',
+  ]) {
     await page.goto(`${signet.url}${path}?ui_locales=de`);
     assert.equal(await page.locator('html').getAttribute('lang'), 'de');
     await expectAccessible(page);

@@ -19,9 +19,16 @@ import { openReceiver } from '../support/webhook-receiver.ts';
 
 const administrator = (signet: Signet) => signedInPerson(signet, { role: 'admin' });
 
-const pages = ['', '/clients', '/users', '/service-credentials', '/webhooks', '/keys', '/audit'].map(
-  (page) => `/admin${page}`,
-);
+const pages = [
+  '',
+  '/clients',
+  '/users',
+  '/service-credentials',
+  '/webhooks',
+  '/keys',
+  '/audit',
+  '/audit/unauthenticated',
+].map((page) => `/admin${page}`);
 
 const pending = (signet: Signet, owner?: Person) =>
   registerClient(signet, { approved: false, owner, redirect_uris: ['https://shop.example/cb'] });

@@ -126,6 +126,7 @@ for (const [place, text] of hostile.entries()) {
       '/admin/webhooks/wh_hostile/deliveries',
       '/admin/keys',
       '/admin/audit',
+      `/admin/audit/unauthenticated?${new URLSearchParams({ target: markup, address: markup })}`,
       `/admin/audit?${new URLSearchParams({ target: markup, actor: markup, action: markup, since: markup })}`,
     ];
     for (const page of pages) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { verifyAuditLog } from '../../src/audit/chain.ts';
+import { refusalReasons } from '../../src/audit/unauthenticated.ts';
 import { newBrowser } from '../support/browser.ts';
 import { succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
@@ -125,3 +126,78 @@ onBothEngines(
     assert.equal(await auditRows(signet), before);
   },
 );
+
+onBothEngines('administrators read them on a page, of one account or address, a page at a time', async (t, engine) => {
+  const signet = await startSignet(t, { engine, env });
+  const { browser } = await signedInPerson(signet, { role: 'admin' });
+  const person = await newPerson(signet);
+  const path = '/admin/audit/unauthenticated';
+  const page = async (query: Record<string, string> = {}) => {
+    const answer = await browser.get(`${path}?${new URLSearchParams(query)}`);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.text;
+  };
+  const entries = (text: string) => text.split('<li><div>').slice(1);
+
+  assert.match(await page(), /No sign-in was refused and no link was requested in this time\./);
+  for (let times = 0; times < 3; times += 1) await guess(signet, person.email, '192.0.2.1');
+  signet.clock.advance(60);
+  await guess(signet, person.email, '192.0.2.2');
+  await guess(signet, 'nobody@example.com', '192.0.2.2');
+
+  const all = await page();
+  assert.equal(entries(all).length, 3);
+  assert.match(all, /Entries are kept for 2 days\./);
+  assert.doesNotMatch(all, /wrong_password|session\.refused|nobody@example\.com|<script/);
+  const [entry = '', ...more] = entries(await page({ target: person.user_id, address: ' 192.0.2.1 ' }));
+  assert.equal(more.length, 0);
+  assert.match(entry, /A wrong password was entered\./);
+  assert.match(entry, /<time datetime="2027-01-15T08:00:00\.000Z">2027-01-15 08:00:00 UTC<\/time> · 3 times</);
+  assert.match(entry, new RegExp(`href="/admin/users/${person.user_id}"`));
+  assert.match(entry, /192\.0\.2\.1/);
+  assert.equal(entries(await page({ target: person.user_id })).length, 2);
+  const ofAddress = await page({ address: '192.0.2.2' });
+  assert.equal(entries(ofAddress).length, 2);
+  assert.match(ofAddress, /A password was entered for an e-mail address that has no account\./);
+  assert.match(ofAddress, /name="address"[^>]*value="192\.0\.2\.2"/);
+  assert.match(await page({ target: 'usr_nobody' }), /No event matches the filter\./);
+  const asked = await browser.get('/v1/admin/audit/unauthenticated?address=192.0.2.1&target=');
+  assert.deepEqual(
+    (asked.json as { events: Listed[] }).events.map(({ count }) => count),
+    [3],
+    'programs filter alike',
+  );
+
+  for (const [from, to] of [
+    [`/admin/users/${person.user_id}`, `${path}?target=${person.user_id}`],
+    ['/admin/audit', path],
+  ] as const)
+    assert.ok((await browser.get(from)).text.includes(`href="${to}"`), from);
+  const refused = await browser.get(`${path}?before=x`);
+  assert.equal(refused.status, 400);
+
+  // What an upstream or a later version wrote is data, and no page fails for it.
+  const rows = [...refusalReasons, 'of_a_later_version', 'more'].map((reason, index) => ({
+    sql: `insert into unauthenticated_events (event_key, hour, action, reason, detail, address, first_at, last_at, count)
+          values ($1, 0, 'session.refused', $2, $3, $4, $5, $5, 1)`,
+    params: [`key_${index}`, reason, '{"provider":"<b>x","problem":"<i>y"}', '<u>z', index],
+  }));
+  const padding = Array.from({ length: 40 }, (_, index) => ({
+    sql: `insert into unauthenticated_events (event_key, hour, action, first_at, last_at, count)
+          values ($1, 0, 'sign_up.asked', 100, 100, 1)`,
+    params: [`pad_${index}`],
+  }));
+  await signet.deps.db.batch([...rows, ...padding]);
+  const first = await page();
+  const older = /id="unauthenticated-older" href="([^"]*)"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const second = (await browser.get(older)).text;
+  assert.deepEqual([entries(first).length, entries(second).length], [50, 3 + 40 + rows.length - 50]);
+  assert.doesNotMatch(second, /unauthenticated-older|<b>x|<i>y|<u>z/);
+  for (const reason of [...refusalReasons, 'of_a_later_version']) assert.ok(!(first + second).includes(reason), reason);
+  assert.match(first + second, /More sign-ins were refused in that hour than are listed one by one\./);
+  assert.match(first + second, /A sign-in was refused\./);
+
+  const german = await browser.get(`${path}?ui_locales=de&target=${person.user_id}`);
+  assert.match(german.text, /Ein falsches Passwort wurde eingegeben\./);
+  assert.match(german.text, /· 3-mal</);
+});

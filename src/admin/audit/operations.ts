@@ -61,6 +61,7 @@ export const listUnauthenticated: Operation = {
     'Refused sign-ins, and links to sign up or to reset a password that were asked for. What is alike within an hour is one entry that counts. They are kept for a time and are not part of the audit log.',
   parameters: {
     target: { description: 'The id of the person whose account it is about.' },
+    address: { description: 'Where it came from, as it is listed.' },
     before: { description: '`next` of the page before.' },
     limit: { description: 'How many at most.', schema: Type.Integer({ minimum: 1, maximum: 500, default: 50 }) },
   },

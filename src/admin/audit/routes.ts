@@ -35,8 +35,8 @@ export async function adminAuditRoutes(app: FastifyInstance, deps: Deps) {
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
       const query = await queryOf(request);
-      const { target, before } = query;
-      const { events, next } = await listUnauthenticated(deps, { target, before, limit: readLimit(query) });
+      const { target, address, before } = query;
+      const { events, next } = await listUnauthenticated(deps, { target, address, before, limit: readLimit(query) });
       return { events, next: next ?? null };
     },
   );

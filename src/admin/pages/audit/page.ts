@@ -25,6 +25,7 @@ export const auditPage = (view: View, { query, log, doubt, problem, report }: Au
   tab: 'admin_audit',
   content: html`<h1>${view.t('admin.audit.title')}</h1>
 <p class="soft">${view.t('admin.audit.intro')}</p>
+<p><a href="/admin/audit/unauthenticated" id="audit-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>
 ${report && verdict(view, report)}
 <form method="post" action="/admin/audit/verify"><button type="submit" class="quiet" id="audit-verify">${view.t('admin.audit.verify')}</button></form>
 <h2>${view.t('admin.audit.find')}</h2>

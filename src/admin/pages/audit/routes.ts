@@ -4,6 +4,7 @@ import { verifyAuditLog } from '../../../audit/chain.ts';
 import { momentIn } from '../../../audit/moment.ts';
 import { doubtOf, exportFormats, exportLog, readLog } from '../../../audit/read-log.ts';
 import type { AuditFilter } from '../../../audit/store.ts';
+import { listUnauthenticated } from '../../../audit/unauthenticated.ts';
 import type { Deps } from '../../../deps.ts';
 import { refusal } from '../../../errors.ts';
 import { administratorAt } from '../../../http/administrator.ts';
@@ -11,6 +12,7 @@ import { alert } from '../../../http/form.ts';
 import { sendPage } from '../../../http/page.ts';
 import type { Parameters } from '../../../http/parameters.ts';
 import { type AuditQuery, auditPage } from './page.ts';
+import { unauthenticatedPage } from './unauthenticated-page.ts';
 
 const perPage = 50;
 const types = { jsonl: 'application/jsonl; charset=utf-8', csv: 'text/csv; charset=utf-8; header=present' } as const;
@@ -27,6 +29,16 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
     const log = await readLog(deps, filter, perPage);
     const doubt = log.events.length === 0 ? await doubtOf(deps, filter) : undefined;
     return sendPage(reply, view, auditPage(view, { query, log, doubt }));
+  });
+
+  app.get('/admin/audit/unauthenticated', { config: { page: true } }, async (request, reply) => {
+    const { view, query } = await administratorAt(deps, request);
+    const { target = '', address = '', before } = query;
+    const typed = { target: target.trim(), address: address.trim() };
+    const list = await listUnauthenticated(deps, { ...typed, before, limit: perPage });
+    const keptDays = deps.config.limits.unauthenticatedEventDays;
+    const { providers } = deps.config;
+    return sendPage(reply, view, unauthenticatedPage(view, { query: typed, list, keptDays, providers }));
   });
 
   app.get('/admin/audit/export', { config: { page: true }, exposeHeadRoute: false }, async (request, reply) => {

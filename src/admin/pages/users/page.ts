@@ -73,7 +73,8 @@ ${listOr(
 ${entitlementSection(view, user.user_id, shown.entitlements)}
 <h2>${view.t('admin.users.actions')}</h2>
 ${userActions(view, shown.overview, shown)}
-<p><a href="/admin/audit?target=${user.user_id}">${view.t('admin.history')}</a></p>`,
+<p><a href="/admin/audit?target=${user.user_id}">${view.t('admin.history')}</a></p>
+<p><a href="/admin/audit/unauthenticated?target=${user.user_id}" id="user-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>`,
   };
 }
 
