@@ -6,7 +6,7 @@ export type PublicDocument = { readonly body: string; readonly etag: string; rea
 
 export function publicDocument(value: unknown): PublicDocument {
   const body = JSON.stringify(value);
-  const forms = representations(Buffer.from(body));
+  const forms = representations(body);
   return { body, etag: forms.plain.etag, forms };
 }
 

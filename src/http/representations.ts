@@ -4,7 +4,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 type Coding = 'br' | 'gzip';
-type Representation = { readonly body: Buffer; readonly etag: string; readonly coding: Coding | undefined };
+type Representation = { readonly body: Buffer | string; readonly etag: string; readonly coding: Coding | undefined };
 
 /**
  * Bytes that are the same for everybody, as they are and compressed. Nothing else is compressed: the length of a page
@@ -19,11 +19,13 @@ export type Representations = {
 /** What fits into one packet arrives no sooner for being smaller. */
 const leastBytes = 1400;
 
-export function representations(content: Buffer): Representations {
+/** @param given text that is short leaves in one piece with its headers, which bytes do not. */
+export function representations(given: Buffer | string): Representations {
+  const content = Buffer.from(given);
   const digest = hash('sha256', content, 'base64url');
   let compressed: Promise<readonly Representation[]> | undefined;
   return {
-    plain: { body: content, etag: `"${digest}"`, coding: undefined },
+    plain: { body: given, etag: `"${digest}"`, coding: undefined },
     compressed() {
       compressed ??= content.length < leastBytes ? Promise.resolve([]) : compress(content, digest);
       return compressed;

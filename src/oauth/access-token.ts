@@ -2,8 +2,8 @@ import { now } from '../clock.ts';
 import type { Deps } from '../deps.ts';
 import { invalidToken } from '../errors.ts';
 import { newSuffix } from '../lib/ids.ts';
-import { findTokenSubject, type TokenSubject } from './grants.store.ts';
 import { withinAllowed } from './scopes.ts';
+import { findTokenSubject, type TokenSubject } from './token-subject.store.ts';
 
 /** An access token's id leads back to its grant, so that one read tells whether the token still counts. */
 export const newAccessTokenId = (grant_id: string): string => `${grant_id}.${newSuffix()}`;

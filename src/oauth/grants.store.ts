@@ -15,6 +15,7 @@ import {
   leftToWrite,
   pendingEnd,
 } from './grant-endings.store.ts';
+import type { TokenSubject, WithAllowedScopes } from './token-subject.store.ts';
 
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
 export type Grant = {
@@ -176,19 +177,26 @@ export const findGrantByCode = (db: Db, code_hash: string) =>
 
 type Rotation = { grant_id: string; client_id: string; refresh_seq: number; idle_expires_at: number } & Issued;
 
-/** Compare and swap on the sequence. The idle end moves, the absolute end never does. */
-export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number): Promise<Grant | undefined> {
-  const { rows } = await db.run(
-    `update grants set refresh_seq = cast($3 as bigint) + 1, refreshed_at = $5, issuance_id = $6,
+/** Put together once: a text made anew for each call would be hashed and compared each time to find its prepared form. */
+const rotateSql = `update grants set refresh_seq = cast($3 as bigint) + 1, refreshed_at = $5, issuance_id = $6,
             unanswered_until = case when issuance_id = $6 then unanswered_until end,
             idle_expires_at = case when expires_at < $4 then expires_at else $4 end
       where grant_id = $1 and client_id = $2 and redeemed_at is not null
         and (refresh_seq = $3 or refresh_seq = cast($3 as bigint) + 1 and issuance_id = $6)
         and revoked_at is null and idle_expires_at > $5 and expires_at > $5
         and ${mayBeServed}
-  returning *`,
-    [rotation.grant_id, rotation.client_id, rotation.refresh_seq, rotation.idle_expires_at, now, rotation.issuance_id],
-  );
+  returning *`;
+
+/** Compare and swap on the sequence. The idle end moves, the absolute end never does. */
+export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number): Promise<Grant | undefined> {
+  const { rows } = await db.run(rotateSql, [
+    rotation.grant_id,
+    rotation.client_id,
+    rotation.refresh_seq,
+    rotation.idle_expires_at,
+    now,
+    rotation.issuance_id,
+  ]);
   return rows[0] as Grant | undefined;
 }
 
@@ -223,35 +231,6 @@ export const findGrant = (db: Db, grant_id: string) =>
        from grants where grant_id = $1`,
     [grant_id],
   );
-
-/** The person behind an access token that counts. */
-export type TokenSubject = {
-  user_id: string;
-  client_id: string;
-  email: string;
-  email_verified_at: number | null;
-  name: string | null;
-  picture: string | null;
-  role: string;
-  /** The client's, as of now. */
-  allowed_scopes: readonly string[];
-};
-
-/** One read answers whether an access token counts right now: its grant, its person, its client, and itself. */
-export async function findTokenSubject(db: Db, grant_id: string, jti: string): Promise<TokenSubject | undefined> {
-  const row = await db.get<WithAllowedScopes<TokenSubject>>(
-    `select u.user_id, grants.client_id, u.email, u.email_verified_at, u.name, u.picture, u.role, c.allowed_scopes
-       from grants join users u on u.user_id = grants.user_id join clients c on c.client_id = grants.client_id
-      where grants.grant_id = $1 and grants.redeemed_at is not null and grants.revoked_at is null
-        and u.disabled_at is null and c.status = 'approved' and not ${hasEnded}
-        and not exists (select 1 from revoked_access_tokens r where r.jti = $2)`,
-    [grant_id, jti],
-  );
-  return row && { ...row, allowed_scopes: JSON.parse(row.allowed_scopes) as string[] };
-}
-
-/** As the table of clients keeps them: a JSON text. */
-type WithAllowedScopes<Row> = Omit<Row, 'allowed_scopes'> & { allowed_scopes: string };
 
 /** Ends one grant. The row carries the audit event's id if this call ended it. */
 export const revokeGrant = (grant_id: string, reason: RevocationReason, event_id: string, now: number): Statement => ({

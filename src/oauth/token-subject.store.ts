@@ -1,0 +1,30 @@
+import type { Db } from '../db/db.ts';
+import { hasEnded } from './grant-endings.store.ts';
+
+/** The person behind an access token that counts. */
+export type TokenSubject = {
+  user_id: string;
+  client_id: string;
+  email: string;
+  email_verified_at: number | null;
+  name: string | null;
+  picture: string | null;
+  role: string;
+  /** The client's, as of now. */
+  allowed_scopes: readonly string[];
+};
+
+const tokenSubjectSql = `select u.user_id, grants.client_id, u.email, u.email_verified_at, u.name, u.picture, u.role, c.allowed_scopes
+       from grants join users u on u.user_id = grants.user_id join clients c on c.client_id = grants.client_id
+      where grants.grant_id = $1 and grants.redeemed_at is not null and grants.revoked_at is null
+        and u.disabled_at is null and c.status = 'approved' and not ${hasEnded}
+        and not exists (select 1 from revoked_access_tokens r where r.jti = $2)`;
+
+/** One read answers whether an access token counts right now: its grant, its person, its client, and itself. */
+export async function findTokenSubject(db: Db, grant_id: string, jti: string): Promise<TokenSubject | undefined> {
+  const row = await db.get<WithAllowedScopes<TokenSubject>>(tokenSubjectSql, [grant_id, jti]);
+  return row && { ...row, allowed_scopes: JSON.parse(row.allowed_scopes) as string[] };
+}
+
+/** As the table of clients keeps them: a JSON text. */
+export type WithAllowedScopes<Row> = Omit<Row, 'allowed_scopes'> & { allowed_scopes: string };
