@@ -114,6 +114,36 @@ onBothEngines('what stayed unknown may be repeated, and nothing else is excused 
   });
 });
 
+onBothEngines('a repetition on another node waits for a doubt that could not be written yet', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const node = await startSignet(t, { beside: signet });
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const { refresh_token } = await obtainTokens(signet, owner, client);
+  const code = await authorize(owner, client);
+  const goodbye = await signet.deps.issuances.start();
+  Object.assign(node.deps.db, { isRunning: async () => true });
+
+  const restore = losing(signet.deps.db, { times: always, kept: true });
+  let attempts = 0;
+  const mend = beforeEachCall(signet.deps.db, (sql) => {
+    if (!sql.some((text) => text.includes('set unanswered_until'))) return;
+    attempts += 1;
+    throw new StoreUnavailable('no change now');
+  });
+  const answers = await Promise.all([refresh(signet, client, refresh_token), redeem(signet, client, code)]);
+  for (const answer of answers) assertRefused(answer, 503, 'temporarily_unavailable');
+
+  const repeated = [refresh(node, client, refresh_token), redeem(node, client, code)];
+  for (const seen = attempts; attempts === seen; ) await sleep(20); // past the first look of both
+  mend();
+  restore();
+  const [refreshed, redeemed] = (await Promise.all(repeated)).map(tokensOf);
+  tokensOf(await refresh(node, client, refreshed!.refresh_token));
+  tokensOf(await refresh(signet, client, redeemed!.refresh_token));
+  await goodbye();
+});
+
 onBothEngines('a token that could not be signed after its rotation may be asked for again', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const owner = await signedInPerson(signet);

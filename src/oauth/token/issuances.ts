@@ -4,8 +4,16 @@ import { type Clock, now } from '../../clock.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable } from '../../db/db.ts';
 import { outcomeUnknown, RequestError } from '../../errors.ts';
 import { newSuffix } from '../../lib/ids.ts';
-import { type Grant, markUnanswered } from '../grants.store.ts';
-import { findRun, forgetRun, listRunsNotLost, purgeLostRuns, recordLoss, recordRun } from './issuances.store.ts';
+import { findGrant, type Grant, markUnanswered } from '../grants.store.ts';
+import {
+  findRun,
+  forgetRun,
+  listRunsNotLost,
+  purgeLostRuns,
+  type Run,
+  recordLoss,
+  recordRun,
+} from './issuances.store.ts';
 
 /** So long a client may repeat a request whose answer may not have reached it. */
 export const unansweredSeconds = 300;
@@ -22,6 +30,8 @@ const mostDoubts = 20_000;
 const doubtsPerBatch = 100;
 const firstPassMs = 500;
 const longestPassMs = 30_000;
+/** A process that runs has put its doubts on the rows so soon after the store takes changes again: 3 s in all. */
+const looksMs = [250, 250, 500, 1_000, 1_000];
 const runsPerBeat = 100;
 
 /** By what the grant is found: its id, or the hash of its code. */
@@ -74,6 +84,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
     const at = now(deps);
     for (const [id, { until }] of doubts) if (until <= at) doubts.delete(id);
     const waiting = [...doubts.values()];
+    let next = Math.min(waited * 2, longestPassMs);
     try {
       for (let first = 0; first < waiting.length; first += doubtsPerBatch) {
         const slice = waiting.slice(first, first + doubtsPerBatch);
@@ -83,9 +94,9 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
         }
       }
     } catch (error) {
+      next = firstPassMs; // other nodes judge repetitions from the moment when the store takes changes again
       if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'unanswered issuances were not recorded');
     }
-    const next = Math.min(waited * 2, longestPassMs);
     pass = doubts.size > 0 ? setTimeout(writeDoubts, next, next).unref() : undefined;
   }
 
@@ -152,14 +163,27 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
   }
 
   /** What a run issued after it was last seen may be unanswered if it went without a goodbye. */
-  async function diedMeanwhile(run_id: string, issued_at: number): Promise<boolean> {
-    const run = await findRun(db, run_id);
-    if (!run || issued_at < run.seen_at - longestRequestSeconds) return false;
+  async function diedMeanwhile(run: Run, issued_at: number): Promise<boolean> {
+    if (issued_at < run.seen_at - longestRequestSeconds) return false;
     const at = now(deps);
     if (run.lost_at !== null) return Math.abs(at - run.lost_at) <= unansweredSeconds;
-    if (await db.isRunning(run_id)) return false;
-    await recordLoss(db, run_id, at);
+    if (await db.isRunning(run.run_id)) return false;
+    await recordLoss(db, run.run_id, at);
     return true;
+  }
+
+  /**
+   * Another process may have doubts that it could not write while the store took no changes, from it or from anybody. A
+   * client that repeats its request as soon as changes are possible may be quicker than these, and a verdict is final.
+   */
+  async function isToldLate({ grant_id, issuance_id }: Pick<Grant, 'grant_id' | 'issuance_id'>): Promise<boolean> {
+    for (const wait of looksMs) {
+      await sleep(wait);
+      const grant = await findGrant(db, grant_id);
+      if (grant?.issuance_id !== issuance_id || grant.revoked_at !== null) return false;
+      if (isAhead(grant.unanswered_until)) return true;
+    }
+    return false;
   }
 
   /** Further ahead than any node writes it, though its clock may differ, it is from a clock that was wrong. */
@@ -179,11 +203,15 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
 
   return {
     issue,
-    async isUnanswered({ issuance_id, refresh_seq, refreshed_at, unanswered_until }) {
+    async isUnanswered({ grant_id, issuance_id, refresh_seq, refreshed_at, unanswered_until }) {
       const [run_id, sequence] = issuance_id?.split('.') ?? [];
       if (issuance_id === null || run_id === undefined || Number(sequence) !== refresh_seq) return false;
       if (doubts.has(issuance_id) || isAhead(unanswered_until)) return true;
-      return run_id !== db.run_id && (await diedMeanwhile(run_id, refreshed_at ?? 0));
+      const run = run_id === db.run_id ? undefined : await findRun(db, run_id);
+      if (!run) return false;
+      const issued_at = refreshed_at ?? 0;
+      if (await diedMeanwhile(run, issued_at)) return true;
+      return Math.abs(now(deps) - issued_at) < unansweredSeconds && (await isToldLate({ grant_id, issuance_id }));
     },
     async start() {
       await beat();
