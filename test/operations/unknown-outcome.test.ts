@@ -158,6 +158,20 @@ onBothEngines('a token that could not be signed after its rotation may be asked 
   tokensOf(await refresh(signet, client, refresh_token));
 });
 
+onBothEngines('a code is a replay once its refresh token was used, answered or not', async (t, engine) => {
+  const signet = await startSignet(t, { engine });
+  const owner = await signedInPerson(signet);
+  const client = await registerClient(signet, { owner });
+  const code = await authorize(owner, client);
+  const { refresh_token } = tokensOf(await redeem(signet, client, code));
+  const { sign } = signet.deps.keys;
+  Object.assign(signet.deps.keys, { sign: () => Promise.reject(unavailable(new Error('no key'))) });
+  assertRefused(await refresh(signet, client, refresh_token), 503, 'temporarily_unavailable');
+  Object.assign(signet.deps.keys, { sign });
+  assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
+  assertRefused(await refresh(signet, client, refresh_token), 400, 'invalid_grant');
+});
+
 onBothEngines('what a process issued shortly before it was killed may have been unanswered', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const owner = await signedInPerson(signet);

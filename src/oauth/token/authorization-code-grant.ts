@@ -63,7 +63,9 @@ async function repeatedGrant(deps: Deps, redemption: CodeRedemption, address: st
     grant.client_id === redemption.client_id &&
     grant.redirect_uri === redemption.redirect_uri &&
     grant.code_challenge === redemption.code_challenge;
-  const isUnanswered = isReplay && grant.revoked_at === null && (await deps.issuances.isUnanswered(grant));
+  // Whoever has used the refresh token had the answer to the code, whatever became of the answer to the refresh.
+  const mayLackAnswer = isReplay && grant.revoked_at === null && grant.refresh_seq === 1;
+  const isUnanswered = mayLackAnswer && (await deps.issuances.isUnanswered(grant));
   if (isUnanswered && grant.code_expires_at > now(deps)) {
     const served = await findServedGrant(deps.db, grant.grant_id);
     if (served?.refresh_seq === 1 && served.revoked_at === null) return served;
