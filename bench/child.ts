@@ -1,16 +1,25 @@
 import { type ChildProcess, fork, type Serializable } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A port that was free a moment ago: issuers carry their port, so it must be known before the server starts. */
+/**
+ * A port that was free a moment ago: issuers carry their port, so it must be known before the server starts. Below those
+ * that systems hand out by themselves, which any other socket may get meanwhile, and above those that browsers refuse.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The probe for a free port has no port.');
-  server.close();
-  await once(server, 'close');
-  return address.port;
+  for (;;) {
+    const port = randomInt(12_000, 32_768);
+    const probe = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(probe, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    probe.close();
+    await once(probe, 'close');
+    return port;
+  }
 }
 
 export type Child = {

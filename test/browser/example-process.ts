@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/free-port.ts';
 import type { Settings } from '../support/server-process.ts';
-import { freePort, type Person, registerClient, type Signet, signIn } from '../support/signet.ts';
+import { type Person, registerClient, type Signet, signIn } from '../support/signet.ts';
 
 const main = fileURLToPath(new URL('../../examples/relying-party/main.ts', import.meta.url));
 

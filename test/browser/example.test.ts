@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { rm, stat } from 'node:fs/promises';
 import { test } from 'node:test';
+import { freePort } from '../support/free-port.ts';
 import { bareSettings, startServer } from '../support/server-process.ts';
-import { freePort } from '../support/signet.ts';
 import { exampleSettings, runExample } from './example-process.ts';
 
 test('the example registers once, uses that client again, and registers anew when the store is gone', async (t) => {

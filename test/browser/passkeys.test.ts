@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { CDPSession, Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { freePort } from '../support/free-port.ts';
 import { authorizePath } from '../support/relying-party.ts';
-import { freePort, newPerson, type Person, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+import { newPerson, type Person, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
 import { enableTotp } from '../support/two-factor.ts';
 
 const pages = '/account/security/passkeys';

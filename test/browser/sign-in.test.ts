@@ -8,9 +8,10 @@ import { newBrowser } from '../support/browser.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import { bareSettings, startServer } from '../support/server-process.ts';
-import { freePort, newPerson, type Person, registerClient, type Signet, startSignet } from '../support/signet.ts';
+import { newPerson, type Person, registerClient, type Signet, startSignet } from '../support/signet.ts';
 import { exampleSettings, startExample, startRegisteredExample } from './example-process.ts';
 
 const password = 'ordinary words in a row';

@@ -10,6 +10,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newBrowser } from '../support/browser.ts';
 import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
+import { freePort } from '../support/free-port.ts';
 import {
   bareSettings,
   isRunning,
@@ -19,7 +20,6 @@ import {
   until,
   workerPids,
 } from '../support/server-process.ts';
-import { freePort } from '../support/signet.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);

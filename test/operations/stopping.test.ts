@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signedInClient } from '../support/command-line.ts';
+import { freePort } from '../support/free-port.ts';
 import {
   bareSettings,
   codeFor,
@@ -13,7 +14,6 @@ import {
   startServer,
   until,
 } from '../support/server-process.ts';
-import { freePort } from '../support/signet.ts';
 
 type Answer = { status: number; headers: IncomingMessage['headers']; text: string };
 

@@ -4,17 +4,10 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { approveClient, rejectClient } from '../../src/clients/review-client.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
 import { assertRefused, authorizePath, obtainTokens, redirectedTo } from '../support/relying-party.ts';
-import {
-  freePort,
-  newPerson,
-  type Person,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  startSignet,
-} from '../support/signet.ts';
+import { newPerson, type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
 
 const path = '/v1/oauth/clients';
 const valid = { name: 'Test product', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };

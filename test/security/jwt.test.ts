@@ -6,6 +6,7 @@ import * as jose from 'jose';
 import { rotateNow } from '../../src/keys/rotate-keys.ts';
 import { findUserByEmail } from '../../src/users/store.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
 import {
   assertRefused,
   authorize,
@@ -19,7 +20,6 @@ import {
   userinfo,
 } from '../support/relying-party.ts';
 import {
-  freePort,
   type RegisteredClient,
   registerClient,
   type Signet,

@@ -7,8 +7,9 @@ import { messageOf, smtpOptions } from '../../src/mail/transport.ts';
 import { closeDeps } from '../../src/open-deps.ts';
 import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
-import { freePort, newPerson, type Signet, startSignet } from '../support/signet.ts';
+import { newPerson, type Signet, startSignet } from '../support/signet.ts';
 
 async function world(t: TestContext, engine: Engine = 'sqlite', env: Record<string, string> = {}) {
   const mailbox = await openMailbox(t);

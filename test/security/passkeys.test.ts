@@ -5,6 +5,7 @@ import { removePassword } from '../../src/passwords/store.ts';
 import { type Credential, type Lies, newAuthenticator } from '../support/authenticator.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import {
   addPasskey,
@@ -21,7 +22,7 @@ import {
   twenty,
 } from '../support/passkeys.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { freePort, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { enableTotp, post } from '../support/two-factor.ts';
 
 onBothEngines('passkeys of a person', async (t, engine) => {

@@ -9,9 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from './browser.ts';
 import { type Engine, freshDatabase } from './databases.ts';
+import { freePort } from './free-port.ts';
 import { authorizePath, redirectedTo, verifier } from './relying-party.ts';
 import { scratchFolder } from './scratch.ts';
-import { freePort, type RegisteredClient } from './signet.ts';
+import type { RegisteredClient } from './signet.ts';
 
 export const signetCommand = fileURLToPath(new URL('../../bin/signet', import.meta.url));
 

@@ -15,6 +15,7 @@ import { createUser } from '../../src/users/create-user.ts';
 import { type Browser, newBrowser } from './browser.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 import { watchRefusals } from './documented-refusals.ts';
+import { freePort } from './free-port.ts';
 import { rememberingHasher } from './remembering-hasher.ts';
 
 /** A clock that stands still until the test moves it. */
@@ -107,21 +108,6 @@ async function lendKeys(db: Db): Promise<void> {
     key.status === 'retiring' ? [] : [insertSigningKey(key, key.status, key.created_at)],
   );
   if (lent) await db.batch(lent);
-}
-
-/** A port that nobody listens on right now. */
-export async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() =>
-        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
-      );
-    });
-  });
 }
 
 export type Person = { user_id: string; email: string; password: string; browser: Browser };

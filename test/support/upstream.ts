@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { CompactSign, type JWTHeaderParameters } from 'jose';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
-import { freePort } from './signet.ts';
+import { freePort } from './free-port.ts';
 
 export const client_id = 'signet-at-upstream';
 export const client_secret = 'a secret with : and % in it';
