@@ -15,7 +15,6 @@ import {
   leftToWrite,
   pendingEnd,
 } from './grant-endings.store.ts';
-import type { TokenSubject, WithAllowedScopes } from './token-subject.store.ts';
 
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
 export type Grant = {
@@ -213,8 +212,8 @@ export const markUnanswered = (of: { key: string; issuance_id: string; until: nu
 export async function findServedGrant(
   db: Db,
   grant_id: string,
-): Promise<(Grant & Pick<TokenSubject, 'allowed_scopes'>) | undefined> {
-  const row = await db.get<WithAllowedScopes<Grant & Pick<TokenSubject, 'allowed_scopes'>>>(
+): Promise<(Grant & { allowed_scopes: readonly string[] }) | undefined> {
+  const row = await db.get<Grant & { allowed_scopes: string }>(
     `select grants.*, (select c.allowed_scopes from clients c where c.client_id = grants.client_id) as allowed_scopes
        from grants where grant_id = $1 and redeemed_at is not null and ${mayBeServed}`,
     [grant_id],

@@ -26,6 +26,14 @@ export const withinAllowed = (scope: string, allowed: readonly string[]): string
     .join(' ');
 
 /**
+ * Whether a client may have all of a scope, without parsing the client's list.
+ * @param allowed the client's scopes as a JSON list. No scope of ours has a character that JSON escapes, and a quote within
+ * a text is escaped, so a name in quotes is in the text exactly if it is in the list.
+ */
+export const isWithinAllowed = (scope: string, allowed: string): boolean =>
+  scope.split(' ').every((name) => isScope(name) && allowed.includes(`"${name}"`));
+
+/**
  * `scope` as a list: tokens between single spaces (RFC 6749 §3.3), each once, in the order of their first mention.
  * Names are not judged here: an unknown scope is the caller's `invalid_scope`, and so is the empty token that a
  * leading, trailing or double space leaves behind.

@@ -10,8 +10,8 @@ export type TokenSubject = {
   name: string | null;
   picture: string | null;
   role: string;
-  /** The client's, as of now. */
-  allowed_scopes: readonly string[];
+  /** The client's, as of now and as its row has them: a JSON list. */
+  allowed_scopes: string;
 };
 
 const tokenSubjectSql = `select u.user_id, grants.client_id, u.email, u.email_verified_at, u.name, u.picture, u.role, c.allowed_scopes
@@ -21,10 +21,5 @@ const tokenSubjectSql = `select u.user_id, grants.client_id, u.email, u.email_ve
         and not exists (select 1 from revoked_access_tokens r where r.jti = $2)`;
 
 /** One read answers whether an access token counts right now: its grant, its person, its client, and itself. */
-export async function findTokenSubject(db: Db, grant_id: string, jti: string): Promise<TokenSubject | undefined> {
-  const row = await db.get<WithAllowedScopes<TokenSubject>>(tokenSubjectSql, [grant_id, jti]);
-  return row && { ...row, allowed_scopes: JSON.parse(row.allowed_scopes) as string[] };
-}
-
-/** As the table of clients keeps them: a JSON text. */
-export type WithAllowedScopes<Row> = Omit<Row, 'allowed_scopes'> & { allowed_scopes: string };
+export const findTokenSubject = (db: Db, grant_id: string, jti: string) =>
+  db.get<TokenSubject>(tokenSubjectSql, [grant_id, jti]);
