@@ -50,7 +50,8 @@ export async function runProcess(
 /** Settings of a server whose store does not exist yet (SQLite) or is empty (PostgreSQL). Removed after the test. */
 export async function bareSettings(t: TestContext, engine: Engine = 'sqlite'): Promise<Settings> {
   const folder = await scratchFolder('process');
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  // A server that is still alive may write into the folder while it is emptied.
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   const settings = { SIGNET_DATA_DIR: join(folder, 'data'), SIGNET_PORT: String(await freePort()) };
   if (engine === 'sqlite') return settings;
   const { url = '' } = await freshDatabase(t, 'postgres');
