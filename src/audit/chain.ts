@@ -76,7 +76,8 @@ export async function sealAuditLog(
       return [sealRow(row.event_id, last.seq, last.seal), ...also(row)];
     });
     try {
-      await deps.db.batch([...statements, rememberHead(deps.vault, last)]);
+      const kept = await deps.db.batch([...statements, rememberHead(deps.vault, last)]);
+      if (kept.at(-1)?.changes === 0) return sealed; // another node has sealed these events already
     } catch (error) {
       if (error instanceof UniqueViolation) return sealed; // another node is at it
       throw error;

@@ -11,7 +11,7 @@ const acceptancePurpose = 'audit-loss-accepted';
  * it away or put an older one back, and cannot make one.
  */
 export const rememberHead = (vault: Vault, { seq, seal }: Head): Statement =>
-  keepHead(seq, vault.seal(purpose, JSON.stringify({ seq, seal })));
+  keepHead({ seq, seal }, vault.seal(purpose, JSON.stringify({ seq, seal })));
 
 /**
  * What the database vouches for, in one look, since every node asks each second. `recorded` is the newest place: undefined

@@ -102,12 +102,13 @@ export const placeAt = async (db: Db, seq: number): Promise<string | undefined> 
 export const findHeads = (db: Db) =>
   db.all<{ name: string; seq: number; sealed: string }>('select name, seq, sealed from audit_heads');
 
-/** A node that was slower does not put an older one back. */
-export const keepHead = (seq: number, sealed: string): Statement => ({
-  sql: `insert into audit_heads (name, seq, sealed) values ('head', $1, $2)
+/** Only a place of the chain, which another node may have filled meanwhile; and a slower node puts no older one back. */
+export const keepHead = ({ seq, seal }: { seq: number; seal: string }, sealed: string): Statement => ({
+  sql: `insert into audit_heads (name, seq, sealed)
+        select 'head', cast($1 as bigint), $2 where exists (select 1 from audit_log where seq = $1 and seal = $3)
         on conflict (name) do update set seq = excluded.seq, sealed = excluded.sealed
           where audit_heads.seq < excluded.seq`,
-  params: [seq, sealed],
+  params: [seq, sealed, seal],
 });
 
 /** Whatever is there, also an older one. */
