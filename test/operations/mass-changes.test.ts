@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import { type TestContext, test } from 'node:test';
 import { exportLog } from '../../src/audit/read-log.ts';
 import { finishClientDeletions } from '../../src/clients/finish-deletions.ts';
 import { now } from '../../src/clock.ts';
+import type { Statement } from '../../src/db/db.ts';
 import { sliceRows } from '../../src/db/slices.ts';
 import { writeGrantEndings } from '../../src/oauth/write-grant-endings.ts';
 import { createUser } from '../../src/users/create-user.ts';
 import { finishAccountDeletions } from '../../src/users/finish-deletions.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { openTransaction } from '../support/open-transaction.ts';
 import {
   assertRefused,
   authorize,
@@ -196,30 +196,12 @@ onBothEngines(
  * Another node has begun to write the next slice, and commits it only when this one waits for its rows: then this one
  * finds nothing left in the slice that it has chosen.
  */
-async function whileAnotherNodeHas(
-  { deps }: Signet,
-  { sql, params }: { sql: string; params: string[] },
-  work: () => Promise<void>,
-): Promise<void> {
-  const other = new pg.Client(deps.config.databaseUrl);
-  await other.connect();
-  try {
-    await other.query('begin');
-    await other.query(sql, params);
-    const working = work();
-    for (let waits = 0; waits === 0; ) {
-      await sleep(10);
-      await other.query('select pg_stat_clear_snapshot()'); // else a transaction sees what it saw first
-      const { rows } = await other.query(
-        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      waits = rows[0].n;
-    }
-    await other.query('commit');
-    await working;
-  } finally {
-    await other.end();
-  }
+async function whileAnotherNodeHas(t: TestContext, { deps }: Signet, slice: Statement, work: () => Promise<void>) {
+  const other = await openTransaction(t, deps, slice);
+  const working = work();
+  await other.untilBlocked([working]);
+  await other.commit();
+  await working;
 }
 
 test('two nodes that write the same slice of an end leave no grant alive', async (t) => {
@@ -236,7 +218,7 @@ test('two nodes that write the same slice of an end leave no grant alive', async
             (select grant_id from grants where user_id = $1 and revoked_at is null limit ${sliceRows})`,
     params: [person.user_id],
   };
-  await whileAnotherNodeHas(signet, slice, () => writeGrantEndings(signet.deps));
+  await whileAnotherNodeHas(t, signet, slice, () => writeGrantEndings(signet.deps));
   assert.ok((await written(signet, client)).alive! > 0, 'some rows are still to be written');
   await assertDead(signet, client, held);
   await signet.runJobs();
@@ -259,10 +241,10 @@ test('two nodes that delete the same slice of a client or an account leave its r
   });
 
   assert.equal((await administrator.browser.send(`/v1/admin/clients/${client_id}`, { method: 'DELETE' })).status, 204);
-  await whileAnotherNodeHas(signet, sliceOf('client_id', client_id), () => finishClientDeletions(signet.deps));
+  await whileAnotherNodeHas(t, signet, sliceOf('client_id', client_id), () => finishClientDeletions(signet.deps));
   assert.equal(await countIn(signet, 'clients', 'client_id', client_id), 1);
   assert.equal((await person.browser.post('/account/delete', { email: person.email })).status, 303);
-  await whileAnotherNodeHas(signet, sliceOf('user_id', person.user_id), () => finishAccountDeletions(signet.deps));
+  await whileAnotherNodeHas(t, signet, sliceOf('user_id', person.user_id), () => finishAccountDeletions(signet.deps));
   assert.equal(await countIn(signet, 'users', 'user_id', person.user_id), 1);
   await signet.runJobs();
   assert.equal(await countIn(signet, 'clients', 'client_id', client_id), 0);

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { type TestContext, test } from 'node:test';
 import { approveClient, rejectClient } from '../../src/clients/review-client.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
-import { asAdmin } from '../support/postgres-admin.ts';
+import { openBatchConnections, openTransaction } from '../support/open-transaction.ts';
 import { assertRefused, authorizePath, obtainTokens, redirectedTo } from '../support/relying-party.ts';
 import { newPerson, type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
 
@@ -23,28 +22,18 @@ const remove = (person: Person, client_id: string) => person.browser.send(one(cl
 const cli = { actor: 'cli' } as const;
 
 /** On PostgreSQL neither of two changes ends before both have begun to write: each is held at its line in the log. */
-async function atOneMoment<Result>(signet: Signet, changes: (() => Promise<Result>)[]): Promise<Result[]> {
-  const { databaseUrl } = signet.deps.config;
-  if (databaseUrl === undefined) return Promise.all(changes.map((change) => change()));
-  return asAdmin(databaseUrl, async (admin) => {
-    const waiting = async () => {
-      await admin.query('select pg_stat_clear_snapshot()'); // else a transaction sees what it saw first
-      const { rows } = await admin.query(
-        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return rows[0].n as number;
-    };
-    await admin.query('begin');
-    await admin.query('lock table audit_log in share row exclusive mode');
-    let ended = 0;
-    const end = () => {
-      ended += 1;
-    };
-    const results = Promise.all(changes.map((change) => change().finally(end)));
-    while ((await waiting()) + ended < changes.length) await turn();
-    await admin.query('commit');
-    return results;
-  });
+async function atOneMoment<Result>(
+  t: TestContext,
+  { deps }: Signet,
+  changes: (() => Promise<Result>)[],
+): Promise<Result[]> {
+  if (deps.db.engine === 'sqlite') return Promise.all(changes.map((change) => change()));
+  await openBatchConnections(deps.db, changes.length);
+  const log = await openTransaction(t, deps, { sql: 'lock table audit_log in share row exclusive mode' });
+  const results = changes.map((change) => change());
+  await log.untilBlocked(results);
+  await log.commit();
+  return Promise.all(results);
 }
 
 onBothEngines('clients', async (t, engine) => {
@@ -163,7 +152,7 @@ onBothEngines('clients', async (t, engine) => {
     assert.equal((await person.browser.get(`${path}/${one}`)).json?.status, 'rejected');
     // A place becomes free, and two want it at the same moment.
     await rejectClient(signet.deps, { client_id: client_ids[3]!, caller: cli }, 'Not ours.');
-    const answers = await atOneMoment(signet, [() => again(one), () => again(two)]);
+    const answers = await atOneMoment(t, signet, [() => again(one), () => again(two)]);
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 429]);
     assertRefused(await again(three), 429, 'rate_limited');
     const { clients } = (await person.browser.get(path)).json as { clients: { status: string }[] };

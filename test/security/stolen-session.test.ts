@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
-import pg from 'pg';
 import { now } from '../../src/clock.ts';
 import { completeSignIn } from '../../src/signin/complete-sign-in.ts';
 import { disableUser, enableUser } from '../../src/users/disable-user.ts';
@@ -9,6 +7,7 @@ import { newAuthenticator } from '../support/authenticator.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { openTransaction } from '../support/open-transaction.ts';
 import { addPasskey, ask, keep, listed, sessionOf } from '../support/passkeys.ts';
 import { assertRefused, authorize, authorizePath, redeem, redirectedTo } from '../support/relying-party.ts';
 import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
@@ -325,31 +324,16 @@ test('MF-05: on PostgreSQL no sign-in slips past the second factor that is being
   const { signet, owner } = await world(t, 'postgres');
   const { deps } = await startSignet(t, { engine: 'postgres', beside: signet });
   const secret = await enroll(signet, owner);
-  const { config } = signet.deps;
-  const admin = new pg.Client({ connectionString: 'databaseUrl' in config ? config.databaseUrl : undefined });
-  await admin.connect();
-  const waiting = async () => {
-    await admin.query('select pg_stat_clear_snapshot()'); // else a transaction sees what it saw first
-    const { rows } = await admin.query(
-      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return rows[0].n as number;
-  };
   // A sign-in by a provider has no proof that locks its person. It is held between its session and its end.
-  await admin.query('begin');
-  await admin.query('lock table known_devices in share row exclusive mode');
+  const devices = await openTransaction(t, deps, { sql: 'lock table known_devices in share row exclusive mode' });
   const visit = { previous: undefined, request_id: undefined, next: undefined, deviceToken: 'dv_x' };
   const proof = { user_id: owner.user_id, methods: ['fed' as const], secondStep: false };
   const entering = completeSignIn(deps, proof, { ...visit, address: '127.0.0.1', userAgent: undefined });
-  while ((await waiting()) < 1) await turn();
-  let isDone = false;
+  await devices.untilBlocked([entering]);
   const confirmation = { code: totpAt(secret, now(signet.deps)), end_other_sessions: true };
-  const confirming = owner.browser.postJson(confirmPath, confirmation).finally(() => {
-    isDone = true;
-  });
-  while (!isDone && (await waiting()) < 2) await turn();
-  await admin.query('commit');
-  await admin.end();
+  const confirming = owner.browser.postJson(confirmPath, confirmation);
+  await devices.untilBlocked([entering, confirming]);
+  await devices.commit();
   assert.equal((await confirming).status, 200);
   await entering;
   const live = await signet.deps.db.all('select acr from sessions where user_id = $1 and ended_at is null', [

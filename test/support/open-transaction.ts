@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import pg from 'pg';
+import type { Db, Statement } from '../../src/db/db.ts';
+import type { Deps } from '../../src/deps.ts';
+
+export type OpenTransaction = {
+  /** Resolves when each of these has ended or waits for a lock. */
+  untilBlocked(work: readonly Promise<unknown>[]): Promise<void>;
+  commit(): Promise<void>;
+};
+
+/** Another client of this PostgreSQL database: it has run `statement`, holds its locks, and has not committed. */
+export async function openTransaction(
+  t: TestContext,
+  { config }: Pick<Deps, 'config'>,
+  { sql, params = [] }: Statement,
+): Promise<OpenTransaction> {
+  assert.ok(config.databaseUrl, 'needs PostgreSQL');
+  const client = new pg.Client({ connectionString: config.databaseUrl });
+  client.on('error', () => undefined); // the query in flight rejects
+  await client.connect();
+  t.after(() => client.end());
+  await client.query('begin');
+  await client.query(sql, [...params]);
+  const blocked = async (): Promise<number> => {
+    await client.query('select pg_stat_clear_snapshot()'); // else a transaction sees what it saw first
+    const { rows } = await client.query(
+      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows[0].n;
+  };
+  return {
+    async untilBlocked(work) {
+      let ended = 0;
+      const end = () => {
+        ended += 1;
+      };
+      for (const promise of work) promise.then(end, end);
+      while ((await blocked()) + ended < work.length) await turn();
+    },
+    commit: async () => void (await client.query('commit')),
+  };
+}
+
+/**
+ * Opens so many connections for batches. A store opens another one only when all are busy, and the batch that finds them
+ * busy still goes out behind another: two batches that must block at the same time would otherwise share a connection,
+ * where the second waits for the first.
+ */
+export async function openBatchConnections(db: Db, count: number): Promise<void> {
+  const busy = { sql: 'select pg_backend_pid() as pid, pg_sleep(0.02)' };
+  for (;;) {
+    const results = await Promise.all(Array.from({ length: count }, () => db.batch([busy])));
+    if (new Set(results.map(([result]) => result?.rows[0]?.pid)).size === count) return;
+  }
+}
