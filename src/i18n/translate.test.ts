@@ -2,13 +2,30 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { IntlMessageFormat } from 'intl-messageformat';
 import { chooseLocale, locales, nameOfLanguage, translatePlain, translator } from './translate.ts';
 
 const read = (locale: string): Record<string, string> =>
   JSON.parse(readFileSync(new URL(`${locale}.json`, import.meta.url), 'utf8'));
 const english = read('en');
-const placeholders = (text: string) =>
-  [...new Set([...text.matchAll(/\{([^{}]*)\}/g)].map(([, inner]) => inner!.split(':')[0]))].sort();
+type Element = ReturnType<IntlMessageFormat['getAst']>[number];
+const literal = 0;
+
+/** @throws when it is no ICU message. */
+const parse = (text: string) => new IntlMessageFormat(text, 'en', undefined, { ignoreTag: true }).getAst();
+
+const withOptions = (elements: Element[]): Element[] =>
+  elements.flatMap((element) => [
+    element,
+    ...('options' in element ? Object.values(element.options).flatMap(({ value }) => withOptions(value)) : []),
+  ]);
+
+/** @returns the names of the values, each once; `literals` are the texts around them. */
+function parts(text: string) {
+  const all = withOptions(parse(text)).filter((element) => 'value' in element);
+  const names = all.filter(({ type }) => type !== literal).map(({ value }) => value);
+  return { names: [...new Set(names)].sort(), literals: all.filter(({ type }) => type === literal) };
+}
 
 test('a language is a file, and every file is a language', () => {
   const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.json'));
@@ -27,15 +44,24 @@ for (const locale of locales) {
     }
   });
 
-  test(`${locale} has the placeholders of English, well formed`, () => {
+  test(`${locale} has the values of English, in messages that are well-formed`, () => {
     for (const [key, text] of Object.entries(messages)) {
-      assert.deepEqual(placeholders(text), placeholders(english[key]!), `${locale}: ${key}`);
-      for (const name of placeholders(text)) assert.match(name!, /^\w+$/, `${locale}: ${key}`);
-      assert.doesNotMatch(
-        text.replace(/\{\w+(:one=[^{}|=]*\|other=[^{}|=]*)?\}/g, ''),
-        /[{}]/,
-        `${locale}: ${key} has a brace too many`,
-      );
+      const { names, literals } = parts(text);
+      assert.deepEqual(names, parts(english[key]!).names, `${locale}: ${key}`);
+      for (const name of names) assert.match(name, /^\w+$/, `${locale}: ${key}`);
+      for (const { value } of literals) assert.doesNotMatch(value, /[{}]/, `${locale}: ${key} has a brace too many`);
+      assert.doesNotMatch(text, /''|'[{}]/, `${locale}: ${key} quotes what ICU would not read as syntax`);
+    }
+  });
+
+  test(`${locale} has every plural form of the language`, () => {
+    const { pluralCategories } = new Intl.PluralRules(locale).resolvedOptions();
+    for (const [key, text] of Object.entries(messages)) {
+      for (const element of withOptions(parse(text))) {
+        if (!('options' in element)) continue;
+        const forms = Object.keys(element.options).filter((form) => !form.startsWith('='));
+        assert.deepEqual(forms.sort(), [...pluralCategories].sort(), `${locale}: ${key}`);
+      }
     }
   });
 
@@ -117,17 +143,18 @@ test('one word for one thing: people read of apps, developers and administrators
   }
 });
 
-test('what is filled in is escaped, and what was not given is empty', () => {
+test('values are escaped, and a missing value is empty', () => {
   const hostile = '<img src=x onerror=alert(1)>';
   assert.doesNotMatch(translator('en')('signin.to_client', { client: hostile }).toString(), /<img/);
   assert.doesNotMatch(translator('en')('signin.to_client').toString(), /undefined|\{/);
   assert.match(translatePlain('de', { key: 'signin.to_client', values: { client: '{client}' } }), /\{client\}$/);
 });
 
-test('what is counted follows the number, in the plural of the language', () => {
+test('a count chooses the plural form of the language', () => {
   const values = { pending: 1, changes: 2 };
   const key = 'admin.overview.clients';
   assert.match(translatePlain('en', { key, values }), /1 new client, 2 changes/);
   assert.match(translator('de')(key, values).toString(), /1 neuer Client, 2 \S+en/);
   assert.match(translatePlain('en', { key, values: { pending: 0, changes: 1 } }), /0 new clients, 1 change\./);
+  assert.match(translatePlain('fr', { key, values: { pending: 1200, changes: 1 } }), /1,200 new clients/);
 });

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { IntlMessageFormat } from 'intl-messageformat';
 import { type Html, html, type Renderable } from '../http/html.ts';
 import type en from './en.json';
 
-/** A language is one JSON file beside this one, with the keys of English. Adding the file adds the language. */
+/** A language is one JSON file of ICU messages beside this one, with the keys of English. Adding the file adds the language. */
 export type MessageKey = keyof typeof en;
 type Messages = Readonly<Record<MessageKey, string>>;
 
@@ -26,39 +27,36 @@ export function nameOfLanguage(locale: Locale): string {
   return name.charAt(0).toLocaleUpperCase(locale) + name.slice(1);
 }
 
-/** A sentence that is told in the language of whoever reads it. */
+/** A message that is translated when the language of its reader is known. */
 export type Sentence = { readonly key: MessageKey; readonly values?: Readonly<Record<string, string | number>> };
 
-/**
- * A message with its `{placeholders}` filled in. What is filled in is escaped unless it is Html. A word that follows a
- * number is `{count:one=client|other=clients}`, with the plural categories of the language (Unicode CLDR).
- */
+/** @returns the message as HTML; values are escaped unless they are Html, and a value that is missing is left out. */
 export type Translate = (key: MessageKey, values?: Readonly<Record<string, Renderable>>) => Html;
-
-const messagesOf = (locale: Locale): Messages => languages.get(locale) ?? languages.get(lastResort)!;
 
 export const translator =
   (locale: Locale): Translate =>
-  (key, values = {}) => {
-    const [first = '', ...rest] = messagesOf(locale)[key].split('{');
-    return html`${first}${rest.map((part) => {
-      const end = part.indexOf('}');
-      const [name = '', forms] = part.slice(0, end).split(':', 2);
-      const value = values[name];
-      return html`${forms === undefined ? value : plural(locale, Number(value), forms)}${part.slice(end + 1)}`;
-    })}`;
-  };
+  (key, values = {}) =>
+    html`${parts(locale, key, values)}`;
 
-function plural(locale: Locale, count: number, forms: string): string {
-  const byCategory = new Map(forms.split('|').map((form) => form.split('=', 2) as [string, string]));
-  return byCategory.get(new Intl.PluralRules(locale).select(count)) ?? byCategory.get('other') ?? '';
-}
-
-/** The same as plain text: for mail, for page titles, and in English for programs. */
+/** @returns the message as plain text: for mail, for page titles, and in English for programs. */
 export const translatePlain = (locale: Locale, { key, values = {} }: Sentence): string =>
-  messagesOf(locale)[key].replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name: string, forms: string | undefined) =>
-    forms === undefined ? String(values[name] ?? '') : plural(locale, Number(values[name]), forms),
-  );
+  parts(locale, key, values).join('');
+
+const parsed = new Map<string, IntlMessageFormat>();
+
+/** Parses a message when it is first used: a command needs few of them. */
+function parts<T extends Renderable>(locale: Locale, key: MessageKey, values: Readonly<Record<string, T>>) {
+  const language = languages.has(locale) ? locale : lastResort;
+  const id = `${language} ${key}`;
+  let message = parsed.get(id);
+  if (message === undefined) {
+    message = new IntlMessageFormat(languages.get(language)![key], language, undefined, { ignoreTag: true });
+    parsed.set(id, message);
+  }
+  // The library refuses a message whose value is missing; a page is better without the word.
+  const orEmpty = new Proxy({}, { has: () => true, get: (_, name: string) => values[name] });
+  return message.formatToParts<T>(orEmpty).map(({ value }) => value);
+}
 
 /** For `error_description` and the messages of `fields`. */
 export const inEnglish = (sentence: Sentence): string => translatePlain('en', sentence);
