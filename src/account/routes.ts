@@ -16,13 +16,11 @@ const config = { page: true, form: '/account' } as const;
 
 /** Who a person is here (specification §4.10), and what they sign in with. */
 export async function accountRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/me', { config: { operation: readCurrentUser } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/me', { config: { operation: readCurrentUser } }, async (request) => {
     return currentUser(deps, await requireSession(deps, request));
   });
 
-  app.patch('/v1/me', { config: { operation: editCurrentUser } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.patch('/v1/me', { config: { operation: editCurrentUser } }, async (request) => {
     const session = await requireSession(deps, request);
     return currentUser(deps, await changeProfile(deps, session, readProfileEdit(request.body), request.ip));
   });
@@ -56,7 +54,7 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
       const view = viewOf(deps, request, session.locale);
       return sendPage(reply, view, profilePage(view, { session, typed, problems: error.problems }), error.status);
     }
-    return reply.header('cache-control', 'no-store').redirect('/account?done=yes', 303);
+    return reply.redirect('/account?done=yes', 303);
   });
 
   app.get('/account/security', { config: { page: true } }, async (request, reply) => {

@@ -20,14 +20,12 @@ type OneSecret = { Params: { client_id: string; secret_id: string } };
 
 /** A person's own clients (specification §4.16, §4.17). Administrators have addresses of their own. */
 export async function clientRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/oauth/clients', { config: { operation: operations.listClients } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/oauth/clients', { config: { operation: operations.listClients } }, async (request) => {
     const { user_id } = await requireSession(deps, request);
     return { clients: (await listOwnClients(deps, user_id)).map(clientRecord) };
   });
 
-  app.post('/v1/oauth/clients', { config: { operation: operations.register } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/v1/oauth/clients', { config: { operation: operations.register } }, async (request) => {
     const owner = await ownerOf(deps, request);
     const { client, client_secret } = await registerClient(deps, owner, readRegistration(request.body));
     return { client_id: client.client_id, client_secret };
@@ -36,38 +34,30 @@ export async function clientRoutes(app: FastifyInstance, deps: Deps) {
   app.get<OneClient>(
     '/v1/oauth/clients/:client_id',
     { config: { operation: operations.readClient } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const { user_id } = await requireSession(deps, request);
       return clientRecord(await findOwnClient(deps, request.params.client_id, user_id));
     },
   );
 
-  app.patch<OneClient>(
-    '/v1/oauth/clients/:client_id',
-    { config: { operation: operations.edit } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
-      const target = { client_id: request.params.client_id, ...(await ownerOf(deps, request)) };
-      // Whose it is comes first: what is wrong with a body is nobody's business on somebody else's client.
-      await findOwnClient(deps, target.client_id, target.owner_user_id);
-      return clientRecord(await editClient(deps, target, readClientEdit(request.body)));
-    },
-  );
+  app.patch<OneClient>('/v1/oauth/clients/:client_id', { config: { operation: operations.edit } }, async (request) => {
+    const target = { client_id: request.params.client_id, ...(await ownerOf(deps, request)) };
+    // Whose it is comes first: what is wrong with a body is nobody's business on somebody else's client.
+    await findOwnClient(deps, target.client_id, target.owner_user_id);
+    return clientRecord(await editClient(deps, target, readClientEdit(request.body)));
+  });
 
   app.delete<OneClient>(
     '/v1/oauth/clients/:client_id',
     { config: { operation: operations.remove } },
     async (request, reply) => {
-      reply.header('cache-control', 'no-store');
       const owner = ownerIn(await requireRecentSession(deps, request), request);
       await deleteClient(deps, { client_id: request.params.client_id, ...owner });
       return reply.code(204).send();
     },
   );
 
-  app.post('/v1/oauth/clients/check', { config: { operation: operations.check } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/v1/oauth/clients/check', { config: { operation: operations.check } }, async (request) => {
     await requireSession(deps, request);
     const view = viewOf(deps, request, parseParameters(queryOf(request.url)).values.ui_locales ?? 'en');
     const inTheirWords = ({ path, message, say }: ReturnType<typeof checkDraft>[number]) => ({
@@ -80,8 +70,7 @@ export async function clientRoutes(app: FastifyInstance, deps: Deps) {
   app.get<OneClient>(
     '/v1/oauth/clients/:client_id/activity',
     { config: { operation: operations.activity } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const { user_id } = await requireSession(deps, request);
       return clientActivity(deps, request.params.client_id, user_id);
     },
@@ -94,8 +83,7 @@ async function secretRoutes(app: FastifyInstance, deps: Deps) {
   app.get<OneClient>(
     '/v1/oauth/clients/:client_id/secrets',
     { config: { operation: operations.listSecrets } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const { user_id } = await requireSession(deps, request);
       return { secrets: await listSecrets(deps, request.params.client_id, user_id) };
     },
@@ -104,8 +92,7 @@ async function secretRoutes(app: FastifyInstance, deps: Deps) {
   app.post<OneClient>(
     '/v1/oauth/clients/:client_id/secrets',
     { config: { operation: operations.addSecret } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const owner = ownerIn(await requireRecentSession(deps, request), request);
       await findOwnClient(deps, request.params.client_id, owner.owner_user_id);
       readNoBody(request.body);
@@ -117,8 +104,7 @@ async function secretRoutes(app: FastifyInstance, deps: Deps) {
   app.delete<OneSecret>(
     '/v1/oauth/clients/:client_id/secrets/:secret_id',
     { config: { operation: operations.retireSecret } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const owner = ownerIn(await requireRecentSession(deps, request), request);
       await findOwnClient(deps, request.params.client_id, owner.owner_user_id);
       const overlapSeconds = readOverlap(parseParameters(queryOf(request.url)).values.overlap_seconds);

@@ -18,15 +18,14 @@ export async function connectedAppRoutes(app: FastifyInstance, deps: Deps) {
   const disconnect = async (request: FastifyRequest, client_id: string) =>
     disconnectApp(deps, { session: await requireSession(deps, request), client_id, address: request.ip });
 
-  app.get('/v1/me/grants', { config: { operation: listGrants } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/me/grants', { config: { operation: listGrants } }, async (request) => {
     const { user_id } = await requireSession(deps, request);
     return { grants: await listConnectedApps(deps, user_id) };
   });
 
   app.delete<OneApp>('/v1/me/grants/:client_id', { config: { operation: endGrants } }, async (request, reply) => {
     await disconnect(request, request.params.client_id);
-    return reply.code(204).header('cache-control', 'no-store').send();
+    return reply.code(204).send();
   });
 
   app.get(path, { config }, async (request, reply) => {
@@ -38,6 +37,6 @@ export async function connectedAppRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post(`${path}/disconnect`, { config }, async (request, reply) => {
     await disconnect(request, readForm(request.body).client_id ?? '');
-    return reply.header('cache-control', 'no-store').redirect(`${path}?done=yes`, 303);
+    return reply.redirect(`${path}?done=yes`, 303);
   });
 }

@@ -64,7 +64,6 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/consent', { config }, async (request, reply) => {
     const form = readForm(request.body);
     const pending = await requirePendingRequest(deps, request, form.request);
-    reply.header('cache-control', 'no-store');
     const asked = await whoIsAsked(request, pending);
     if (typeof asked === 'string') return reply.redirect(asked, 303);
     // The answer of another user than the one who is signed in now, or of nobody in particular, is no answer.

@@ -78,7 +78,6 @@ export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.post('/v1/me/email', { config: { operation: changeEmail } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
     const session = await requireRecentSession(deps, request);
     const { email } = readEmail(request.body);
     await askEmailChange(deps, askerOf(deps, request, session), email);
@@ -86,7 +85,6 @@ export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.post('/v1/me/email/verify', { config: { operation: verifyEmail } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
     const session = await requireSession(deps, request);
     await askVerification(deps, askerOf(deps, request, session));
     return reply.code(202).send({ expires_in: linkSeconds.verify_email });
@@ -99,4 +97,4 @@ const askerOf = (deps: Deps, request: FastifyRequest, session: Session): Asker =
   locale: viewOf(deps, request, session.locale).locale,
 });
 
-const onward = (reply: FastifyReply, to: string) => reply.header('cache-control', 'no-store').redirect(to, 303);
+const onward = (reply: FastifyReply, to: string) => reply.redirect(to, 303);

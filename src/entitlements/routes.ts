@@ -14,8 +14,7 @@ import { writeEntitlement } from './write-entitlement.ts';
 
 /** Who is entitled to what across products (specification 2.9, 2.10, 4.11, 4.12). */
 export async function entitlementRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/me/entitlements', { config: { operation: readEntitlements } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/me/entitlements', { config: { operation: readEntitlements } }, async (request) => {
     const { authorization } = request.headers;
     // Whoever sends a token means its user: a cookie beside it does not count, also when the token is refused.
     if (isBearer(authorization)) return { entitlements: await entitlementsOfToken(deps, authorization) };
@@ -23,8 +22,7 @@ export async function entitlementRoutes(app: FastifyInstance, deps: Deps) {
     return { entitlements: await listEntitlements(deps.db, user_id) };
   });
 
-  app.post('/v1/entitlements', { config: { anySite: true, operation: write } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/v1/entitlements', { config: { anySite: true, operation: write } }, async (request) => {
     const presented = { authorization: request.headers.authorization, address: request.ip };
     const credential = await authenticateService(deps, presented, 'entitlements:write');
     return writeEntitlement(deps, { credential, address: request.ip }, readWrite(request.body));

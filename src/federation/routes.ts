@@ -39,7 +39,7 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
       loginUrl: `${deps.config.baseUrl}/auth/${id}/login`,
     }));
     // A product's own page draws the buttons; nothing here depends on a cookie.
-    return reply.headers({ 'cache-control': 'no-store', 'access-control-allow-origin': '*' }).send({ providers });
+    return reply.headers({ 'access-control-allow-origin': '*' }).send({ providers });
   });
 
   app.get<OneProvider>(
@@ -52,7 +52,7 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
       // Only our own confirm page leads here with `confirm`. A provider that asks nobody would make the session fresh.
       if (departure.mode === 'confirm' && departure.fromElsewhere) {
         const back = wayBack({ ...destinationOf(deps, departure.goal), mode: 'confirm' });
-        return reply.header('cache-control', 'no-store').redirect(back, 302);
+        return reply.redirect(back, 302);
       }
       const { url, cookie } = await beginDetour(deps, upstreams, provider, departure);
       return leave(deps, reply, cookie).redirect(url, 302);
@@ -99,7 +99,7 @@ function requireProvider({ config }: Deps, id: string): Provider {
 
 const leave = (deps: Deps, reply: FastifyReply, sealed: string): FastifyReply => {
   setCookie(reply, deps.config, cookieNames(deps.config).federation, sealed, detourSeconds);
-  return reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+  return reply.headers({ 'referrer-policy': 'no-referrer' });
 };
 
 type Wish = Readonly<Record<string, string | undefined>>;
@@ -176,9 +176,7 @@ const spendAnswer = (deps: Deps, { started_at }: Detour, { once }: Waiting) =>
 function goBack(reply: FastifyReply, detour: Detour, provider: Provider): FastifyReply {
   const back = wayBack(detour);
   const cancelled = new URLSearchParams({ cancelled: provider.id });
-  return reply
-    .header('cache-control', 'no-store')
-    .redirect(`${back}${back.includes('?') ? '&' : '?'}${cancelled}`, 303);
+  return reply.redirect(`${back}${back.includes('?') ? '&' : '?'}${cancelled}`, 303);
 }
 
 type Arrived = { detour: Detour; provider: Provider; account: UpstreamAccount; agreement?: string };
@@ -200,7 +198,7 @@ async function arrive(deps: Deps, request: FastifyRequest, reply: FastifyReply, 
   }
   const question = await linkByPerson(deps, { user: session, account, trip, agreement });
   if (question) return ask(deps, request, reply, { ...arrived, locale: session.locale }, question);
-  return reply.header('cache-control', 'no-store').redirect('/account/security/providers?done=linked', 303);
+  return reply.redirect('/account/security/providers?done=linked', 303);
 }
 
 /** The cookie of the detour stays, for whoever says yes in this browser. */

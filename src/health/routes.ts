@@ -15,11 +15,11 @@ export async function healthRoutes(app: FastifyInstance, deps: Deps) {
   const missing = readiness(deps);
 
   // The process answers: that is all. A store that is away must not get every node restarted.
-  app.get('/livez', async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'live' }));
+  app.get('/livez', async (_request, reply) => reply.send({ status: 'live' }));
 
   app.get('/readyz', async (request, reply) => {
     const reasons = app.serving.isStopping ? (['stopping'] as const) : await missing();
-    if (reasons.length === 0) return reply.header('cache-control', 'no-store').send({ status: 'ready' });
+    if (reasons.length === 0) return reply.send({ status: 'ready' });
     return sendRefusal(
       deps,
       request,

@@ -36,7 +36,7 @@ export async function answerForm(
 ): Promise<FastifyReply> {
   try {
     const next = await steps.act();
-    return reply.header('cache-control', 'no-store').redirect(next, 303);
+    return reply.redirect(next, 303);
   } catch (error) {
     if (!isForPeople(error)) throw error;
     if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);

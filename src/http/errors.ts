@@ -48,7 +48,7 @@ export function sendRefusal(
   if (challenge) reply.header('www-authenticate', challenge);
   if (wantsPage(request)) {
     const detour = detourOf(request, refusal);
-    if (detour !== undefined) return reply.header('cache-control', 'no-store').redirect(detour, 303);
+    if (detour !== undefined) return reply.redirect(detour, 303);
     const view = viewOf(deps, request);
     return sendErrorPage(view, reply, refusal, waysOn(request, refusal));
   }

@@ -38,8 +38,9 @@ export function guard(app: FastifyInstance, deps: Pick<Deps, 'config'>): void {
   });
 }
 
-/** The headers of every answer, whatever it answers. */
+/** The headers of every answer. A route whose answer may be kept replaces `cache-control`. */
 export function guardAnswer(reply: FastifyReply, { secure }: Pick<Config, 'secure'>): void {
+  reply.header('cache-control', 'no-store');
   reply.header('x-content-type-options', 'nosniff');
   if (secure) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
 }

@@ -39,7 +39,7 @@ export function refuseOtherMethods(
     const { methods: known, form } = found.store as Path;
     // Somebody who reloads what a form has answered, or has kept its address: the form is what they look for.
     if (form !== undefined && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
-      return reply.header('cache-control', 'no-store').redirect(filledIn(form, found.params), 303);
+      return reply.redirect(filledIn(form, found.params), 303);
     }
     const allow = methods.filter((method) => known.has(method)).join(', ');
     reply.header('allow', allow);

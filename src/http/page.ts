@@ -92,7 +92,6 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = 2
   return reply
     .code(status)
     .headers({
-      'cache-control': 'no-store',
       'content-security-policy': `default-src 'none';${scripting} style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
       'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',

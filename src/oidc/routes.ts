@@ -31,7 +31,6 @@ export async function oidcRoutes(app: FastifyInstance, deps: Deps) {
 }
 
 async function answer(request: FastifyRequest, reply: FastifyReply, deps: Deps, formToken: string | undefined) {
-  reply.header('cache-control', 'no-store');
   const token = accessToken(request.headers.authorization, formToken);
   if (token !== undefined) return userinfo(deps, token);
   // A request without credentials learns how to bring some, not what was wrong with them (RFC 6750 §3.1).

@@ -22,8 +22,7 @@ type OnePasskey = { Params: { id: string } };
 
 /** A person's own passkeys, for programs. */
 export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/me/passkeys', { config: { operation: listOwn } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/me/passkeys', { config: { operation: listOwn } }, async (request) => {
     const { user_id } = await requireSession(deps, request);
     return { passkeys: (await listPasskeys(deps.db, user_id)).map(passkeyRecord) };
   });
@@ -33,21 +32,18 @@ export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
   );
 
   app.post('/v1/me/passkeys', { config: { operation: register } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
     const registrant = await registrantOf(deps, request, reply);
     const { credential, name = suggestName(deps, request, registrant.session) } = readRegistrationBody(request.body);
     return reply.code(201).send(passkeyRecord(await registerPasskey(deps, registrant, { credential, name })));
   });
 
-  app.patch<OnePasskey>('/v1/me/passkeys/:id', { config: { operation: rename } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.patch<OnePasskey>('/v1/me/passkeys/:id', { config: { operation: rename } }, async (request) => {
     const session = await requireRecentSession(deps, request);
     const change = { session, id: request.params.id, address: request.ip };
     return passkeyRecord(await renameOwnPasskey(deps, change, () => readNameBody(request.body)));
   });
 
   app.delete<OnePasskey>('/v1/me/passkeys/:id', { config: { operation: remove } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
     const session = await requireRecentSession(deps, request);
     await removePasskey(deps, session, { id: request.params.id, address: request.ip });
     return reply.code(204).send();
@@ -94,7 +90,6 @@ async function passkeyPages(app: FastifyInstance, deps: Deps) {
 }
 
 async function sendOptions(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
-  reply.header('cache-control', 'no-store');
   return registrationOptions(deps, await registrantOf(deps, request, reply));
 }
 
@@ -121,7 +116,7 @@ async function change(
     const session = await requireSession(deps, request);
     return sendPasskeys(deps, { request, reply, session }, { refused: error });
   }
-  return reply.header('cache-control', 'no-store').redirect(`${passkeysPath}?done=${deed}`, 303);
+  return reply.redirect(`${passkeysPath}?done=${deed}`, 303);
 }
 
 async function sendPasskeys(

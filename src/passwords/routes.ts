@@ -37,18 +37,17 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
       return showForm(deps, { request, reply, session }, { problems: error.problems });
     }
-    return reply.header('cache-control', 'no-store').redirect(`${path}?done=changed`, 303);
+    return reply.redirect(`${path}?done=changed`, 303);
   });
 
   app.post(`${path}/remove`, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
     readForm(request.body);
     keepSession(deps, reply, session, await removePassword(deps, session, request.ip));
-    return reply.header('cache-control', 'no-store').redirect(`${path}?done=removed`, 303);
+    return reply.redirect(`${path}?done=removed`, 303);
   });
 
   app.post('/v1/me/password', { config: { operation: change } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
     const session = await requireRecentSession(deps, request);
     const { password } = readPassword(request.body);
     keepSession(deps, reply, session, await changePassword(deps, session, { password, ...originOf(deps, request) }));
@@ -56,7 +55,6 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.delete('/v1/me/password', { config: { operation: remove } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
     const session = await requireRecentSession(deps, request);
     keepSession(deps, reply, session, await removePassword(deps, session, request.ip));
     return reply.code(204).send();

@@ -50,7 +50,7 @@ export async function recoveryRoutes(app: FastifyInstance, deps: Deps) {
       const problem = retryAfter !== undefined && view.t('signin.too_many', { wait: view.lasting(retryAfter) });
       return sendPage(reply, view, resetPage(view, { ...goal, email, problem, problems }), error.status);
     }
-    return reply.header('cache-control', 'no-store').redirect('/reset/sent', 303);
+    return reply.redirect('/reset/sent', 303);
   });
 
   app.get('/reset/sent', { config }, async (request, reply) => {

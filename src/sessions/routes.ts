@@ -21,8 +21,7 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
     address: request.ip,
   });
 
-  app.get('/v1/me/sessions', { config: { operation: operations.listSessions } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/me/sessions', { config: { operation: operations.listSessions } }, async (request) => {
     const { user_id, session_id } = await requireSession(deps, request);
     const sessions = (await listSessions(deps, user_id)).map(sessionRecord);
     return { sessions: sessions.map((one) => ({ ...one, current: one.session_id === session_id })) };
@@ -36,12 +35,11 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
       const { session_id } = request.params;
       await endOneSession(deps, ending, session_id);
       if (session_id === ending.session.session_id) clearCookie(reply, deps.config, cookieNames(deps.config).session);
-      return reply.code(204).header('cache-control', 'no-store').send();
+      return reply.code(204).send();
     },
   );
 
-  app.delete('/v1/me/sessions', { config: { operation: operations.endOtherSessions } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.delete('/v1/me/sessions', { config: { operation: operations.endOtherSessions } }, async (request) => {
     return { ended: await endAllOtherSessions(deps, await endingOf(request)) };
   });
 
@@ -61,11 +59,11 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
   app.post(`${path}/end`, { config }, async (request, reply) => {
     const ending = await endingOf(request);
     await endOneSession(deps, ending, readForm(request.body).session_id ?? '');
-    return reply.header('cache-control', 'no-store').redirect(`${path}?done=one`, 303);
+    return reply.redirect(`${path}?done=one`, 303);
   });
 
   app.post(`${path}/end-others`, { config }, async (request, reply) => {
     await endAllOtherSessions(deps, await endingOf(request));
-    return reply.header('cache-control', 'no-store').redirect(`${path}?done=others`, 303);
+    return reply.redirect(`${path}?done=others`, 303);
   });
 }

@@ -47,7 +47,6 @@ export async function openGoal(
 /** Sends the browser on with the cookie that it has earned. */
 export function sendOnward(deps: Deps, reply: FastifyReply, visit: Visit, outcome: Outcome): FastifyReply {
   const names = cookieNames(deps.config);
-  reply.header('cache-control', 'no-store');
   if (outcome.kind === 'second_factor') {
     setCookie(reply, deps.config, names.attempt, outcome.token, attemptSeconds);
     return reply.redirect('/signin/second-factor', 303);

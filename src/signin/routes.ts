@@ -69,7 +69,6 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     const form = readForm(request.body);
     const pending = await requirePendingRequest(deps, request, form.request);
     const session = await currentSession(deps, request);
-    reply.header('cache-control', 'no-store');
     // "Continue as" names one account; if another one is signed in by now, its user has not been asked.
     if (session && form.user !== session.user_id) {
       return reply.redirect(`/signin/account?request=${pending.request_id}`, 303);
@@ -87,7 +86,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
 
 function endOfSession(deps: Deps, reply: FastifyReply) {
   clearCookie(reply, deps.config, cookieNames(deps.config).session);
-  return reply.headers({ 'cache-control': 'no-store', 'clear-site-data': '"cache"' }).redirect('/signin', 303);
+  return reply.headers({ 'clear-site-data': '"cache"' }).redirect('/signin', 303);
 }
 
 type Attempt = {

@@ -48,7 +48,7 @@ export async function signUpRoutes(app: FastifyInstance, deps: Deps) {
       const problem = retryAfter !== undefined && view.t('signin.too_many', { wait: view.lasting(retryAfter) });
       return sendPage(reply, view, signUpPage(view, { ...goal, email, problem, problems }), error.status);
     }
-    return reply.header('cache-control', 'no-store').redirect('/signup/sent', 303);
+    return reply.redirect('/signup/sent', 303);
   });
 
   app.get('/signup/sent', { config }, async (request, reply) => {

@@ -18,31 +18,26 @@ export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
     address: request.ip,
   });
 
-  app.get('/v1/me/2fa', { config: { operation: readTwoFactor } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/me/2fa', { config: { operation: readTwoFactor } }, async (request) => {
     return twoFactorState(deps, await requireSession(deps, request));
   });
 
-  app.post('/v1/me/2fa/totp/enroll', { config: { operation: enroll } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/v1/me/2fa/totp/enroll', { config: { operation: enroll } }, async (request) => {
     return enrollTotp(deps, await requireRecentSession(deps, request));
   });
 
-  app.post('/v1/me/2fa/totp/confirm', { config: { operation: confirm } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/v1/me/2fa/totp/confirm', { config: { operation: confirm } }, async (request) => {
     const owner = await ownerOf(request);
     const deviceToken = cookie(request, cookieNames(deps.config).device);
     return { backup_codes: await confirmTotp(deps, owner, { ...readConfirmation(request.body), deviceToken }) };
   });
 
   app.delete('/v1/me/2fa/totp', { config: { operation: disable } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
     await disableTotp(deps, await ownerOf(request));
     return reply.code(204).send();
   });
 
-  app.post('/v1/me/2fa/backup-codes', { config: { operation: regenerate } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/v1/me/2fa/backup-codes', { config: { operation: regenerate } }, async (request) => {
     return { backup_codes: await regenerateBackupCodes(deps, await ownerOf(request)) };
   });
 }

@@ -44,7 +44,6 @@ export async function userRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.delete('/v1/me', { config: { operation: deleteCurrentUser } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
     const session = await requireRecentSession(deps, request);
     const { email } = readDeletion(request.body);
     await deleteAccount(deps, { session, email, address: request.ip });
@@ -56,5 +55,5 @@ export async function userRoutes(app: FastifyInstance, deps: Deps) {
 function forgetBrowser(deps: Deps, reply: FastifyReply): FastifyReply {
   const { session, device } = cookieNames(deps.config);
   for (const name of [session, device]) clearCookie(reply, deps.config, name);
-  return reply.headers({ 'cache-control': 'no-store', 'clear-site-data': '"cache"' });
+  return reply.headers({ 'clear-site-data': '"cache"' });
 }

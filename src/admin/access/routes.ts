@@ -19,8 +19,7 @@ export async function adminAccessRoutes(app: FastifyInstance, deps: Deps) {
   app.get<OneUser>(
     '/v1/admin/users/:user_id/sessions',
     { config: { operation: operations.listSessions } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       await administratorCaller(deps, request);
       const { user_id } = await requireUser(deps, request.params.user_id);
       return { sessions: (await listSessions(deps, user_id)).map(sessionRecord) };
@@ -32,15 +31,14 @@ export async function adminAccessRoutes(app: FastifyInstance, deps: Deps) {
     { config: { operation: operations.endSession } },
     async (request, reply) => {
       await endSessionOf(deps, await administratorCaller(deps, request), request.params);
-      return reply.code(204).header('cache-control', 'no-store').send();
+      return reply.code(204).send();
     },
   );
 
   app.get<OneUser>(
     '/v1/admin/users/:user_id/grants',
     { config: { operation: operations.listGrants } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       await administratorCaller(deps, request);
       const limit = readLimit(readQuery(request));
       const { user_id } = await requireUser(deps, request.params.user_id);
@@ -53,15 +51,14 @@ export async function adminAccessRoutes(app: FastifyInstance, deps: Deps) {
     { config: { operation: operations.endGrant } },
     async (request, reply) => {
       await endGrantOf(deps, await administratorCaller(deps, request), request.params.grant_id);
-      return reply.code(204).header('cache-control', 'no-store').send();
+      return reply.code(204).send();
     },
   );
 
   app.get<OneUser>(
     '/v1/admin/users/:user_id/entitlements',
     { config: { operation: operations.listEntitlements } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       await administratorCaller(deps, request);
       const query = readQuery(request);
       const search = { product: query.product, before: query.before, limit: readLimit(query) };

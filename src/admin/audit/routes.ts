@@ -22,8 +22,7 @@ export async function adminAuditRoutes(app: FastifyInstance, deps: Deps) {
     return readQuery(request);
   };
 
-  app.get('/v1/admin/audit', { config: { operation: list } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/admin/audit', { config: { operation: list } }, async (request) => {
     const query = await queryOf(request);
     const { events, next } = await readLog(deps, filterOf(query), readLimit(query));
     return { events, next: next ?? null };
@@ -32,8 +31,7 @@ export async function adminAuditRoutes(app: FastifyInstance, deps: Deps) {
   app.get(
     '/v1/admin/audit/unauthenticated',
     { config: { operation: listUnauthenticatedOperation } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const query = await queryOf(request);
       const { target, address, before } = query;
       const { events, next } = await listUnauthenticated(deps, { target, address, before, limit: readLimit(query) });
@@ -48,14 +46,12 @@ export async function adminAuditRoutes(app: FastifyInstance, deps: Deps) {
     const format = readChoice(query, 'format', exportFormats) ?? 'jsonl';
     const text = exportLog(deps, filterOf(query), format);
     return reply
-      .header('cache-control', 'no-store')
       .header('content-disposition', `attachment; filename="audit-log.${format}"`)
       .type(mediaTypes[format])
       .send(Readable.from(text));
   });
 
-  app.post('/v1/admin/audit/verify', { config: { operation: verify } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/v1/admin/audit/verify', { config: { operation: verify } }, async (request) => {
     await administratorCaller(deps, request);
     readNoBody(request.body);
     const { broken = null, ...report } = await verifyAuditLog(deps);

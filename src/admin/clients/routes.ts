@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Client, reviewedRecord } from '../../clients/client.ts';
 import { changePolicy } from '../../clients/client-policy.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
@@ -28,8 +28,7 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
     caller: await administratorCaller(deps, request),
   });
 
-  app.get('/v1/admin/clients', { config: { operation: operations.list } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/admin/clients', { config: { operation: operations.list } }, async (request) => {
     await administratorCaller(deps, request);
     const query = readQuery(request);
     const { clients, next = null } = await findClients(deps, {
@@ -41,30 +40,24 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
     return { clients: await listedRecords(deps, clients), next };
   });
 
-  app.get<OneClient>(
-    '/v1/admin/clients/:client_id',
-    { config: { operation: operations.read } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
-      const { client_id } = await targetOf(request);
-      return reviewRecord(await clientReview(deps, client_id));
-    },
-  );
+  app.get<OneClient>('/v1/admin/clients/:client_id', { config: { operation: operations.read } }, async (request) => {
+    const { client_id } = await targetOf(request);
+    return reviewRecord(await clientReview(deps, client_id));
+  });
 
   app.delete<OneClient>(
     '/v1/admin/clients/:client_id',
     { config: { operation: operations.remove } },
     async (request, reply) => {
       await deleteClient(deps, await targetOf(request));
-      return reply.code(204).header('cache-control', 'no-store').send();
+      return reply.code(204).send();
     },
   );
 
   /** @param act what is done to the client, by its id and for whom. */
   const step =
     (act: (target: Awaited<ReturnType<typeof targetOf>>, body: unknown) => Promise<Client>) =>
-    async (request: FastifyRequest<OneClient>, reply: FastifyReply) => {
-      reply.header('cache-control', 'no-store');
+    async (request: FastifyRequest<OneClient>) => {
       return reviewedRecord(await act(await targetOf(request), request.body));
     };
 

@@ -8,14 +8,12 @@ import { list, rotate } from './operations.ts';
 
 /** The keys that sign tokens. */
 export async function adminKeyRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/admin/keys', { config: { operation: list } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/admin/keys', { config: { operation: list } }, async (request) => {
     await administratorCaller(deps, request);
     return { keys: await listKeys(deps) };
   });
 
-  app.post('/v1/admin/keys/rotate', { config: { operation: rotate } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/v1/admin/keys/rotate', { config: { operation: rotate } }, async (request) => {
     const caller = await administratorCaller(deps, request);
     readNoBody(request.body);
     const rotated = await rotateNow(deps, caller);

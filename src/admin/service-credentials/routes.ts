@@ -21,14 +21,12 @@ const readRotation = jsonBody(RotateBody);
 
 /** Credentials of back ends, whose secrets are shown once. */
 export async function adminServiceCredentialRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/admin/service-credentials', { config: { operation: list } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/admin/service-credentials', { config: { operation: list } }, async (request) => {
     await administratorCaller(deps, request);
     return { service_credentials: (await allCredentials(deps)).map(credentialRecord) };
   });
 
-  app.post('/v1/admin/service-credentials', { config: { operation: create } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/v1/admin/service-credentials', { config: { operation: create } }, async (request) => {
     const caller = await administratorCaller(deps, request);
     const { products = [], ...wanted } = readCreation(request.body);
     const { credential, client_secret } = await createCredential(deps, caller, { ...wanted, products });
@@ -38,8 +36,7 @@ export async function adminServiceCredentialRoutes(app: FastifyInstance, deps: D
   app.patch<OneCredential>(
     '/v1/admin/service-credentials/:client_id',
     { config: { operation: restrict } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const caller = await administratorCaller(deps, request);
       const { client_id } = request.params;
       const { products = [], permissions } = readTerms(request.body);
@@ -51,8 +48,7 @@ export async function adminServiceCredentialRoutes(app: FastifyInstance, deps: D
   app.post<OneCredential>(
     '/v1/admin/service-credentials/:client_id/rotate',
     { config: { operation: rotate } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const caller = await administratorCaller(deps, request);
       const { overlap_seconds } = readRotation(request.body === undefined ? {} : request.body);
       const id = request.params.client_id;
@@ -64,8 +60,7 @@ export async function adminServiceCredentialRoutes(app: FastifyInstance, deps: D
   app.post<OneCredential>(
     '/v1/admin/service-credentials/:client_id/retire',
     { config: { operation: retire } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const caller = await administratorCaller(deps, request);
       readNoBody(request.body);
       const { client_id } = request.params;

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller } from '../../audit/audit.ts';
 import type { Deps } from '../../deps.ts';
 import { jsonBody } from '../../http/json-body.ts';
@@ -19,23 +19,20 @@ const readRole = jsonBody(operations.RoleBody);
 
 /** People: find them, see how they sign in, stop them, help them. Nobody is deleted by somebody else. */
 export async function adminUserRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/admin/users', { config: { operation: operations.list } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/admin/users', { config: { operation: operations.list } }, async (request) => {
     await administratorCaller(deps, request);
     const query = readQuery(request);
     const found = await findUsers(deps, { query: query.query, after: query.after, limit: readLimit(query) });
     return { users: found.users.map(userRecord), next: found.next ?? null };
   });
 
-  app.get<OneUser>('/v1/admin/users/:user_id', { config: { operation: operations.read } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get<OneUser>('/v1/admin/users/:user_id', { config: { operation: operations.read } }, async (request) => {
     await administratorCaller(deps, request);
     const { user, ...more } = await userOverview(deps, request.params.user_id);
     return { ...userRecord(user), ...more };
   });
 
-  const step = (act: Step) => async (request: FastifyRequest<OneUser>, reply: FastifyReply) => {
-    reply.header('cache-control', 'no-store');
+  const step = (act: Step) => async (request: FastifyRequest<OneUser>) => {
     const { user_id } = request.params;
     await act(await administratorCaller(deps, request), user_id, request.body);
     return userRecord(await requireUser(deps, user_id));

@@ -28,14 +28,12 @@ const readCreation = jsonBody(CreateBody);
 
 /** Who is told of events, and what became of it. */
 export async function adminWebhookRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/admin/webhooks', { config: { operation: list } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.get('/v1/admin/webhooks', { config: { operation: list } }, async (request) => {
     await administratorCaller(deps, request);
     return { webhooks: await allWebhooks(deps) };
   });
 
-  app.post('/v1/admin/webhooks', { config: { operation: create } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/v1/admin/webhooks', { config: { operation: create } }, async (request) => {
     const caller = await administratorCaller(deps, request);
     return createWebhook(deps, caller, readCreation(request.body));
   });
@@ -45,30 +43,24 @@ export async function adminWebhookRoutes(app: FastifyInstance, deps: Deps) {
     { config: { operation: remove } },
     async (request, reply) => {
       await removeWebhook(deps, await administratorCaller(deps, request), request.params.webhook_id);
-      return reply.code(204).header('cache-control', 'no-store').send();
+      return reply.code(204).send();
     },
   );
 
   const steps = { enable: [enable, enableOne], disable: [disable, disableOne], test: [sendTest, testOne] } as const;
   for (const [name, [step, operation]] of Object.entries(steps)) {
-    app.post<OneWebhook>(
-      `/v1/admin/webhooks/:webhook_id/${name}`,
-      { config: { operation } },
-      async (request, reply) => {
-        reply.header('cache-control', 'no-store');
-        const caller = await administratorCaller(deps, request);
-        readNoBody(request.body);
-        await step(deps, caller, request.params.webhook_id);
-        return { webhook_id: request.params.webhook_id };
-      },
-    );
+    app.post<OneWebhook>(`/v1/admin/webhooks/:webhook_id/${name}`, { config: { operation } }, async (request) => {
+      const caller = await administratorCaller(deps, request);
+      readNoBody(request.body);
+      await step(deps, caller, request.params.webhook_id);
+      return { webhook_id: request.params.webhook_id };
+    });
   }
 
   app.post<OneWebhook>(
     '/v1/admin/webhooks/:webhook_id/rotate-secret',
     { config: { operation: rotate } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const caller = await administratorCaller(deps, request);
       readNoBody(request.body);
       return rotateSecret(deps, caller, request.params.webhook_id);
@@ -78,8 +70,7 @@ export async function adminWebhookRoutes(app: FastifyInstance, deps: Deps) {
   app.get<OneWebhook>(
     '/v1/admin/webhooks/:webhook_id/deliveries',
     { config: { operation: deliveries } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       await administratorCaller(deps, request);
       const query = readQuery(request);
       return deliveriesTo(deps, request.params.webhook_id, {
@@ -93,8 +84,7 @@ export async function adminWebhookRoutes(app: FastifyInstance, deps: Deps) {
   app.post<OneWebhook>(
     '/v1/admin/webhooks/:webhook_id/deliveries/replay',
     { config: { operation: replayAll } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const caller = await administratorCaller(deps, request);
       readNoBody(request.body);
       return replayDead(deps, caller, request.params.webhook_id);
@@ -104,8 +94,7 @@ export async function adminWebhookRoutes(app: FastifyInstance, deps: Deps) {
   app.post<OneDelivery>(
     '/v1/admin/webhooks/:webhook_id/deliveries/:delivery_id/replay',
     { config: { operation: replayOne } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const caller = await administratorCaller(deps, request);
       readNoBody(request.body);
       await replay(deps, caller, request.params);

@@ -68,7 +68,7 @@ async function editRoutes(app: FastifyInstance, deps: Deps) {
       const edit = readClientEdit({ ...editBodyOf(typed), revision: Number(posted.revision) });
       const client = await editClient(deps, target, edit);
       const done = client.pending_change === null ? 'saved' : 'staged';
-      return reply.header('cache-control', 'no-store').redirect(`${clientPath(client)}?done=${done}`, 303);
+      return reply.redirect(`${clientPath(client)}?done=${done}`, 303);
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       const client = await clientOf(deps, request.params, visit);
@@ -86,7 +86,7 @@ async function editRoutes(app: FastifyInstance, deps: Deps) {
     // A client that nobody has approved has no other values than its own, so there this changes nothing.
     const edit = { fields: servedFields(client), revision: client.revision };
     await editClient(deps, { client_id: client.client_id, ...visit.owner }, edit);
-    return reply.header('cache-control', 'no-store').redirect(`${clientPath(client)}?done=withdrawn`, 303);
+    return reply.redirect(`${clientPath(client)}?done=withdrawn`, 303);
   });
 }
 
@@ -116,7 +116,7 @@ async function deleteRoutes(app: FastifyInstance, deps: Deps) {
       return sendPage(reply, visit.view, deletePage(visit.view, client, true), 400);
     }
     await deleteClient(deps, { client_id: client.client_id, ...visit.owner });
-    return reply.header('cache-control', 'no-store').redirect('/developer?done=deleted', 303);
+    return reply.redirect('/developer?done=deleted', 303);
   });
 }
 

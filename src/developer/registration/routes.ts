@@ -31,7 +31,7 @@ export async function developerRegistrationRoutes(app: FastifyInstance, deps: De
       const registration = readRegistration({ ...editBodyOf(typed), client_type: typed.client_type });
       const { client, client_secret } = await registerClient(deps, visit.owner, registration);
       if (client_secret === null) {
-        return reply.header('cache-control', 'no-store').redirect(`${clientPath(client)}?done=registered`, 303);
+        return reply.redirect(`${clientPath(client)}?done=registered`, 303);
       }
       const { baseUrl } = deps.config;
       const shown = { client, client_secret, issuer: baseUrl, reason: 'registered' } as const;

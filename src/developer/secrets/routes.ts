@@ -44,9 +44,7 @@ export async function developerSecretRoutes(app: FastifyInstance, deps: Deps) {
     } catch (error) {
       return showSecrets(deps, reply, visit, { client_id, error });
     }
-    return reply
-      .header('cache-control', 'no-store')
-      .redirect(`/developer/clients/${client_id}/secrets?done=retired`, 303);
+    return reply.redirect(`/developer/clients/${client_id}/secrets?done=retired`, 303);
   });
 }
 

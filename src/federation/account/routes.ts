@@ -48,12 +48,12 @@ export async function providerAccountRoutes(app: FastifyInstance, deps: Deps, be
   app.post<OneProvider>(`${path}/:provider/remove`, { config }, async (request, reply) => {
     const user = await requireRecentSession(deps, request);
     await unlinkIdentity(deps, { user, held: user, provider_id: request.params.provider, address: request.ip });
-    return reply.header('cache-control', 'no-store').redirect(`${path}?done=unlinked`, 303);
+    return reply.redirect(`${path}?done=unlinked`, 303);
   });
 
   app.delete<OneProvider>('/v1/me/identities/:provider', { config: { operation: unlink } }, async (request, reply) => {
     const user = await requireRecentSession(deps, request);
     await unlinkIdentity(deps, { user, held: user, provider_id: request.params.provider, address: request.ip });
-    return reply.code(204).header('cache-control', 'no-store').send();
+    return reply.code(204).send();
   });
 }

@@ -47,7 +47,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
     await authorizeClient(deps, parseParameters(request.body.text));
     const query = new URLSearchParams(request.body.text).toString();
     if (query.length > 8000) throw invalidRequest('The request is longer than 8000 bytes.');
-    return reply.header('cache-control', 'no-store').redirect(`/oauth/authorize?${query}`, 303);
+    return reply.redirect(`/oauth/authorize?${query}`, 303);
   });
 
   app.get('/oauth/authorize/continue', { config, exposeHeadRoute: false }, async (request, reply) =>
@@ -82,4 +82,4 @@ function failureOf({ about, message }: AuthorizationError, scope: string | undef
 }
 
 const redirect = (reply: FastifyReply, { location }: { location: string }) =>
-  reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }).redirect(location, 302);
+  reply.headers({ 'referrer-policy': 'no-referrer' }).redirect(location, 302);

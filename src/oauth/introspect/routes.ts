@@ -9,8 +9,7 @@ import { type Caller, introspectToken } from './introspect-token.ts';
 
 /** RFC 7662. The caller authenticates, or anybody could scan for tokens (§4). */
 export async function introspectionRoutes(app: FastifyInstance, deps: Deps) {
-  app.post('/oauth/introspect', { config: { anySite: true, operation: introspect } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
+  app.post('/oauth/introspect', { config: { anySite: true, operation: introspect } }, async (request) => {
     const { authorization } = request.headers;
     if (authorization === undefined) throw invalidClient('no credentials');
     const form = readForm(request.body);

@@ -9,7 +9,6 @@ import { revokeToken } from './revoke-token.ts';
 /** RFC 7009: an empty 200 whether there was something to revoke or not. */
 export async function revocationRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/oauth/revoke', { config: { anySite: true, operation: revoke } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
     const form = readForm(request.body);
     const presented = { authorization: request.headers.authorization, form, address: request.ip };
     const caller = presentsCredentials(presented) ? await authenticateClient(deps, presented) : undefined;

@@ -12,7 +12,7 @@ import { refreshTokenGrant } from './refresh-token-grant.ts';
 /** RFC 6749 §3.2, OAuth 2.1 §3.2. */
 export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/oauth/token', { config: { anySite: true, operation: token } }, async (request, reply) => {
-    reply.header('cache-control', 'no-store').header('pragma', 'no-cache'); // RFC 6749 §5.1
+    reply.header('pragma', 'no-cache'); // RFC 6749 §5.1
     if (request.url.includes('?')) throw invalidRequest('Parameters belong in the body, not in the URL.');
     const form = readForm(request.body);
     const address = request.ip;

@@ -71,7 +71,7 @@ export async function passkeySignInRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/signin/second-factor/passkey', { config }, async (request, reply) => {
     const { credential } = readForm(request.body);
     const waiting = await waitingSignIn(deps, request);
-    if (!waiting) return reply.header('cache-control', 'no-store').redirect('/signin', 303);
+    if (!waiting) return reply.redirect('/signin', 303);
     const { view, form, goal, attempt_hash } = waiting;
     return answer(deps, request, reply, {
       goal,
@@ -84,7 +84,6 @@ export async function passkeySignInRoutes(app: FastifyInstance, deps: Deps) {
 }
 
 function doorOf(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
-  reply.header('cache-control', 'no-store');
   return { browser: browserToken(deps, request, reply), address: request.ip };
 }
 

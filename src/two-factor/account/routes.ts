@@ -30,7 +30,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post(`${totpPath}/enroll`, { config }, async (request, reply) => {
     await enrollTotp(deps, await requireRecentSession(deps, request));
-    return reply.header('cache-control', 'no-store').redirect(totpPath, 303);
+    return reply.redirect(totpPath, 303);
   });
 
   app.post(`${totpPath}/confirm`, { config }, async (request, reply) => {
@@ -45,7 +45,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
     } catch (error) {
       if (!(error instanceof RequestError) || !['invalid_code', 'invalid_state'].includes(error.code)) throw error;
       if (error.code === 'invalid_state' && (await isConfirmedWith(deps, session, code))) {
-        return reply.header('cache-control', 'no-store').redirect(`${totpPath}?done=on`, 303);
+        return reply.redirect(`${totpPath}?done=on`, 303);
       }
       const { view, page } = await totpPageFor(deps, request, session, 'totp.wrong');
       return sendPage(reply, view, page, error.status);
@@ -62,7 +62,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post(`${totpPath}/disable`, { config }, async (request, reply) => {
     await disableTotp(deps, ownerOf(request, await requireRecentSession(deps, request)));
-    return reply.header('cache-control', 'no-store').redirect(totpPath, 303);
+    return reply.redirect(totpPath, 303);
   });
 
   app.get(backupCodesPath, { config: backupCodesConfig }, async (request, reply) => {

@@ -51,7 +51,7 @@ export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
 
 function startAgain(deps: Deps, reply: FastifyReply, goal: Goal = {}) {
   clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
-  return reply.header('cache-control', 'no-store').redirect(`/signin${goalQuery(goal)}`, 303);
+  return reply.redirect(`/signin${goalQuery(goal)}`, 303);
 }
 
 type Waiting = FoundAttempt & { goal: Goal; view: View; form: SecondFactorForm };

@@ -20,20 +20,14 @@ export async function ownerlessClientRoutes(app: FastifyInstance, deps: Deps) {
     caller: await administratorCaller(deps, request),
   });
 
-  app.patch<OneClient>(
-    '/v1/admin/clients/:client_id',
-    { config: { operation: operations.edit } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
-      return reviewedRecord(await editClient(deps, await targetOf(request), readClientEdit(request.body)));
-    },
-  );
+  app.patch<OneClient>('/v1/admin/clients/:client_id', { config: { operation: operations.edit } }, async (request) => {
+    return reviewedRecord(await editClient(deps, await targetOf(request), readClientEdit(request.body)));
+  });
 
   app.get<OneClient>(
     '/v1/admin/clients/:client_id/secrets',
     { config: { operation: operations.listSecrets } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const { client_id } = await targetOf(request);
       return { secrets: await listSecrets(deps, client_id, null) };
     },
@@ -42,8 +36,7 @@ export async function ownerlessClientRoutes(app: FastifyInstance, deps: Deps) {
   app.post<OneClient>(
     '/v1/admin/clients/:client_id/secrets',
     { config: { operation: operations.addSecret } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const target = await targetOf(request);
       readNoBody(request.body);
       const { secret, client_secret } = await addSecret(deps, target);
@@ -54,8 +47,7 @@ export async function ownerlessClientRoutes(app: FastifyInstance, deps: Deps) {
   app.delete<OneSecret>(
     '/v1/admin/clients/:client_id/secrets/:secret_id',
     { config: { operation: operations.retireSecret } },
-    async (request, reply) => {
-      reply.header('cache-control', 'no-store');
+    async (request) => {
       const target = await targetOf(request);
       const overlapSeconds = readOverlap(readQuery(request).overlap_seconds);
       return retireSecret(deps, { ...target, secret_id: request.params.secret_id, overlapSeconds });

@@ -47,7 +47,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
     const filter = filterOf(typedInto(query), query.before);
     if (!format || !filter) throw refusal('invalid_request', { key: 'admin.audit.filter_problem' });
     return reply
-      .headers({ 'cache-control': 'no-store', 'content-disposition': `attachment; filename="audit-log.${format}"` })
+      .headers({ 'content-disposition': `attachment; filename="audit-log.${format}"` })
       .type(types[format])
       .send(Readable.from(exportLog(deps, filter, format)));
   });
