@@ -43,3 +43,18 @@ export type Deps = {
   /** Name, logo, stylesheet and scripts of every page. */
   readonly look: Look;
 };
+
+/** Reads or writes the store at a moment. */
+export type StoreDeps = Pick<Deps, 'db' | 'clock'>;
+
+/** Counts against a limit, too. */
+export type LimitDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
+
+/** Queues mail about a change, too. */
+export type MailDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>;
+
+/** Seals or opens a secret, too. */
+export type SecretDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault'>;
+
+/** Reads the session of a request. */
+export type SessionDeps = Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config'>;

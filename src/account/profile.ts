@@ -4,7 +4,7 @@ import { auditEvent } from '../audit/audit.ts';
 import { logoUrlProblem } from '../clients/presentation.ts';
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { LimitDeps } from '../deps.ts';
 import { fieldProblem, invalidFields } from '../errors.ts';
 import { locales } from '../i18n/translate.ts';
 import { displayNameProblem, tidyName } from '../lib/display-name.ts';
@@ -46,7 +46,7 @@ export function readProfileEdit(body: unknown): ProfileEdit {
  * @throws {RequestError} `invalid_request` with one entry a field; `rate_limited`.
  */
 export async function changeProfile(
-  deps: Deps,
+  deps: LimitDeps,
   session: Session,
   { name: typed, locale = session.locale, picture = session.picture }: ProfileEdit,
   address: string,
@@ -78,7 +78,7 @@ export async function changeProfile(
   return { ...session, name, locale, picture, user_updated_at: at };
 }
 
-const profileChanges = (deps: Deps) =>
+const profileChanges = (deps: LimitDeps) =>
   windowLimit(deps, {
     name: 'profile-change',
     limit: deps.config.limits.profileChangesPerHour,

@@ -14,7 +14,10 @@ export type SecurityOverview = {
   providers: readonly string[] | undefined;
 };
 
-export async function securityOverview({ db, config }: Deps, user_id: string): Promise<SecurityOverview> {
+export async function securityOverview(
+  { db, config }: Pick<Deps, 'db' | 'config'>,
+  user_id: string,
+): Promise<SecurityOverview> {
   const [password, passkeys, totp, backupCodes, identities] = await Promise.all([
     passwordOf(db, user_id),
     listPasskeys(db, user_id),

@@ -1,6 +1,6 @@
 import { type Actor, auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps, StoreDeps } from '../deps.ts';
 import { RequestError, refusal } from '../errors.ts';
 import { digest, newSecret } from '../lib/ids.ts';
 import {
@@ -22,7 +22,7 @@ const invitationSeconds = 86_400;
  * @returns a link with which one person, once, makes an administrator's account.
  */
 export async function inviteAdministrator(
-  deps: Deps,
+  deps: LimitDeps,
   actor: Actor,
   purpose: 'administrator' | 'first_administrator' = 'administrator',
 ): Promise<{ url: string; expires_at: number }> {
@@ -34,7 +34,7 @@ export async function inviteAdministrator(
   return { url: `${deps.config.baseUrl}/invite/${token}`, expires_at };
 }
 
-export async function findInvitation(deps: Deps, token: string): Promise<OneTimeLink | undefined> {
+export async function findInvitation(deps: StoreDeps, token: string): Promise<OneTimeLink | undefined> {
   const link = await findOpenLink(deps.db, digest(token), ['administrator', 'first_administrator'], now(deps));
   if (link?.purpose === 'first_administrator' && (await hasAdministrator(deps.db))) return undefined;
   return link;
@@ -48,7 +48,7 @@ type Acceptance = { email: string; name: string; password: string; address: stri
  * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and something else is not.
  */
 export async function acceptInvitation(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'clock' | 'passwords'>,
   token: string,
   { address, ...acceptance }: Acceptance,
 ): Promise<string> {

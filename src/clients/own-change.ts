@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps } from '../deps.ts';
 import { notFound, refusal } from '../errors.ts';
 import { windowLimit } from '../limits/failure-limits.ts';
 import { type ClientChange, type ClientDeps, type ClientTarget, changeClient } from './change-client.ts';
@@ -31,7 +31,7 @@ export function changeOwnClient(
   });
 }
 
-const changesOf = (deps: Pick<Deps, 'db' | 'clock' | 'config'>) =>
+const changesOf = (deps: LimitDeps) =>
   windowLimit(deps, {
     name: 'client-change',
     limit: deps.config.limits.clientChangesPerHour,

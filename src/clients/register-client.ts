@@ -1,6 +1,6 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps } from '../deps.ts';
 import { rateLimited } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import { windowLimit } from '../limits/failure-limits.ts';
@@ -11,7 +11,7 @@ import type { Registration } from './registration.ts';
 import { clientCarries, insertClient, insertSecret } from './store.ts';
 
 /** How fast one person may register; how much of it may wait for the administrators is asked when it is written. */
-const registrationsOf = (deps: Pick<Deps, 'db' | 'clock' | 'config'>) =>
+const registrationsOf = (deps: LimitDeps) =>
   windowLimit(deps, {
     name: 'client-registration',
     limit: deps.config.limits.registrationsPerHour,

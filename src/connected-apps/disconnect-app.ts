@@ -19,7 +19,10 @@ type Disconnection = { session: Session; client_id: string; address: string };
  * person gets one mail about it, however many requests say the same.
  * @throws {RequestError} `not_found` for a client that is unknown, or not connected to this person, both alike.
  */
-export async function disconnectApp(deps: Deps, { session, client_id, address }: Disconnection): Promise<void> {
+export async function disconnectApp(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>,
+  { session, client_id, address }: Disconnection,
+): Promise<void> {
   const { user_id } = session;
   const client = await deps.clients.find(client_id);
   if (!client) throw notFound();

@@ -15,7 +15,10 @@ export type ConnectedApp = Pick<Client, 'client_id' | 'name' | 'homepage_url'> &
 };
 
 /** One entry for each client with live grants or a remembered consent, last used first. */
-export async function listConnectedApps(deps: Deps, user_id: string): Promise<ConnectedApp[]> {
+export async function listConnectedApps(
+  deps: Pick<Deps, 'db' | 'clock' | 'clients'>,
+  user_id: string,
+): Promise<ConnectedApp[]> {
   const [access, consents] = await Promise.all([
     liveAccessOf(deps.db, user_id, now(deps)),
     listConsents(deps.db, user_id),
@@ -33,7 +36,7 @@ export async function listConnectedApps(deps: Deps, user_id: string): Promise<Co
 
 type Part = { client_id: string; scope: string; since: number; last_used_at?: number };
 
-async function connectedApp(deps: Deps, client_id: string, parts: readonly Part[]) {
+async function connectedApp(deps: Pick<Deps, 'clients'>, client_id: string, parts: readonly Part[]) {
   const client = await deps.clients.find(client_id);
   if (!client) return undefined; // deleted between the two reads, and all of it with it
   const scope = new Set(parts.flatMap((part) => part.scope.split(' ')));

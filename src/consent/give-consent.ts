@@ -1,13 +1,13 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { StoreDeps } from '../deps.ts';
 import type { PendingRequest } from '../oauth/authorize/store.ts';
 import { awaitsConsent, markConsented } from '../oauth/authorize/store.ts';
 import type { Session } from '../sessions/session.ts';
 import { findConsent, rememberConsent } from './store.ts';
 
 /** Remembers that a person allows a client the scope it waits for, on top of what was allowed before. */
-export async function giveConsent(deps: Deps, session: Session, pending: PendingRequest): Promise<void> {
+export async function giveConsent(deps: StoreDeps, session: Session, pending: PendingRequest): Promise<void> {
   const at = now(deps);
   const { client_id, scope } = pending.parameters;
   const before = await findConsent(deps.db, session.user_id, client_id);

@@ -1,7 +1,7 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { fieldProblem, invalidFields } from '../errors.ts';
 import { mailTo, mailToAddress } from '../mail/mail-to.ts';
 import { takeMailTo, takeRequestBy } from '../mail/request-limits.ts';
@@ -19,7 +19,7 @@ import { type Asker, requireMail } from './ask-verification.ts';
  * @throws {RequestError} `invalid_request` for what is no other address; `invalid_state`; `rate_limited`; `login_required` if the
  * session has ended meanwhile.
  */
-export async function askEmailChange(deps: Deps, asker: Asker, email: string): Promise<void> {
+export async function askEmailChange(deps: MailDeps, asker: Asker, email: string): Promise<void> {
   const { session, address } = asker;
   const { user_id } = session;
   requireMail(deps);

@@ -1,6 +1,6 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, MailDeps } from '../deps.ts';
 import { refusal } from '../errors.ts';
 import type { Locale } from '../i18n/translate.ts';
 import { mailToAddress } from '../mail/mail-to.ts';
@@ -16,7 +16,7 @@ export type Asker = { session: Session; address: string; locale: Locale };
  * Sends a link to the account's own address, which nobody has shown to be theirs yet.
  * @throws {RequestError} `invalid_state` when it is verified already, and where mail does not work; `rate_limited`.
  */
-export async function askVerification(deps: Deps, { session, address, locale }: Asker): Promise<void> {
+export async function askVerification(deps: MailDeps, { session, address, locale }: Asker): Promise<void> {
   const { user_id, email } = session;
   requireMail(deps);
   if (session.email_verified_at !== null) throw refusal('invalid_state', { key: 'email.verified_already' });

@@ -1,7 +1,7 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps, StoreDeps } from '../deps.ts';
 import { refusal } from '../errors.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { mailTo } from '../mail/mail-to.ts';
@@ -23,7 +23,7 @@ type Opener = { session: Session; address: string };
  * @throws {RequestError} `invalid_request` when the link is over; `access_denied` in another account's session;
  * `reauthentication_required` for another address.
  */
-export async function requireAddressLink(deps: Deps, token: string, session: Session | undefined) {
+export async function requireAddressLink(deps: StoreDeps, token: string, session: Session | undefined) {
   const link = await requireLink(deps, token, purposes);
   if (session && link.user_id !== session.user_id) throw refusal('access_denied', { key: 'email.other_account' });
   if (session && link.purpose === 'change_email') refuseUnlessRecent(deps, session);
@@ -35,7 +35,7 @@ export async function requireAddressLink(deps: Deps, token: string, session: Ses
  * @returns which of the two.
  * @throws {RequestError} as {@link requireAddressLink}; `invalid_state` when the address is taken by now; `login_required`.
  */
-export async function confirmAddress(deps: Deps, token: string, { session, address }: Opener) {
+export async function confirmAddress(deps: MailDeps, token: string, { session, address }: Opener) {
   const link = await requireAddressLink(deps, token, session);
   const { user_id } = session;
   const at = now(deps);
@@ -71,7 +71,7 @@ export async function confirmAddress(deps: Deps, token: string, { session, addre
 }
 
 /** What hung on the old address goes with it: links that it was sent, and what was guessed at the new one before. */
-function changeStatements(deps: Deps, { session, address }: Opener, { email }: AddressLink): Statement[] {
+function changeStatements(deps: MailDeps, { session, address }: Opener, { email }: AddressLink): Statement[] {
   const { user_id } = session;
   return [
     replaceEmail(user_id, { from: session.email, to: email }, now(deps)),

@@ -10,7 +10,10 @@ import { listEntitlements } from './store.ts';
  * What the person of an access token is entitled to, as it is now (decisions §12).
  * @throws {RequestError} `invalid_token`; `insufficient_scope` without `entitlements:read`.
  */
-export async function entitlementsOfToken(deps: Deps, authorization: string): Promise<Entitlement[]> {
+export async function entitlementsOfToken(
+  deps: Pick<Deps, 'db' | 'clock' | 'keys'>,
+  authorization: string,
+): Promise<Entitlement[]> {
   const { claims, subject } = await useAccessToken(deps, bearerToken(authorization));
   if (!hasScope(claims.scope, 'entitlements:read')) throw insufficientScope('entitlements:read');
   return listEntitlements(deps.db, subject.user_id);

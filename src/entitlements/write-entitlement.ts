@@ -1,7 +1,7 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, StoreDeps } from '../deps.ts';
 import { accessDenied, RequestError } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { ServiceCredential } from '../service-credentials/service-credential.ts';
@@ -16,7 +16,7 @@ type WriteResult = { user_id: string; product: string; version: number; status: 
  * @throws {RequestError} `access_denied` for a product that is not the credential's; `unknown_user`; `stale_version`.
  */
 export async function writeEntitlement(
-  deps: Deps,
+  deps: StoreDeps,
   by: { credential: ServiceCredential; address: string },
   write: EntitlementWrite,
 ): Promise<WriteResult> {
@@ -49,7 +49,7 @@ export async function writeEntitlement(
   return explain(deps, write);
 }
 
-async function explain(deps: Deps, write: EntitlementWrite): Promise<WriteResult> {
+async function explain(deps: Pick<Deps, 'db'>, write: EntitlementWrite): Promise<WriteResult> {
   const { user_id, product } = write;
   const found = await findConflict(deps.db, write);
   if (!found) throw new RequestError('unknown_user', 'There is no person with this user_id. Nothing was changed.');

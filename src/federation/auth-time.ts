@@ -1,5 +1,5 @@
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps } from '../deps.ts';
 import { listPasskeys } from '../passkeys/store.ts';
 import { passwordOf } from '../passwords/store.ts';
 import type { Visit } from '../signin/complete-sign-in.ts';
@@ -18,7 +18,7 @@ type Arrived = { account: UpstreamAccount; detour: Detour; visit: Pick<Visit, 'p
  * @throws {RequestError} `access_denied` where fresh proof is demanded, the provider does not say when it asked, and
  * the person can prove it another way.
  */
-export async function authTimeOf(deps: Deps, arrived: Arrived, user_id: string): Promise<number> {
+export async function authTimeOf(deps: LimitDeps, arrived: Arrived, user_id: string): Promise<number> {
   const { account, detour, visit, trip } = arrived;
   const at = now(deps);
   const before = visit.previous?.user_id === user_id ? visit.previous.auth_time : undefined;
@@ -35,12 +35,12 @@ export async function authTimeOf(deps: Deps, arrived: Arrived, user_id: string):
   throw await refuseIdentity(deps, trip, why);
 }
 
-async function hasTotp({ db }: Deps, user_id: string): Promise<boolean> {
+async function hasTotp({ db }: Pick<Deps, 'db'>, user_id: string): Promise<boolean> {
   const totp = await findTotp(db, user_id);
   return totp !== undefined && totp.confirmed_at !== null;
 }
 
-async function canProveOtherwise({ db }: Deps, user_id: string): Promise<boolean> {
+async function canProveOtherwise({ db }: Pick<Deps, 'db'>, user_id: string): Promise<boolean> {
   const [password, passkeys] = await Promise.all([passwordOf(db, user_id), listPasskeys(db, user_id)]);
   return password !== undefined || passkeys.length > 0;
 }

@@ -1,5 +1,5 @@
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, SecretDeps } from '../deps.ts';
 import { newSecret } from '../lib/ids.ts';
 import type { Session } from '../sessions/session.ts';
 import { localPath } from '../signin/next-path.ts';
@@ -36,7 +36,7 @@ export const callbackUrl = ({ config }: Pick<Deps, 'config'>, { id }: Pick<Provi
  * @throws {RequestError} `upstream_failed` when the issuer cannot be asked where its endpoints are.
  */
 export async function beginDetour(
-  deps: Deps,
+  deps: SecretDeps,
   upstreams: Upstreams,
   provider: Provider,
   { mode, goal, session, asksAnew, max_age, fromOurPage, fromElsewhere, login_hint, address }: Departure,

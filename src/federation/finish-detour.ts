@@ -1,6 +1,6 @@
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps } from '../deps.ts';
 import { digest } from '../lib/ids.ts';
 import { spendLink } from '../one-time-links/store.ts';
 import { callbackUrl } from './begin-detour.ts';
@@ -27,7 +27,7 @@ type Return = {
  * missing, late or not to be trusted.
  */
 export async function finishDetour(
-  deps: Deps,
+  deps: LimitDeps,
   upstreams: Upstreams,
   provider: Provider,
   { detour, query, address }: Return,
@@ -61,11 +61,14 @@ export async function finishDetour(
 }
 
 /** Before anything else, so that of any number of returns with one state a single one is looked at. */
-const spendState = (deps: Deps, { state, started_at }: Detour) =>
+const spendState = (deps: Pick<Deps, 'db'>, { state, started_at }: Detour) =>
   spendOnce(deps, { secret: `federation:${state}`, expires_at: started_at + detourSeconds });
 
 /** @returns false if it was spent before. */
-export async function spendOnce(deps: Deps, { secret, expires_at }: { secret: string; expires_at: number }) {
+export async function spendOnce(
+  deps: Pick<Deps, 'db'>,
+  { secret, expires_at }: { secret: string; expires_at: number },
+) {
   try {
     await deps.db.batch([spendLink({ token_hash: digest(secret), expires_at })]);
     return true;
@@ -76,7 +79,7 @@ export async function spendOnce(deps: Deps, { secret, expires_at }: { secret: st
 }
 
 async function askUpstream(
-  deps: Deps,
+  deps: Pick<Deps, 'clock'>,
   upstreams: Upstreams,
   provider: Provider,
   { url, detour }: { url: URL; detour: Detour },

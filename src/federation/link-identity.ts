@@ -2,7 +2,7 @@ import { auditEvent } from '../audit/audit.ts';
 import { eventWasKept } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { takeSecurityChange } from '../limits/security-changes.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { failUnlessHeld, type Held, requireHeld } from '../sessions/renew-secret.ts';
@@ -29,7 +29,7 @@ type Link = {
  * @returns false if nothing was linked: the person may not sign in, has another identity of that issuer, or the address
  * is no longer theirs. True also if it was linked with them before.
  */
-export async function linkIdentity(deps: Deps, { user, account, trip, byEmail, held }: Link): Promise<boolean> {
+export async function linkIdentity(deps: MailDeps, { user, account, trip, byEmail, held }: Link): Promise<boolean> {
   const { user_id } = user;
   if (held) await takeSecurityChange(deps, user_id);
   const at = now(deps);
@@ -77,7 +77,7 @@ export async function linkIdentity(deps: Deps, { user, account, trip, byEmail, h
  * `login_required` if the session has ended meanwhile.
  */
 export async function linkByPerson(
-  deps: Deps,
+  deps: MailDeps,
   link: Omit<Link, 'byEmail' | 'held'> & { user: Session; agreement?: string },
 ): Promise<Question | undefined> {
   const { account, trip, user } = link;

@@ -1,5 +1,5 @@
 import { type RefusalReason, unauthenticatedEvent } from '../audit/unauthenticated.ts';
-import type { Deps } from '../deps.ts';
+import type { LimitDeps } from '../deps.ts';
 import { type ErrorCode, RequestError } from '../errors.ts';
 import { inEnglish, type MessageKey } from '../i18n/translate.ts';
 import type { Provider } from './provider.ts';
@@ -23,7 +23,7 @@ export type Why = {
  * Says no to what came back from an upstream, and why in the log.
  * @returns the refusal, for the caller to throw.
  */
-export async function refuseIdentity(deps: Deps, trip: Trip, why: Why): Promise<RequestError> {
+export async function refuseIdentity(deps: LimitDeps, trip: Trip, why: Why): Promise<RequestError> {
   const { provider, address, back } = trip;
   const { code, say, reason, problem, user_id } = why;
   const detail = { provider: provider.id, ...(problem === undefined ? {} : { problem }) };

@@ -1,7 +1,7 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { LimitDeps, MailDeps } from '../deps.ts';
 import { newId } from '../lib/ids.ts';
 import { completeSignIn, type Outcome, type Visit } from '../signin/complete-sign-in.ts';
 import { findUser, findUserByEmail, insertUser } from '../users/store.ts';
@@ -29,7 +29,7 @@ type FederatedSignIn = {
  * @returns a question, as long as nobody has agreed to what the sign-in would do.
  * @throws {RequestError} `access_denied`, with a sentence that says what to do.
  */
-export async function signInWithIdentity(deps: Deps, signIn: FederatedSignIn): Promise<Outcome | Question> {
+export async function signInWithIdentity(deps: MailDeps, signIn: FederatedSignIn): Promise<Outcome | Question> {
   const { account, trip, agreement } = signIn;
   const arriving = await whoArrives(deps, signIn);
   const question = questionOf(arriving, { ...signIn, upstreamName: nameOf(account) });
@@ -40,7 +40,7 @@ export async function signInWithIdentity(deps: Deps, signIn: FederatedSignIn): P
 }
 
 /** A provider is one factor, so a second may follow. */
-async function complete(deps: Deps, signIn: FederatedSignIn, user_id: string) {
+async function complete(deps: MailDeps, signIn: FederatedSignIn, user_id: string) {
   const { account, visit } = signIn;
   const used = touchIdentity(account, account.email ?? null, now(deps));
   const authTime = await authTimeOf(deps, signIn, user_id);
@@ -55,7 +55,7 @@ async function complete(deps: Deps, signIn: FederatedSignIn, user_id: string) {
  * The same person once more: nobody but who is signed in.
  * @throws {RequestError} `access_denied`
  */
-export async function confirmWithIdentity(deps: Deps, signIn: FederatedSignIn, user_id: string): Promise<Outcome> {
+export async function confirmWithIdentity(deps: MailDeps, signIn: FederatedSignIn, user_id: string): Promise<Outcome> {
   const { account, trip } = signIn;
   const linked = await findIdentity(deps.db, account.issuer, account.subject);
   if (linked?.user_id !== user_id) {
@@ -66,7 +66,7 @@ export async function confirmWithIdentity(deps: Deps, signIn: FederatedSignIn, u
   return outcome ?? Promise.reject(await mayNotEnter(deps, trip, user_id));
 }
 
-const mayNotEnter = (deps: Deps, trip: Trip, user_id: string) =>
+const mayNotEnter = (deps: LimitDeps, trip: Trip, user_id: string) =>
   refuseIdentity(deps, trip, {
     code: 'access_denied',
     say: 'federation.may_not_enter',
@@ -75,7 +75,7 @@ const mayNotEnter = (deps: Deps, trip: Trip, user_id: string) =>
   });
 
 /** Whose account an identity opens, or what would have to be done first. */
-async function whoArrives(deps: Deps, { account, trip }: FederatedSignIn): Promise<Arriving> {
+async function whoArrives(deps: LimitDeps, { account, trip }: FederatedSignIn): Promise<Arriving> {
   const refuse = async (say: Why['say'], reason: Why['reason'], user_id?: string) =>
     Promise.reject(await refuseIdentity(deps, trip, { code: 'access_denied', say, reason, user_id }));
 
@@ -111,7 +111,7 @@ async function whoArrives(deps: Deps, { account, trip }: FederatedSignIn): Promi
 }
 
 /** Connects or makes the account, where that was agreed to. @returns its `user_id`. */
-async function settle(deps: Deps, { account, trip }: FederatedSignIn, arriving: Arriving): Promise<string> {
+async function settle(deps: MailDeps, { account, trip }: FederatedSignIn, arriving: Arriving): Promise<string> {
   if (arriving.does === 'create') return createFederatedUser(deps, { ...account, email: arriving.email }, trip);
   const { user } = arriving;
   const { user_id } = user;
@@ -125,7 +125,7 @@ async function settle(deps: Deps, { account, trip }: FederatedSignIn, arriving: 
 
 /** The account and its identity, or neither. It has no password. */
 async function createFederatedUser(
-  deps: Deps,
+  deps: LimitDeps,
   account: UpstreamAccount & { email: string },
   trip: Trip,
 ): Promise<string> {

@@ -2,7 +2,7 @@ import { auditEvent } from '../audit/audit.ts';
 import { eventWasKept } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { notFound, refusal } from '../errors.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { failUnlessHeld, type Held, requireHeld } from '../sessions/renew-secret.ts';
@@ -24,7 +24,7 @@ type Unlink = {
  * Takes the person's identity at a provider away, and tells them.
  * @throws {RequestError} `not_found`; `login_required` if the session has ended meanwhile; `invalid_state` for the last way to sign in.
  */
-export async function unlinkIdentity(deps: Deps, { user, provider_id, address, held }: Unlink): Promise<void> {
+export async function unlinkIdentity(deps: MailDeps, { user, provider_id, address, held }: Unlink): Promise<void> {
   const { user_id } = user;
   const provider = deps.config.providers.find(({ id }) => id === provider_id);
   const identities = await listIdentities(deps.db, user_id);

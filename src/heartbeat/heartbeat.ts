@@ -1,5 +1,5 @@
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, StoreDeps } from '../deps.ts';
 import { compareAtStart, compareClocks } from './compare-clocks.ts';
 import { findHeartbeat, keepHeartbeat } from './store.ts';
 
@@ -19,7 +19,7 @@ export async function beat(deps: BeatDeps, compare = compareClocks): Promise<voi
 export const firstBeat = (deps: BeatDeps): Promise<void> => beat(deps, compareAtStart);
 
 /** Why a mail that is queued now may not be sent soon; undefined when a server runs that sends it. */
-export async function mailDoubt(deps: Pick<Deps, 'db' | 'clock'>): Promise<string | undefined> {
+export async function mailDoubt(deps: StoreDeps): Promise<string | undefined> {
   const server = await findHeartbeat(deps.db);
   if (!server || Math.abs(now(deps) - server.at) > silentAfterSeconds) {
     return 'Mail to the person was queued, and no running server was found: it is sent once one runs with SIGNET_SMTP_URL.';

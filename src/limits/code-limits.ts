@@ -1,6 +1,7 @@
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
-import { type LimitDeps, windowLimit } from './failure-limits.ts';
+import type { LimitDeps } from '../deps.ts';
+import { windowLimit } from './failure-limits.ts';
 import { type Backoff, type Counter, countConsecutive, forgetCounter } from './store.ts';
 
 const year = 365 * 86_400;

@@ -3,8 +3,9 @@ import type { TestContext } from 'node:test';
 import { type Engine, freshDatabase, onBothEngines } from '../../test/support/databases.ts';
 import { readConfig } from '../config.ts';
 import type { Db } from '../db/db.ts';
+import type { LimitDeps } from '../deps.ts';
 import { RequestError } from '../errors.ts';
-import { clientSecretLimits, type LimitDeps, passwordLimits, windowLimit } from './failure-limits.ts';
+import { clientSecretLimits, passwordLimits, windowLimit } from './failure-limits.ts';
 import { purgeFailureCounters } from './store.ts';
 
 const minute = 60;

@@ -1,6 +1,6 @@
 import { now } from '../clock.ts';
 import type { Db, Statement } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { LimitDeps } from '../deps.ts';
 import { rateLimited, refusal } from '../errors.ts';
 import { digest } from '../lib/ids.ts';
 import { emailKey } from '../users/user.ts';
@@ -19,9 +19,6 @@ import {
   type Window,
   worstCounter,
 } from './store.ts';
-
-/** Who fails is counted, who succeeds is not: honest traffic of any volume meets no limit here (decisions §13). */
-export type LimitDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
 
 const day = 86_400;
 
@@ -48,6 +45,7 @@ const perClientAndAddress = ({ limits }: LimitDeps['config']): Window => ({
   windowSeconds: 60,
 });
 
+/** Failures are counted and successes are not: legitimate traffic of any volume meets no limit (decisions §13). */
 type PasswordLimits = {
   /**
    * Before verifying. One read.

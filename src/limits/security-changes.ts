@@ -1,4 +1,5 @@
-import { type LimitDeps, windowLimit } from './failure-limits.ts';
+import type { LimitDeps } from '../deps.ts';
+import { windowLimit } from './failure-limits.ts';
 
 /**
  * Counts a change that a person makes of how they sign in. Each is a row of the audit log and a mail: without a limit one

@@ -9,7 +9,7 @@ export type MailName = MessageKey extends infer Key ? (Key extends `mail.${infer
 type Recipient = { email: string; name?: string | null; locale: Locale | null };
 
 type Values = Readonly<Record<string, string | number>>;
-type MailDeps = Pick<Deps, 'config' | 'mail'>;
+type LetterDeps = Pick<Deps, 'config' | 'mail'>;
 
 /**
  * A mail to a person about their account, in their language, for the batch of the change that it tells about.
@@ -17,7 +17,7 @@ type MailDeps = Pick<Deps, 'config' | 'mail'>;
  * @param onlyIf as in {@link Outbox.promise}.
  */
 export const mailTo = (
-  deps: MailDeps,
+  deps: LetterDeps,
   to: Recipient,
   name: MailName,
   values: Values = {},
@@ -29,7 +29,7 @@ export const mailTo = (
  * us write to anybody whatever they call themselves. Its text says itself what to do if it was not the reader.
  */
 export const mailToAddress = (
-  deps: MailDeps,
+  deps: LetterDeps,
   { email, locale }: Recipient,
   name: MailName,
   values: Values = {},
@@ -38,7 +38,7 @@ export const mailToAddress = (
 
 type Letter = { to: Recipient; name: MailName; values: Values; footer?: MessageKey; onlyIf?: Condition };
 
-function compose({ config, mail }: MailDeps, { to, name, values, footer, onlyIf }: Letter): Statement[] {
+function compose({ config, mail }: LetterDeps, { to, name, values, footer, onlyIf }: Letter): Statement[] {
   const shared = {
     service: config.brand.name,
     name: to.name ?? to.email,

@@ -1,13 +1,11 @@
 import type { Statement } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { LimitDeps } from '../deps.ts';
 import { digest } from '../lib/ids.ts';
 import { addressKey } from '../limits/address-key.ts';
 import { windowLimit } from '../limits/failure-limits.ts';
 import type { Window } from '../limits/store.ts';
 import { linkSeconds } from '../one-time-links/link.ts';
 import { emailKey } from '../users/user.ts';
-
-type LimitDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
 
 /** Who asks without being signed in, by address: whoever asks for many people is told to wait. */
 const perAddress = ({ config: { limits } }: LimitDeps) => ({

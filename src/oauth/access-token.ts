@@ -33,7 +33,7 @@ export type AccessTokenClaims = {
  * @throws {RequestError} `invalid_token`.
  */
 export async function useAccessToken(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'clock' | 'keys'>,
   token: string,
 ): Promise<{ claims: AccessTokenClaims; subject: TokenSubject }> {
   const claims = (await deps.keys.verify('at+jwt', token)) as AccessTokenClaims;

@@ -8,6 +8,8 @@ import { invalidClient, invalidRequest } from '../errors.ts';
 import type { Parameters } from '../http/parameters.ts';
 import { clientSecretLimits } from '../limits/failure-limits.ts';
 
+type ClientDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'clients'>;
+
 export type Presented = {
   authorization: string | undefined;
   form: Parameters;
@@ -21,7 +23,7 @@ type Credentials = { client_id: string; client_secret: string | undefined };
  * An approved client, by its credentials.
  * @throws {RequestError} as {@link identifyClient}; `invalid_client` also for a client that is not approved.
  */
-export async function authenticateClient(deps: Deps, presented: Presented): Promise<Client> {
+export async function authenticateClient(deps: ClientDeps, presented: Presented): Promise<Client> {
   const client = await identifyClient(deps, presented);
   if (client.status !== 'approved') {
     noteFailure(deps, client, 'client_not_approved');
@@ -36,7 +38,7 @@ export async function authenticateClient(deps: Deps, presented: Presented): Prom
  * @throws {RequestError} `invalid_client` for an unknown client, a wrong secret, and a confidential client without one;
  * `invalid_request` for two methods at once; `rate_limited`.
  */
-export async function identifyClient(deps: Deps, presented: Presented): Promise<Client> {
+export async function identifyClient(deps: ClientDeps, presented: Presented): Promise<Client> {
   const credentials = readCredentials(presented);
   if (credentials === undefined) throw invalidRequest('client_id is missing.');
   if (!isClientId(credentials.client_id)) throw invalidClient('not a client_id');
@@ -62,7 +64,7 @@ function proves(client: Client, client_secret: string | undefined, at: number): 
   return client_secret !== undefined && verifyClientSecret(client, client_secret, at);
 }
 
-const noteFailure = (deps: Deps, { client_id }: Client, code: FailureCode) =>
+const noteFailure = (deps: Pick<Deps, 'db' | 'clock' | 'log'>, { client_id }: Client, code: FailureCode) =>
   recordFailure(deps, { client_id, stage: 'client_authentication' }, { code });
 
 /** More than the caller is told: only the client's owner reads it. */

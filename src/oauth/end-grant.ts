@@ -8,6 +8,8 @@ import { mostMailsAboutEnds, takeMailAbout } from '../mail/request-limits.ts';
 import { findUser } from '../users/store.ts';
 import { findGrant, type Grant, grantEndedBy, type RevocationReason, revokeGrant } from './grants.store.ts';
 
+type EndGrantDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>;
+
 type Ending = {
   grant: Pick<Grant, 'grant_id' | 'user_id' | 'client_id' | 'session_id' | 'revoked_at'>;
   reason: RevocationReason;
@@ -19,7 +21,7 @@ type Ending = {
  * Ends a grant with all its tokens. If it was this call that ended it, the audit log says so, and so does a mail to the
  * person when it is neither their own doing nor the client's.
  */
-export async function endGrant(deps: Deps, ending: Ending): Promise<void> {
+export async function endGrant(deps: EndGrantDeps, ending: Ending): Promise<void> {
   const at = now(deps);
   const { grant_id, user_id, client_id, session_id } = ending.grant;
   const { event_id, statement } = auditEvent(
@@ -47,7 +49,7 @@ const mailOf: Partial<Record<RevocationReason, 'grant_replayed' | 'grant_ended'>
   administrator: 'grant_ended',
 };
 
-async function mailAbout(deps: Deps, { grant, reason }: Ending, event_id: string): Promise<Statement[]> {
+async function mailAbout(deps: EndGrantDeps, { grant, reason }: Ending, event_id: string): Promise<Statement[]> {
   const name = mailOf[reason];
   if (name === undefined || grant.revoked_at !== null || !deps.mail.works) return [];
   const [user, client] = await Promise.all([findUser(deps.db, grant.user_id), deps.clients.find(grant.client_id)]);
@@ -59,7 +61,7 @@ async function mailAbout(deps: Deps, { grant, reason }: Ending, event_id: string
  * An administrator ends a grant with all its tokens.
  * @throws {RequestError} `not_found` for one that is unknown or has ended.
  */
-export async function endGrantOf(deps: Deps, caller: Caller, grant_id: string): Promise<void> {
+export async function endGrantOf(deps: EndGrantDeps, caller: Caller, grant_id: string): Promise<void> {
   const grant = await findGrant(deps.db, grant_id);
   if (!grant || grant.revoked_at !== null) throw notFound();
   await endGrant(deps, { grant, reason: 'administrator', ...caller });

@@ -1,9 +1,9 @@
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { StoreDeps } from '../deps.ts';
 import { type ListedGrant, liveGrantsOf } from './grant-lists.store.ts';
 
 /** What a person has let clients have, newest first. */
-export const listGrants = (deps: Pick<Deps, 'db' | 'clock'>, user_id: string, limit: number): Promise<ListedGrant[]> =>
+export const listGrants = (deps: StoreDeps, user_id: string, limit: number): Promise<ListedGrant[]> =>
   liveGrantsOf(deps.db, user_id, now(deps), limit);
 
 /** A live grant as those see it who run the service. Times are Unix seconds. */

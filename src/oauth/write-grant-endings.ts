@@ -1,6 +1,6 @@
 import { now } from '../clock.ts';
 import { inSlices } from '../db/slices.ts';
-import type { Deps } from '../deps.ts';
+import type { StoreDeps } from '../deps.ts';
 import { deleteEnding, listEndings } from './grant-endings.store.ts';
 import { writeEnding } from './grants.store.ts';
 
@@ -17,7 +17,7 @@ const keptSeconds = 600;
  * Nothing depends on when: until then the gate reads the ending itself. Safe on every node at any time; after a crash
  * the next run goes on.
  */
-export async function writeGrantEndings(deps: Pick<Deps, 'db' | 'clock'>, signal?: AbortSignal): Promise<void> {
+export async function writeGrantEndings(deps: StoreDeps, signal?: AbortSignal): Promise<void> {
   for (const ending of await listEndings(deps.db, perRun)) {
     const isDone = await inSlices((rows) => writeEnding(deps.db, ending, rows), signal);
     if (!isDone) return;

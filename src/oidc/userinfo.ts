@@ -19,7 +19,7 @@ type Userinfo = {
  * What the access token's scope lets its client know about the person, as it is now.
  * @throws {RequestError} `invalid_token`; `insufficient_scope` without `openid`.
  */
-export async function userinfo(deps: Deps, accessToken: string): Promise<Userinfo> {
+export async function userinfo(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, accessToken: string): Promise<Userinfo> {
   const { claims, subject } = await useAccessToken(deps, accessToken);
   const granted = claims.scope.split(' ');
   if (!granted.includes('openid')) throw insufficientScope('openid');

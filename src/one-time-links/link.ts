@@ -1,5 +1,5 @@
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, StoreDeps } from '../deps.ts';
 import { refusal } from '../errors.ts';
 import { digest, newSecret } from '../lib/ids.ts';
 import { findOpenLink, type MailedLink, type OneTimeLink } from './store.ts';
@@ -45,7 +45,7 @@ export function newLink(deps: Pick<Deps, 'config' | 'clock'>, wish: LinkWish): {
  * @throws {RequestError} `invalid_request` for a link that is unknown, over, used, replaced or for something else.
  */
 export async function requireLink(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: StoreDeps,
   token: string,
   purposes: readonly [Exclude<MailedPurpose, 'change_email'>, MailedPurpose?],
 ): Promise<OneTimeLink & { email: string }> {
@@ -56,7 +56,7 @@ export async function requireLink(
 
 /** For a batch that failed: whether it was the link, used in another one meanwhile. */
 export const isOpenLink = async (
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: StoreDeps,
   token: string,
   purposes: readonly [MailedPurpose, MailedPurpose?],
 ): Promise<boolean> => (await findOpenLink(deps.db, digest(token), purposes, now(deps))) !== undefined;

@@ -3,7 +3,7 @@ import { auditEvent } from '../audit/audit.ts';
 import { unauthenticatedEvent } from '../audit/unauthenticated.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps, MailDeps, SecretDeps } from '../deps.ts';
 import { RequestError, refusal } from '../errors.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { spendLink } from '../one-time-links/store.ts';
@@ -26,7 +26,7 @@ type AssertionAsked = { use: ChallengeUse; user_id?: string; address: string };
  * @throws {RequestError} `rate_limited`
  */
 export async function assertionOptions(
-  deps: Deps,
+  deps: SecretDeps,
   { use, user_id, address }: AssertionAsked,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   await countOptions(deps, address);
@@ -53,7 +53,11 @@ export const transportsOf = (transports: string) => transports.split(' ').filter
  * @throws {RequestError} `invalid_request` for what is not an assertion, and for a challenge that is over, spent or for
  * something else; `access_denied` for a passkey that does not count.
  */
-export async function acceptAssertion(deps: Deps, credential: unknown, asked: AssertionAsked): Promise<Passkey> {
+export async function acceptAssertion(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
+  credential: unknown,
+  asked: AssertionAsked,
+): Promise<Passkey> {
   const assertion = readAssertion(credential);
   const challenge = openChallenge(deps, assertion.clientData.challenge, asked.use);
   if (!challenge) throw expired();
@@ -78,7 +82,7 @@ function mayAnswer(passkey: Passkey, { response }: AuthenticationResponseJSON, {
 }
 
 async function verify(
-  deps: Deps,
+  deps: Pick<Deps, 'clock' | 'config'>,
   passkey: Passkey,
   { credential, clientData }: ReturnType<typeof readAssertion>,
 ): Promise<PasskeyUse> {
@@ -106,7 +110,7 @@ async function verify(
 type Spending = { passkey: Passkey; challenge: OpenChallenge; use: PasskeyUse; address: string };
 
 /** Before anything is given for it, so that of many answers to one challenge a single one goes on. */
-async function spend(deps: Deps, { passkey, challenge, use, address }: Spending): Promise<void> {
+async function spend(deps: MailDeps, { passkey, challenge, use, address }: Spending): Promise<void> {
   let used: { changes: number } | undefined;
   try {
     [, used] = await deps.db.batch([spendLink(challenge), usePasskey(passkey, use)]);
@@ -122,7 +126,7 @@ async function spend(deps: Deps, { passkey, challenge, use, address }: Spending)
 }
 
 /** The counter of an authenticator only grows, so somebody else has signed with the same key. */
-async function reportCopy(deps: Deps, { passkey, use, address }: Omit<Spending, 'challenge'>): Promise<void> {
+async function reportCopy(deps: MailDeps, { passkey, use, address }: Omit<Spending, 'challenge'>): Promise<void> {
   const owner = await findUser(deps.db, passkey.user_id);
   const { statement } = auditEvent(
     {
@@ -139,7 +143,11 @@ async function reportCopy(deps: Deps, { passkey, use, address }: Omit<Spending, 
   await deps.db.batch([statement, ...mails]);
 }
 
-async function recordRefusal(deps: Deps, { address }: AssertionAsked, passkey: Passkey | undefined): Promise<void> {
+async function recordRefusal(
+  deps: LimitDeps,
+  { address }: AssertionAsked,
+  passkey: Passkey | undefined,
+): Promise<void> {
   const event = { action: 'session.refused', target: passkey?.user_id, reason: 'passkey_refused', address } as const;
   await deps.db.batch(unauthenticatedEvent(deps, event));
 }

@@ -1,5 +1,6 @@
+import type { LimitDeps } from '../deps.ts';
 import { addressKey } from '../limits/address-key.ts';
-import { type LimitDeps, windowLimit } from '../limits/failure-limits.ts';
+import { windowLimit } from '../limits/failure-limits.ts';
 
 /** Challenges cost next to nothing: this only keeps a loop from running away. Many people may share an address. */
 const asked = ({ config: { limits } }: LimitDeps) => ({

@@ -3,7 +3,7 @@ import { auditEvent } from '../audit/audit.ts';
 import { eventWasKept } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, MailDeps, SecretDeps } from '../deps.ts';
 import { refusal } from '../errors.ts';
 import { takeSecurityChange } from '../limits/security-changes.ts';
 import { mailTo } from '../mail/mail-to.ts';
@@ -42,7 +42,7 @@ const expired = () => refusal('invalid_request', { key: 'passkey.problem.expired
  * @throws {RequestError} `invalid_state` for whoever has twenty; `rate_limited`.
  */
 export async function registrationOptions(
-  deps: Deps,
+  deps: SecretDeps,
   registrant: Registrant,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const { session, address } = registrant;
@@ -76,7 +76,7 @@ export async function registrationOptions(
  * `login_required` if the session has ended meanwhile.
  */
 export async function registerPasskey(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
   registrant: Registrant,
   { credential, name: typed }: { credential: unknown; name: string },
 ): Promise<Passkey> {
@@ -106,7 +106,10 @@ type Verified = NonNullable<VerifiedRegistrationResponse['registrationInfo']>;
 /** Bytes: an RSA key of 8192 bits fits, one that would keep us busy for long does not. */
 const longestKey = 1200;
 
-async function verify(deps: Deps, { credential, clientData }: ReturnType<typeof readRegistration>): Promise<Verified> {
+async function verify(
+  deps: Pick<Deps, 'config'>,
+  { credential, clientData }: ReturnType<typeof readRegistration>,
+): Promise<Verified> {
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
   const { rpID, origin } = relyingParty(deps.config);
   try {
@@ -139,7 +142,7 @@ async function refuseForeignAttestation(attestationObject: string): Promise<void
 }
 
 async function keep(
-  deps: Deps,
+  deps: MailDeps,
   { session, address }: Registrant,
   { passkey, challenge }: { passkey: Passkey; challenge: OpenChallenge },
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { auditEvent } from '../audit/audit.ts';
 import { eventWasKept } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { refusal } from '../errors.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
@@ -19,7 +19,7 @@ import { deletePasskey, isRemovable } from './store.ts';
  * ended meanwhile.
  */
 export async function removePasskey(
-  deps: Deps,
+  deps: MailDeps,
   session: Session,
   { id, address }: { id: string; address: string },
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { auditEvent } from '../audit/audit.ts';
 import { eventWasKept } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { LimitDeps } from '../deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../errors.ts';
 import { displayNameProblem, tidyName } from '../lib/display-name.ts';
 import { takeSecurityChange } from '../limits/security-changes.ts';
@@ -31,7 +31,7 @@ type PasskeyChange = { session: Session; id: string; address: string };
  * has ended meanwhile.
  */
 export async function renameOwnPasskey(
-  deps: Deps,
+  deps: LimitDeps,
   { session, id, address }: PasskeyChange,
   typed: () => string,
 ): Promise<Passkey> {

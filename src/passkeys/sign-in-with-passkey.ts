@@ -1,5 +1,5 @@
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps, SecretDeps } from '../deps.ts';
 import { loginRequired, refusal } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import { failUnless } from '../one-time-links/store.ts';
@@ -10,6 +10,8 @@ import { passSecondStep } from '../two-factor/second-step/check-code.ts';
 import { acceptAssertion, assertionOptions } from './accept-assertion.ts';
 import type { ChallengeUse } from './challenge.ts';
 import { isThere, type Passkey } from './store.ts';
+
+type PasskeyDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>;
 
 /** The key, and what unlocked it: two factors in one gesture. We ask for both each time. */
 const proved: readonly Method[] = ['hwk', 'mfa'];
@@ -30,31 +32,31 @@ const secondFactorUse = (browser: string, attempt_hash: string): ChallengeUse =>
 });
 
 /** For whoever sits there: the passkey says who it is. */
-export const signInOptions = (deps: Deps, { browser, address }: Door) =>
+export const signInOptions = (deps: SecretDeps, { browser, address }: Door) =>
   assertionOptions(deps, { use: signInUse(browser), address });
 
 /** @throws {RequestError} as {@link acceptAssertion} */
-export async function signInWithPasskey(deps: Deps, credential: unknown, browser: string, visit: Visit) {
+export async function signInWithPasskey(deps: PasskeyDeps, credential: unknown, browser: string, visit: Visit) {
   const asked = { use: signInUse(browser), address: visit.address };
   return goThrough(completeSignIn(deps, proofBy(deps, await acceptAssertion(deps, credential, asked)), visit));
 }
 
 /** For the person of a session, before something that takes a recent sign-in. */
-export const confirmOptions = (deps: Deps, user_id: string, { browser, address }: Door) =>
+export const confirmOptions = (deps: SecretDeps, user_id: string, { browser, address }: Door) =>
   assertionOptions(deps, { use: confirmUse(browser, user_id), user_id, address });
 
 /** Whoever confirms, by their session. */
 type Confirming = { user_id: string; visit: Visit };
 
 /** @throws {RequestError} as {@link acceptAssertion} */
-export async function confirmWithPasskey(deps: Deps, credential: unknown, browser: string, who: Confirming) {
+export async function confirmWithPasskey(deps: PasskeyDeps, credential: unknown, browser: string, who: Confirming) {
   const { user_id, visit } = who;
   const asked = { use: confirmUse(browser, user_id), user_id, address: visit.address };
   return goThrough(completeSignIn(deps, proofBy(deps, await acceptAssertion(deps, credential, asked)), visit));
 }
 
 /** Good while the passkey is there: one that is taken away meanwhile makes no session that outlives it. */
-const proofBy = (deps: Deps, passkey: Passkey): Proof => ({
+const proofBy = (deps: Pick<Deps, 'clock'>, passkey: Passkey): Proof => ({
   user_id: passkey.user_id,
   methods: proved,
   secondStep: false,
@@ -65,7 +67,7 @@ const proofBy = (deps: Deps, passkey: Passkey): Proof => ({
  * The sign-in that waits for a second factor, if a passkey may be that: it is none beside itself.
  * @throws {RequestError} `login_required` when none waits; `access_denied` when its first factor was a passkey.
  */
-async function requireAttempt(deps: Deps, attempt_hash: string): Promise<SignInAttempt> {
+async function requireAttempt(deps: LimitDeps, attempt_hash: string): Promise<SignInAttempt> {
   const attempt = await findAttempt(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) throw loginRequired();
   if (attempt.methods.includes('hwk')) throw refusal('access_denied', { key: 'passkey.problem.same_factor' });
@@ -73,14 +75,14 @@ async function requireAttempt(deps: Deps, attempt_hash: string): Promise<SignInA
 }
 
 /** @throws {RequestError} as {@link requireAttempt} */
-export async function secondFactorOptions(deps: Deps, attempt_hash: string, { browser, address }: Door) {
+export async function secondFactorOptions(deps: SecretDeps, attempt_hash: string, { browser, address }: Door) {
   const { user_id } = await requireAttempt(deps, attempt_hash);
   return assertionOptions(deps, { use: secondFactorUse(browser, attempt_hash), user_id, address });
 }
 
 /** @throws {RequestError} as {@link acceptAssertion} and {@link requireAttempt} */
 export async function giveSecondFactorWithPasskey(
-  deps: Deps,
+  deps: PasskeyDeps,
   credential: unknown,
   browser: string,
   { attempt_hash, visit }: { attempt_hash: string; visit: Visit },

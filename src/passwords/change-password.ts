@@ -1,7 +1,7 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps } from '../deps.ts';
 import { invalidFields, loginRequired } from '../errors.ts';
 import { digest } from '../lib/ids.ts';
 import { forgetHourOfCodes } from '../limits/code-limits.ts';
@@ -35,7 +35,7 @@ type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
  * `rate_limited`.
  */
 export async function changePassword(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail'>,
   session: Session,
   { password, address, deviceToken }: { password: string; address: string; deviceToken?: string | undefined },
 ): Promise<string> {
@@ -72,7 +72,11 @@ export async function changePassword(
 }
 
 /** @throws {RequestError} `invalid_request` with what speaks against the password; `temporarily_unavailable`. */
-export async function hashNewPassword(deps: Deps, owner: Owner, password: string): Promise<string> {
+export async function hashNewPassword(
+  deps: Pick<Deps, 'db' | 'config' | 'passwords'>,
+  owner: Owner,
+  password: string,
+): Promise<string> {
   const problems = newPasswordProblems(password, await passwordContext(deps, owner));
   if (problems.length > 0) throw invalidFields(problems);
   return deps.passwords.hash(password);
@@ -83,14 +87,17 @@ export async function hashNewPassword(deps: Deps, owner: Owner, password: string
  * (SP 800-63B-4 §3.1.1.2). Whoever gives that up later may be left with a short password: we keep no length, which
  * would help whoever steals the store, so the password page tells everybody without TOTP to replace a shorter one.
  */
-export async function passwordContext(deps: Deps, { user_id, email, name }: Owner): Promise<PasswordContext> {
+export async function passwordContext(
+  deps: Pick<Deps, 'db' | 'config'>,
+  { user_id, email, name }: Owner,
+): Promise<PasswordContext> {
   const totp = await findTotp(deps.db, user_id);
   const secondFactor = totp !== undefined && totp.confirmed_at !== null;
   return { email, name, secondFactor, words: [deps.config.brand.name] };
 }
 
 /** @param keep the session that goes on. */
-export function endWhatItOpened(deps: Deps, { user_id, email }: Owner, keep?: string): Statement[] {
+export function endWhatItOpened(deps: LimitDeps, { user_id, email }: Owner, keep?: string): Statement[] {
   const at = now(deps);
   return [
     keep === undefined

@@ -1,7 +1,7 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { refusal } from '../errors.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { failUnless } from '../one-time-links/store.ts';
@@ -16,7 +16,7 @@ import { passwordOf, removePassword as removal } from './store.ts';
  * @returns the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_state` for the last way in, and without a password; `login_required`.
  */
-export async function removePassword(deps: Deps, session: Session, address: string): Promise<string> {
+export async function removePassword(deps: MailDeps, session: Session, address: string): Promise<string> {
   if (!(await passwordOf(deps.db, session.user_id))) throw refusal('invalid_state', { key: 'password.none' });
   const at = now(deps);
   const { event_id, statement } = auditEvent(

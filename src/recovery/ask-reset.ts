@@ -1,6 +1,6 @@
 import { unauthenticatedEvent } from '../audit/unauthenticated.ts';
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { takeMailTo } from '../mail/request-limits.ts';
 import { linkSeconds, newLink } from '../one-time-links/link.ts';
@@ -14,7 +14,7 @@ import { findUserByEmail } from '../users/store.ts';
  * store drops link and mail.
  * @throws {RequestError} `invalid_request` for what is no address; `rate_limited` by where it comes from.
  */
-export async function askReset(deps: Deps, request: LinkRequest): Promise<void> {
+export async function askReset(deps: MailDeps, request: LinkRequest): Promise<void> {
   const { email, locale, address } = request;
   await admit(deps, request);
   if (!(await takeMailTo(deps, 'reset', email))) return;

@@ -1,7 +1,7 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, StoreDeps } from '../deps.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { requireLink, spentLink } from '../one-time-links/link.ts';
 import { failUnless, type OneTimeLink, spendLink } from '../one-time-links/store.ts';
@@ -12,7 +12,7 @@ import type { User } from '../users/user.ts';
 import { otherWaysInMail, otherWaysOf } from './other-ways.ts';
 
 /** @throws {RequestError} `invalid_request` when the link is over, or its account is disabled or moved to another address. */
-export async function requireResetLink(deps: Deps, token: string): Promise<{ link: OneTimeLink; user: User }> {
+export async function requireResetLink(deps: StoreDeps, token: string): Promise<{ link: OneTimeLink; user: User }> {
   const link = await requireLink(deps, token, ['password_reset']);
   const user = link.user_id === null ? undefined : await findUser(deps.db, link.user_id);
   if (!user || user.disabled_at !== null || user.email !== link.email) throw spentLink('password_reset');
@@ -28,7 +28,7 @@ export async function requireResetLink(deps: Deps, token: string): Promise<{ lin
  * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and the password is not.
  */
 export async function resetPassword(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail'>,
   token: string,
   { password, address }: { password: string; address: string },
 ): Promise<string> {

@@ -13,7 +13,7 @@ import { isCredentialId, type Permission, type ServiceCredential } from './servi
  * secret included; `access_denied` without the permission; `rate_limited`.
  */
 export async function authenticateService(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'services'>,
   presented: { authorization: string | undefined; address: string },
   permission: Permission,
 ): Promise<ServiceCredential> {

@@ -1,7 +1,7 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { mostMailsAboutEnds, takeMailAbout } from '../mail/request-limits.ts';
@@ -18,7 +18,7 @@ import { endSession, isLiveSessionOf } from './store.ts';
  * `access_denied` as {@link refuseAgainstColleague} says.
  */
 export async function endSessionOf(
-  deps: Deps,
+  deps: MailDeps,
   caller: Caller,
   { user_id, session_id }: { user_id: string; session_id: string },
   reason: 'administrator' | 'sign_out' = 'administrator',
@@ -46,7 +46,7 @@ export async function endSessionOf(
 }
 
 async function mailAbout(
-  deps: Deps,
+  deps: MailDeps,
   ending: { user_id: string; session_id: string },
   at: number,
 ): Promise<Statement[]> {

@@ -1,6 +1,6 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps, StoreDeps } from '../deps.ts';
 import { revokeGrantsOfOtherSessions } from '../oauth/grants.store.ts';
 import { deleteAttemptsOfUser } from '../signin/store.ts';
 import { forgetPendingTotp } from '../two-factor/store.ts';
@@ -17,7 +17,7 @@ export type Ending = { session: Session; address: string };
  * @throws {RequestError} `not_found` for one that has ended, is unknown or is somebody else's, all alike.
  */
 export const endOneSession = (
-  deps: Deps,
+  deps: MailDeps,
   { session: { user_id }, address }: Ending,
   session_id: string,
 ): Promise<void> => endSessionOf(deps, { actor: `user:${user_id}`, address }, { user_id, session_id }, 'sign_out');
@@ -27,7 +27,7 @@ export const endOneSession = (
  * that have outlived their session, every sign-in that is half done, and a second factor that waits to be confirmed.
  * @returns how many live sessions that were.
  */
-export async function endAllOtherSessions(deps: Deps, { session, address }: Ending): Promise<number> {
+export async function endAllOtherSessions(deps: StoreDeps, { session, address }: Ending): Promise<number> {
   const { user_id, session_id } = session;
   const at = now(deps);
   const { statement } = auditEvent(

@@ -1,10 +1,10 @@
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { StoreDeps } from '../deps.ts';
 import { deviceName } from './device.ts';
 import { type ListedSession, liveSessionsOf } from './store.ts';
 
 /** Where a person is signed in, last used first. */
-export const listSessions = (deps: Pick<Deps, 'db' | 'clock'>, user_id: string): Promise<ListedSession[]> =>
+export const listSessions = (deps: StoreDeps, user_id: string): Promise<ListedSession[]> =>
   liveSessionsOf(deps.db, user_id, now(deps));
 
 /** What may be told of a session: never its secret, nor the User-Agent as it came. Times are Unix seconds. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, SessionDeps } from '../deps.ts';
 import { loginRequired, reauthenticationRequired, refusal } from '../errors.ts';
 import { refuseFormOfAnother } from '../http/bound-forms.ts';
 import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
@@ -24,7 +24,7 @@ export type Session = Omit<SessionRow, 'has_expired' | 'amr' | 'lacks_second_fac
 };
 
 /** The live session that the request's cookie names, if any. One read; a write when it was last seen a while ago. */
-export async function currentSession(deps: Deps, request: FastifyRequest): Promise<Session | undefined> {
+export async function currentSession(deps: SessionDeps, request: FastifyRequest): Promise<Session | undefined> {
   const token = cookie(request, cookieNames(deps.config).session);
   if (token === undefined || token.length > 200) return undefined;
   const at = now(deps);
@@ -48,7 +48,7 @@ export async function currentSession(deps: Deps, request: FastifyRequest): Promi
 /**
  * @throws {RequestError} `login_required`, never a redirect: the caller is a program; as {@link refuseFormOfAnother}.
  */
-export async function requireSession(deps: Deps, request: FastifyRequest): Promise<Session> {
+export async function requireSession(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
   const session = await currentSession(deps, request);
   if (!session) throw loginRequired();
   refuseFormOfAnother(request, session.user_id);
@@ -60,7 +60,7 @@ export async function requireSession(deps: Deps, request: FastifyRequest): Promi
 const recentSeconds = 900;
 
 /** @throws {RequestError} `login_required`; as {@link refuseUnlessRecent}. */
-export async function requireRecentSession(deps: Deps, request: FastifyRequest): Promise<Session> {
+export async function requireRecentSession(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
   const session = await requireSession(deps, request);
   refuseUnlessRecent(deps, session);
   return session;
@@ -71,10 +71,14 @@ export async function requireRecentSession(deps: Deps, request: FastifyRequest):
  * person has: whoever came by a password, a reset link or a provider alone neither takes a factor away nor adds one of
  * their own.
  */
-export const refuseUnlessRecent = (deps: Deps, session: Session): void =>
+export const refuseUnlessRecent = (deps: Pick<Deps, 'clock'>, session: Session): void =>
   refuseUnlessConfirmed(deps, session, recentSeconds);
 
-function refuseUnlessConfirmed(deps: Deps, { auth_time, lacksStrongestFactor }: Session, maxAge: number): void {
+function refuseUnlessConfirmed(
+  deps: Pick<Deps, 'clock'>,
+  { auth_time, lacksStrongestFactor }: Session,
+  maxAge: number,
+): void {
   if (lacksStrongestFactor) throw strongestFactorRequired(maxAge);
   if (now(deps) - auth_time > maxAge) throw reauthenticationRequired(maxAge);
 }
@@ -83,8 +87,12 @@ function refuseUnlessConfirmed(deps: Deps, { auth_time, lacksStrongestFactor }: 
 export const strongestFactorRequired = (maxAge = recentSeconds) => reauthenticationRequired(maxAge, twoFactors);
 
 /** The same session goes on under a new secret, to the end that it had. */
-export const keepSession = (deps: Deps, reply: FastifyReply, session: Session, token: string) =>
-  setCookie(reply, deps.config, cookieNames(deps.config).session, token, session.expires_at - now(deps));
+export const keepSession = (
+  deps: Pick<Deps, 'clock' | 'config'>,
+  reply: FastifyReply,
+  session: Session,
+  token: string,
+) => setCookie(reply, deps.config, cookieNames(deps.config).session, token, session.expires_at - now(deps));
 
 /** An administrator's sign-in counts this long for looking; changing takes a recent one. */
 const administratorSeconds = 3600;
@@ -93,7 +101,7 @@ const administratorSeconds = 3600;
  * For everything under /admin. Whoever has a second factor must have used it in this session, as for a change of factors.
  * @throws {RequestError} `login_required`; `access_denied` without the role; `reauthentication_required`.
  */
-export async function requireAdministrator(deps: Deps, request: FastifyRequest): Promise<Session> {
+export async function requireAdministrator(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
   const session = await requireSession(deps, request);
   if (session.role !== 'admin') throw refusal('access_denied', { key: 'refusal.administrator' });
   const maxAge = request.method === 'GET' || request.method === 'HEAD' ? administratorSeconds : recentSeconds;
@@ -102,7 +110,7 @@ export async function requireAdministrator(deps: Deps, request: FastifyRequest):
 }
 
 /** On whose behalf an administrator's request is done. @throws {RequestError} as {@link requireAdministrator} does. */
-export async function administratorCaller(deps: Deps, request: FastifyRequest): Promise<Caller> {
+export async function administratorCaller(deps: SessionDeps, request: FastifyRequest): Promise<Caller> {
   const { user_id } = await requireAdministrator(deps, request);
   return { actor: `user:${user_id}`, address: request.ip };
 }

@@ -1,7 +1,7 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { StoreDeps } from '../deps.ts';
 import { digest, newId, newSecret } from '../lib/ids.ts';
 import { revokeGrantsOfSession } from '../oauth/grants.store.ts';
 import { lockUser } from '../users/store.ts';
@@ -40,7 +40,7 @@ type Arrival = {
  * @returns the secret for the cookie, or undefined if the person was disabled, or got a second factor, this very moment.
  */
 export async function startSession(
-  deps: Deps,
+  deps: StoreDeps,
   arrival: Arrival,
   also: (session: { session_id: string; token: string }) => readonly Statement[] = () => [],
 ): Promise<{ session_id: string; token: string } | undefined> {
@@ -88,7 +88,7 @@ export async function startSession(
 }
 
 /** Ends the session and every grant that came from it, at once and everywhere. */
-export async function signOut(deps: Deps, session: Session): Promise<void> {
+export async function signOut(deps: StoreDeps, session: Session): Promise<void> {
   await deps.db.batch(signOutStatements(session, { actor: `user:${session.user_id}` }, now(deps)));
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps, SessionDeps } from '../deps.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { newSecret } from '../lib/ids.ts';
 import { pendingRequestOf } from '../oauth/authorize/browser.ts';
@@ -11,7 +11,7 @@ import { attemptSeconds } from './store.ts';
 
 /** @param goal what the sign-in is for: the id of a waiting authorization request, or a path. */
 export async function visitOf(
-  deps: Deps,
+  deps: SessionDeps,
   request: FastifyRequest,
   goal: { request_id?: string; next?: string },
 ): Promise<Visit> {
@@ -31,7 +31,7 @@ export async function visitOf(
  * may be read elsewhere, or after the request's ten minutes. `endsAt` is for the page's form.
  */
 export async function openGoal(
-  deps: Deps,
+  deps: LimitDeps,
   request: FastifyRequest,
   goal: { request_id?: string | null; next?: string | null },
 ) {
@@ -45,7 +45,12 @@ export async function openGoal(
 }
 
 /** Sends the browser on with the cookie that it has earned. */
-export function sendOnward(deps: Deps, reply: FastifyReply, visit: Visit, outcome: Outcome): FastifyReply {
+export function sendOnward(
+  deps: Pick<Deps, 'config'>,
+  reply: FastifyReply,
+  visit: Visit,
+  outcome: Outcome,
+): FastifyReply {
   const names = cookieNames(deps.config);
   if (outcome.kind === 'second_factor') {
     setCookie(reply, deps.config, names.attempt, outcome.token, attemptSeconds);

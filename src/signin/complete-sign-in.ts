@@ -2,7 +2,7 @@ import { auditEvent } from '../audit/audit.ts';
 import type { Condition } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, MailDeps, StoreDeps } from '../deps.ts';
 import { digest, newSecret } from '../lib/ids.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { takeMailTo } from '../mail/request-limits.ts';
@@ -56,7 +56,7 @@ export type Outcome = { kind: 'session'; token: string } | { kind: 'second_facto
  * @returns undefined if the person was disabled, or got a second factor, or their proof lost its truth this very moment.
  */
 export async function completeSignIn(
-  deps: Deps,
+  deps: MailDeps,
   proof: Proof,
   visit: Visit,
   also: readonly Statement[] = [],
@@ -70,7 +70,7 @@ export async function completeSignIn(
 }
 
 async function proceed(
-  deps: Deps,
+  deps: MailDeps,
   proof: Proof,
   visit: Visit,
   also: readonly Statement[],
@@ -87,12 +87,16 @@ async function proceed(
   return started && { kind: 'session', token: started.token };
 }
 
-async function asksSecondFactor(deps: Deps, user_id: string): Promise<boolean> {
+async function asksSecondFactor(deps: Pick<Deps, 'db'>, user_id: string): Promise<boolean> {
   const totp = await findTotp(deps.db, user_id);
   return totp !== undefined && totp.confirmed_at !== null;
 }
 
-async function beginAttempt(deps: Deps, { user_id, methods, stillTrue = [] }: Proof, visit: Visit): Promise<Outcome> {
+async function beginAttempt(
+  deps: StoreDeps,
+  { user_id, methods, stillTrue = [] }: Proof,
+  visit: Visit,
+): Promise<Outcome> {
   const token = newSecret('at_');
   const attempt = { user_id, methods: [...methods], request_id: visit.request_id ?? null, next: visit.next ?? null };
   const { statement } = auditEvent(
@@ -114,7 +118,7 @@ async function beginAttempt(deps: Deps, { user_id, methods, stillTrue = [] }: Pr
  * @returns the statements, given the condition that there is a session.
  */
 async function deviceStatements(
-  deps: Deps,
+  deps: MailDeps,
   user_id: string,
   visit: Visit,
 ): Promise<(hasSession: Condition) => Statement[]> {

@@ -1,6 +1,6 @@
 import { unauthenticatedEvent } from '../audit/unauthenticated.ts';
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps, StoreDeps } from '../deps.ts';
 import { digest, newId } from '../lib/ids.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { failUnless } from '../one-time-links/store.ts';
@@ -18,7 +18,10 @@ type PasswordAttempt = { username: string; password: string; visit: Visit };
  * and one without a password, all alike and after the same work, so that nobody learns who has an account.
  * @throws {RequestError} `rate_limited`; `access_denied` when only a reset opens the account; `temporarily_unavailable` when more passwords wait to be hashed than can be.
  */
-export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): Promise<Outcome | undefined> {
+export async function signInWithPassword(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail'>,
+  attempt: PasswordAttempt,
+): Promise<Outcome | undefined> {
   const { address, deviceToken } = attempt.visit;
   const user = await findUserByEmail(deps.db, attempt.username);
   // Asked for nobody, too, or a missing read would tell who has an account.
@@ -54,7 +57,7 @@ export async function signInWithPassword(deps: Deps, attempt: PasswordAttempt): 
  * before a reset is a stranger's.
  */
 async function knownDevice(
-  { db, clock }: Deps,
+  { db, clock }: StoreDeps,
   { user_id, deviceToken }: { user_id: string; deviceToken: string },
   since = now({ clock }),
 ): Promise<string | undefined> {
@@ -63,14 +66,19 @@ async function knownDevice(
 }
 
 /** Hashes anew with today's parameters, now that the password is at hand; not if it was changed meanwhile. */
-async function strengthen(deps: Deps, user_id: string, password: string, from: string): Promise<void> {
+async function strengthen(
+  deps: Pick<Deps, 'db' | 'passwords'>,
+  user_id: string,
+  password: string,
+  from: string,
+): Promise<void> {
   const { sql, params } = replaceHash(user_id, { from, to: await deps.passwords.hash(password) });
   await deps.db.run(sql, params);
 }
 
 /** The address that was typed is not kept: people type passwords there. */
 async function recordFailure(
-  deps: Deps,
+  deps: LimitDeps,
   address: string,
   { user_id, reason }: { user_id: string | undefined; reason: 'wrong_password' | 'account_disabled' },
 ): Promise<void> {

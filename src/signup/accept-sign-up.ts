@@ -14,7 +14,7 @@ type Acceptance = { name: string; password: string; locale: Locale; address: str
  * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and something else is not.
  */
 export async function acceptSignUp(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords'>,
   token: string,
   { address, ...acceptance }: Acceptance,
 ): Promise<{ user_id: string; link: OneTimeLink }> {

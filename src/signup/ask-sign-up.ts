@@ -1,6 +1,6 @@
 import { unauthenticatedEvent } from '../audit/unauthenticated.ts';
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { LimitDeps, MailDeps } from '../deps.ts';
 import { fieldProblem, invalidFields } from '../errors.ts';
 import type { Locale } from '../i18n/translate.ts';
 import { mailTo, mailToAddress } from '../mail/mail-to.ts';
@@ -26,7 +26,7 @@ export type LinkRequest = {
  * both take the same statements, of which the store drops what does not apply.
  * @throws {RequestError} `invalid_request` for what is no address; `rate_limited` by where it comes from.
  */
-export async function askSignUp(deps: Deps, request: LinkRequest): Promise<void> {
+export async function askSignUp(deps: MailDeps, request: LinkRequest): Promise<void> {
   const { email, locale } = request;
   await admit(deps, request);
   if (!(await takeMailTo(deps, 'sign-up', email))) return;
@@ -43,7 +43,10 @@ export async function askSignUp(deps: Deps, request: LinkRequest): Promise<void>
 }
 
 /** The way in of whoever asks for a mail without being signed in. */
-export async function admit(deps: Deps, { email, address }: Pick<LinkRequest, 'email' | 'address'>): Promise<void> {
+export async function admit(
+  deps: LimitDeps,
+  { email, address }: Pick<LinkRequest, 'email' | 'address'>,
+): Promise<void> {
   const problem = emailProblem(email);
   if (problem) throw invalidFields([fieldProblem('email', { key: problem })]);
   await takeRequestFrom(deps, address);

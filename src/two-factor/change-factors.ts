@@ -2,7 +2,7 @@ import { auditEvent } from '../audit/audit.ts';
 import type { Condition } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps, StoreDeps } from '../deps.ts';
 import { invalidState } from '../errors.ts';
 import { takeSecurityChange } from '../limits/security-changes.ts';
 import { type MailName, mailTo } from '../mail/mail-to.ts';
@@ -31,7 +31,7 @@ type FactorChange = {
  * @throws {RequestError} `invalid_state` when the state has moved; `login_required` when the session has ended;
  * `rate_limited`.
  */
-export async function changeFactors(deps: Deps, { session, address }: Owner, change: FactorChange): Promise<void> {
+export async function changeFactors(deps: MailDeps, { session, address }: Owner, change: FactorChange): Promise<void> {
   const { user_id } = session;
   await takeSecurityChange(deps, user_id);
   const at = now(deps);
@@ -53,6 +53,6 @@ export async function changeFactors(deps: Deps, { session, address }: Owner, cha
   }
 }
 
-export async function wrongState(deps: Pick<Deps, 'db' | 'clock'>, { user_id, session_id }: Session) {
+export async function wrongState(deps: StoreDeps, { user_id, session_id }: Session) {
   return invalidState(totpStatus(await findTotp(deps.db, user_id), session_id, now(deps)));
 }

@@ -30,7 +30,7 @@ type ConfirmedHere = TotpConfirmation & { deviceToken: string | undefined };
  * ago, five wrong codes ago, or in another session; `login_required` if the session has ended meanwhile.
  */
 export async function confirmTotp(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
   owner: Owner,
   { code, endOtherSessions, deviceToken }: ConfirmedHere,
 ): Promise<string[]> {
@@ -58,7 +58,11 @@ export async function confirmTotp(
 }
 
 /** Whether that very code has turned TOTP on: the form was sent once more, by a reload. */
-export async function isConfirmedWith(deps: Deps, { user_id }: Session, code: string): Promise<boolean> {
+export async function isConfirmedWith(
+  deps: Pick<Deps, 'db' | 'vault'>,
+  { user_id }: Session,
+  code: string,
+): Promise<boolean> {
   const totp = await findTotp(deps.db, user_id);
   if (!totp?.secret_sealed || totp.confirmed_at === null) return false;
   const secret = deps.vault.open(totpPurpose(user_id), totp.secret_sealed);

@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { changeFactors, type Owner, wrongState } from './change-factors.ts';
 import { deleteBackupCodes, deleteTotp, findTotp, totpIsInForce } from './store.ts';
 
@@ -6,7 +6,7 @@ import { deleteBackupCodes, deleteTotp, findTotp, totpIsInForce } from './store.
  * No second factor is asked for any more; the backup codes go with it, and a secret that waits.
  * @throws {RequestError} `invalid_state` unless one is in force.
  */
-export async function disableTotp(deps: Deps, owner: Owner): Promise<void> {
+export async function disableTotp(deps: MailDeps, owner: Owner): Promise<void> {
   const { user_id } = owner.session;
   const totp = await findTotp(deps.db, user_id);
   if (!totp?.secret_sealed) throw await wrongState(deps, owner.session);

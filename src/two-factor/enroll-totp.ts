@@ -1,6 +1,6 @@
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, SecretDeps } from '../deps.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { type Locale, translatePlain } from '../i18n/translate.ts';
 import { newId } from '../lib/ids.ts';
@@ -23,7 +23,7 @@ const qrTitle: MessageKey = 'totp.qr';
  * A fresh secret that waits ten minutes for its first code, in the same session. One in force stays in force until then.
  * @throws {RequestError} `login_required` if the session has ended meanwhile.
  */
-export async function enrollTotp(deps: Deps, owner: Owner): Promise<Enrollment> {
+export async function enrollTotp(deps: SecretDeps, owner: Owner): Promise<Enrollment> {
   const secret_base32 = await newTotpSecret();
   const { user_id } = owner;
   const sealed = deps.vault.seal(totpPurpose(user_id), secret_base32);
@@ -42,12 +42,12 @@ export async function enrollTotp(deps: Deps, owner: Owner): Promise<Enrollment> 
 }
 
 /** The same once more, for a page that is looked at again. Undefined when nothing waits in this session. */
-export async function pendingEnrollment(deps: Deps, owner: Owner): Promise<Enrollment | undefined> {
+export async function pendingEnrollment(deps: SecretDeps, owner: Owner): Promise<Enrollment | undefined> {
   const sealed = pendingSecret(await findTotp(deps.db, owner.user_id), owner.session_id, now(deps));
   return sealed === undefined ? undefined : show(deps, owner, deps.vault.open(totpPurpose(owner.user_id), sealed));
 }
 
-async function show(deps: Deps, { email, locale }: Owner, secret_base32: string): Promise<Enrollment> {
+async function show(deps: Pick<Deps, 'config'>, { email, locale }: Owner, secret_base32: string): Promise<Enrollment> {
   const otpauth_uri = await otpauthUri(deps, { email, secret_base32 });
   const qr = await qrCode(otpauth_uri, translatePlain(locale ?? 'en', { key: qrTitle }));
   return { otpauth_uri, secret_base32, qr_svg: qr.toString() };

@@ -1,5 +1,5 @@
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import { changeFactors, type Owner, wrongState } from './change-factors.ts';
 import { findTotp, replaceBackupCodes, totpIsInForce } from './store.ts';
@@ -9,7 +9,7 @@ import { findTotp, replaceBackupCodes, totpIsInForce } from './store.ts';
  * @returns them; nobody will see them again.
  * @throws {RequestError} `invalid_state` unless TOTP is in force: there is nothing else that they could stand in for.
  */
-export async function regenerateBackupCodes(deps: Deps, owner: Owner): Promise<string[]> {
+export async function regenerateBackupCodes(deps: MailDeps, owner: Owner): Promise<string[]> {
   const { user_id } = owner.session;
   const totp = await findTotp(deps.db, user_id);
   if (!totp?.secret_sealed) throw await wrongState(deps, owner.session);

@@ -1,5 +1,5 @@
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { StoreDeps } from '../deps.ts';
 import { listPasskeys } from '../passkeys/store.ts';
 import {
   type BackupCodeCount,
@@ -23,10 +23,7 @@ export type TwoFactorState = {
   passkeys: { count: number };
 };
 
-export async function twoFactorState(
-  deps: Pick<Deps, 'db' | 'clock'>,
-  { user_id, session_id }: Enrolling,
-): Promise<TwoFactorState> {
+export async function twoFactorState(deps: StoreDeps, { user_id, session_id }: Enrolling): Promise<TwoFactorState> {
   const [totp, backup_codes, passkeys] = await Promise.all([
     findTotp(deps.db, user_id),
     countBackupCodes(deps.db, user_id),

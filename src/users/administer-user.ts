@@ -1,7 +1,7 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps, MailDeps } from '../deps.ts';
 import { invalidState, notFound, refusal } from '../errors.ts';
 import { passwordLimits } from '../limits/failure-limits.ts';
 import { mailTo } from '../mail/mail-to.ts';
@@ -26,7 +26,7 @@ export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Prom
  * Signs a person out everywhere: every session, every grant, every sign-in that is half done. They are told by mail.
  * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstColleague} says.
  */
-export async function signOutUser(deps: Deps, caller: Caller, user_id: string): Promise<void> {
+export async function signOutUser(deps: MailDeps, caller: Caller, user_id: string): Promise<void> {
   const user = await requireUser(deps, user_id);
   await refuseAgainstColleague(deps, caller, user_id);
   const tells = await takeMailAbout(deps, 'signed_out', user_id, mostMailsAboutEnds);
@@ -46,7 +46,7 @@ export async function signOutUser(deps: Deps, caller: Caller, user_id: string): 
  * Forgets the wrong passwords of a person, also when there were so many that the password is disabled.
  * @throws {RequestError} `not_found`.
  */
-export async function unlockUser(deps: Deps, caller: Caller, user_id: string): Promise<void> {
+export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: string): Promise<void> {
   const user = await requireUser(deps, user_id);
   const { statement } = auditEvent({ action: 'user.unlocked', ...caller, target: user_id }, now(deps));
   await deps.db.batch([...passwordLimits(deps).reset(user.email), statement]);
@@ -60,7 +60,7 @@ export async function unlockUser(deps: Deps, caller: Caller, user_id: string): P
  * {@link refuseAgainstColleague} says; `invalid_state` when no administrator would be
  * left.
  */
-export async function changeRole(deps: Deps, caller: Caller, user_id: string, role: Role): Promise<User> {
+export async function changeRole(deps: MailDeps, caller: Caller, user_id: string, role: Role): Promise<User> {
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_role' });
   const user = await requireUser(deps, user_id);
   if (user.role === role) return user;

@@ -30,7 +30,7 @@ type NewAccount = {
  * @throws {RequestError} `invalid_request` with one entry a field; also when the address is taken.
  */
 export async function createUser(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'clock' | 'passwords'>,
   account: NewAccount,
   by: Actor | { address: string },
   also: readonly Statement[] = [],

@@ -1,7 +1,7 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../clock.ts';
 import { UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { fieldProblem, invalidFields, refusal } from '../errors.ts';
 import { deleteIdentitiesOfUser } from '../federation/store.ts';
 import { codeLimits } from '../limits/code-limits.ts';
@@ -28,7 +28,7 @@ type Deletion = {
  * @throws {RequestError} `invalid_request` unless the address is the account's; `invalid_state` for the last
  * administrator; `login_required` if the session has ended meanwhile.
  */
-export async function deleteAccount(deps: Deps, { session, email, address }: Deletion): Promise<void> {
+export async function deleteAccount(deps: MailDeps, { session, email, address }: Deletion): Promise<void> {
   const { user_id } = session;
   if (emailKey(email) !== emailKey(session.email)) {
     throw invalidFields([fieldProblem('email', { key: 'problem.email.other' })]);

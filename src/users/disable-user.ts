@@ -2,7 +2,7 @@ import { type Actor, auditEvent, type Caller, callerOf } from '../audit/audit.ts
 import { readReason } from '../audit/reason.ts';
 import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, StoreDeps } from '../deps.ts';
 import { invalidState } from '../errors.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
 import { deleteLinksOfUser, failUnless } from '../one-time-links/store.ts';
@@ -20,7 +20,12 @@ import { isDisabled, lockUser, setDisabled } from './store.ts';
  * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none; `invalid_state` when disabled already,
  * or when no administrator would be left; `access_denied` as {@link refuseAgainstColleague} says.
  */
-export async function disableUser(deps: Deps, user_id: string, by: Actor | Caller, reason?: string): Promise<void> {
+export async function disableUser(
+  deps: StoreDeps,
+  user_id: string,
+  by: Actor | Caller,
+  reason?: string,
+): Promise<void> {
   const at = now(deps);
   const caller = callerOf(by);
   const why = reason === undefined ? undefined : readReason(reason);
@@ -56,7 +61,7 @@ const endEverything = (user_id: string, at: number): Statement[] => [
  * Lets a person sign in again. What was ended stays ended.
  * @throws {RequestError} `not_found`; `invalid_state` when not disabled.
  */
-export async function enableUser(deps: Deps, user_id: string, by: Actor | Caller): Promise<void> {
+export async function enableUser(deps: StoreDeps, user_id: string, by: Actor | Caller): Promise<void> {
   const at = now(deps);
   const { event_id, statement } = auditEvent({ action: 'user.enabled', ...callerOf(by), target: user_id }, at);
   const { disabled_at } = await requireUser(deps, user_id);
@@ -76,7 +81,7 @@ export async function enableUser(deps: Deps, user_id: string, by: Actor | Caller
   }
 }
 
-async function requireEnabled(deps: Deps, user_id: string): Promise<void> {
+async function requireEnabled(deps: Pick<Deps, 'db'>, user_id: string): Promise<void> {
   const { disabled_at } = await requireUser(deps, user_id);
   if (disabled_at !== null) throw invalidState('disabled');
 }

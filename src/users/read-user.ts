@@ -1,7 +1,7 @@
 import { listOwnClients } from '../clients/list-clients.ts';
 import { now } from '../clock.ts';
 import { nameOfPlace, placeOfName } from '../db/list-place.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, LimitDeps } from '../deps.ts';
 import { listEntitlements } from '../entitlements/store.ts';
 import { listIdentities } from '../federation/store.ts';
 import { type LockState, passwordLimits } from '../limits/failure-limits.ts';
@@ -58,7 +58,7 @@ export type UserOverview = {
 const mostCounted = 1000;
 
 /** One person with what hangs on them. @throws {RequestError} `not_found`. */
-export async function userOverview(deps: Deps, user_id: string): Promise<UserOverview> {
+export async function userOverview(deps: LimitDeps, user_id: string): Promise<UserOverview> {
   const user = await requireUser(deps, user_id);
   const at = now(deps);
   const [factors, lock, sessions, grants, clients, entitlements] = await Promise.all([

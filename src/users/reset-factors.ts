@@ -1,7 +1,7 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { readReason } from '../audit/reason.ts';
 import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
+import type { MailDeps } from '../deps.ts';
 import { refusal } from '../errors.ts';
 import { mailTo } from '../mail/mail-to.ts';
 import { revokeGrantsOfUser } from '../oauth/grants.store.ts';
@@ -21,7 +21,7 @@ import { lockUser } from './store.ts';
  * and as {@link refuseAgainstColleague} says;
  * `invalid_request` without a reason.
  */
-export async function resetFactors(deps: Deps, caller: Caller, user_id: string, reason: string): Promise<void> {
+export async function resetFactors(deps: MailDeps, caller: Caller, user_id: string, reason: string): Promise<void> {
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_factors' });
   const user = await requireUser(deps, user_id);
   await refuseAgainstColleague(deps, caller, user_id);

@@ -3,7 +3,7 @@ import { auditEvent, type Caller } from '../audit/audit.ts';
 import type { AuditRow } from '../audit/store.ts';
 import { now } from '../clock.ts';
 import { type Statement, UniqueViolation } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, SecretDeps } from '../deps.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound, refusal } from '../errors.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../lib/ids.ts';
@@ -50,7 +50,7 @@ function stateOf({ delivered_at, dead_at }: Pick<Delivery, 'delivered_at' | 'dea
  * @throws {RequestError} `invalid_request` with a problem for each field.
  */
 export async function createWebhook(
-  deps: Deps,
+  deps: SecretDeps,
   caller: Caller,
   wanted: { url: string; event_types: readonly string[] },
 ) {

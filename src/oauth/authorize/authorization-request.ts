@@ -10,6 +10,8 @@ import { isCodeChallenge } from '../pkce.ts';
 import { defaultScope, parseScope } from '../scopes.ts';
 import { AuthorizationError } from './authorization-error.ts';
 
+type ClientDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'clients'>;
+
 export const prompts = ['none', 'login', 'consent', 'select_account'] as const;
 type Prompt = (typeof prompts)[number];
 
@@ -56,7 +58,7 @@ const missing = (parameter: 'client_id' | 'redirect_uri') =>
  * or we would send people wherever a link tells us (OAuth 2.1 §7.13.2). That holds for clients nobody has reviewed too.
  * @throws {RequestError} `invalid_request` naming the parameter; `unauthorized_client`.
  */
-export async function authorizeClient(deps: Deps, { values, repeated }: Parsed): Promise<RedirectTarget> {
+export async function authorizeClient(deps: ClientDeps, { values, repeated }: Parsed): Promise<RedirectTarget> {
   const { client_id, redirect_uri } = values;
   for (const parameter of ['client_id', 'redirect_uri']) {
     if (repeated.has(parameter))
@@ -92,7 +94,7 @@ export async function authorizeClient(deps: Deps, { values, repeated }: Parsed):
  * The first phase once more, for a request that waited for its person: its client may have been stopped meanwhile, and
  * its redirect_uri withdrawn.
  */
-export const authorizeClientAgain = (deps: Deps, { client_id, redirect_uri }: AuthorizationRequest) =>
+export const authorizeClientAgain = (deps: ClientDeps, { client_id, redirect_uri }: AuthorizationRequest) =>
   authorizeClient(deps, { values: { client_id, redirect_uri }, repeated: new Set() });
 
 /**
@@ -100,7 +102,7 @@ export const authorizeClientAgain = (deps: Deps, { client_id, redirect_uri }: Au
  * @throws {AuthorizationError} to be sent to the client's redirect_uri.
  */
 export async function readAuthorizationRequest(
-  deps: Deps,
+  deps: Pick<Deps, 'keys'>,
   { client, redirect_uri, state }: RedirectTarget,
   { values, repeated }: Parsed,
 ): Promise<AuthorizationRequest> {
@@ -192,7 +194,7 @@ const readAcr = (text: string | undefined): Acr | undefined =>
     .find((acr) => acr !== undefined);
 
 /** A hint that is not an id token of ours says nothing and is ignored; an expired one still says who was meant. */
-async function subjectOfHint(deps: Deps, id_token_hint: string): Promise<string | undefined> {
+async function subjectOfHint(deps: Pick<Deps, 'keys'>, id_token_hint: string): Promise<string | undefined> {
   try {
     const { sub } = await deps.keys.verify('JWT', id_token_hint);
     return typeof sub === 'string' ? sub : undefined;

@@ -1,7 +1,7 @@
 import type { Client } from '../../clients/client.ts';
 import { now } from '../../clock.ts';
 import { findConsent } from '../../consent/store.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps, LimitDeps, StoreDeps } from '../../deps.ts';
 import { digest, newId } from '../../lib/ids.ts';
 import { addressKey } from '../../limits/address-key.ts';
 import { windowLimit } from '../../limits/failure-limits.ts';
@@ -27,7 +27,7 @@ const pageOf: Record<Exclude<Step, 'code'>, string> = {
  * Anybody may make a request wait, without a session, so rows are bounded by address. The bound is far above what the
  * people behind one address do.
  */
-const waitingRequests = ({ config: { limits } }: Deps) => ({
+const waitingRequests = ({ config: { limits } }: Pick<Deps, 'config'>) => ({
   name: 'waiting-requests',
   limit: limits.waitingRequests,
   windowSeconds: 600,
@@ -47,7 +47,7 @@ type Standing = {
 };
 
 /** Takes a valid request as far as it goes: to its code, to an error for the client, or to the page that is needed. */
-export async function proceed(deps: Deps, request: AuthorizationRequest, standing: Standing): Promise<Onward> {
+export async function proceed(deps: LimitDeps, request: AuthorizationRequest, standing: Standing): Promise<Onward> {
   try {
     const step = await findStep(deps, request, standing);
     if (step !== 'code') return { location: await pageFor(deps, request, standing, step) };
@@ -63,7 +63,7 @@ export async function proceed(deps: Deps, request: AuthorizationRequest, standin
 
 /** Tells the client no; a request that waited is over. */
 export async function refuse(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'config'>,
   target: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
   error: AuthorizationError,
   pending?: PendingRequest,
@@ -74,7 +74,7 @@ export async function refuse(
 
 /** What stands between a request and its code now. @throws {AuthorizationError} as {@link nextStep} does. */
 export async function findStep(
-  deps: Deps,
+  deps: StoreDeps,
   request: AuthorizationRequest,
   { client, session, pending, declinesStepUp = false }: Omit<Standing, 'browserToken' | 'address'>,
 ): Promise<Step> {
@@ -89,11 +89,16 @@ export async function findStep(
   });
 }
 
-const issueFor = (deps: Deps, request: AuthorizationRequest, { session, pending }: Standing) =>
+const issueFor = (deps: StoreDeps, request: AuthorizationRequest, { session, pending }: Standing) =>
   session && issueCode(deps, request, session, pending?.request_id);
 
 /** Keeps the request on the server while its person is busy elsewhere; what the URL carries opens nothing. */
-async function pageFor(deps: Deps, request: AuthorizationRequest, standing: Standing, step: Exclude<Step, 'code'>) {
+async function pageFor(
+  deps: LimitDeps,
+  request: AuthorizationRequest,
+  standing: Standing,
+  step: Exclude<Step, 'code'>,
+) {
   if (request.prompt.includes('none')) throw new AuthorizationError('login_required', 'There is no live session.');
   if (standing.pending) return `${pageOf[step]}?request=${standing.pending.request_id}`;
   await windowLimit(deps, waitingRequests(deps)).take(addressKey(standing.address));

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { now } from '../../clock.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps, LimitDeps } from '../../deps.ts';
 import { refusal } from '../../errors.ts';
 import { cookie, cookieNames, setCookie } from '../../http/cookies.ts';
 import { digest, newSecret } from '../../lib/ids.ts';
 import { findPendingRequest, type PendingRequest, pendingRequestSeconds } from './store.ts';
 
 /** The secret that ties waiting requests to this browser; made and set if the browser has none. */
-export function browserToken(deps: Deps, request: FastifyRequest, reply: FastifyReply): string {
+export function browserToken(deps: Pick<Deps, 'config'>, request: FastifyRequest, reply: FastifyReply): string {
   const name = cookieNames(deps.config).browser;
   const present = cookie(request, name);
   const token = present !== undefined && /^bt_[\w-]{43}$/.test(present) ? present : newSecret('bt_');
@@ -18,7 +18,7 @@ export function browserToken(deps: Deps, request: FastifyRequest, reply: Fastify
 
 /** The waiting request of that id, if this browser made it and its ten minutes are not over. */
 export async function pendingRequestOf(
-  deps: Deps,
+  deps: LimitDeps,
   request: FastifyRequest,
   request_id: string | undefined,
 ): Promise<PendingRequest | undefined> {
@@ -29,7 +29,7 @@ export async function pendingRequestOf(
 
 /** @throws {RequestError} `invalid_request` that tells the person how to start again. */
 export async function requirePendingRequest(
-  deps: Deps,
+  deps: LimitDeps,
   request: FastifyRequest,
   request_id: string | undefined,
 ): Promise<PendingRequest> {

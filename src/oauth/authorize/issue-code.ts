@@ -1,5 +1,5 @@
 import { now } from '../../clock.ts';
-import type { Deps } from '../../deps.ts';
+import type { StoreDeps } from '../../deps.ts';
 import { digest, newId, newSecret } from '../../lib/ids.ts';
 import type { Session } from '../../sessions/session.ts';
 import { insertGrant } from '../grants.store.ts';
@@ -20,7 +20,7 @@ const grantSeconds = 90 * 86_400;
  * @returns undefined if one of them is so no longer.
  */
 export async function issueCode(
-  deps: Deps,
+  deps: StoreDeps,
   request: AuthorizationRequest,
   session: Session,
   request_id?: string,

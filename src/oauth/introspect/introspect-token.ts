@@ -1,5 +1,5 @@
 import { now } from '../../clock.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps, SecretDeps } from '../../deps.ts';
 import { RequestError } from '../../errors.ts';
 import { type AccessTokenClaims, useAccessToken } from '../access-token.ts';
 import { findServedGrant } from '../grants.store.ts';
@@ -17,13 +17,17 @@ const inactive = { active: false } as const;
  * What a token is worth right now to the client that asks (RFC 7662 §2.2). Unknown, expired, revoked, malformed and
  * somebody else's all give the same `{"active":false}`.
  */
-export async function introspectToken(deps: Deps, caller: Caller, token: string) {
+export async function introspectToken(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys'>,
+  caller: Caller,
+  token: string,
+) {
   return token.startsWith('rt_')
     ? introspectRefreshToken(deps, caller, token)
     : introspectAccessToken(deps, caller, token);
 }
 
-async function introspectAccessToken(deps: Deps, caller: Caller, token: string) {
+async function introspectAccessToken(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, caller: Caller, token: string) {
   let claims: AccessTokenClaims;
   try {
     ({ claims } = await useAccessToken(deps, token));
@@ -34,7 +38,7 @@ async function introspectAccessToken(deps: Deps, caller: Caller, token: string) 
   return maySee(caller, claims.client_id) ? { active: true, ...claims, token_type: 'Bearer' } : inactive;
 }
 
-async function introspectRefreshToken(deps: Deps, caller: Caller, text: string) {
+async function introspectRefreshToken(deps: SecretDeps, caller: Caller, text: string) {
   const token = readRefreshToken(deps.vault, text);
   const grant = token && (await findServedGrant(deps.db, token.grant_id));
   const at = now(deps);

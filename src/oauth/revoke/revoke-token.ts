@@ -22,7 +22,11 @@ type Revoker = {
  * token is enough.
  * @throws {RequestError} `invalid_client` for a confidential client's token that came without its credentials.
  */
-export async function revokeToken(deps: Deps, token: string, revoker: Revoker): Promise<void> {
+export async function revokeToken(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'mail'>,
+  token: string,
+  revoker: Revoker,
+): Promise<void> {
   const refreshToken = readRefreshToken(deps.vault, token);
   const claims = refreshToken ? undefined : await ownAccessToken(deps, token);
   const grant_id = refreshToken?.grant_id ?? (claims && grantOfAccessToken(claims.jti));
@@ -43,7 +47,10 @@ export async function revokeToken(deps: Deps, token: string, revoker: Revoker): 
     });
 }
 
-async function ownAccessToken(deps: Deps, token: string): Promise<AccessTokenClaims | undefined> {
+async function ownAccessToken(
+  deps: Pick<Deps, 'clock' | 'keys'>,
+  token: string,
+): Promise<AccessTokenClaims | undefined> {
   try {
     const claims = (await deps.keys.verify('at+jwt', token)) as AccessTokenClaims;
     return claims.exp > now(deps) ? claims : undefined;

@@ -20,7 +20,10 @@ import { issueTokens, type TokenRequest, type TokenResponse } from './issue-toke
  * Redeems an authorization code (OAuth 2.1 §4.1.3): one conditional statement, whose WHERE is the list of checks.
  * @throws {RequestError} `invalid_request` for what is missing or malformed, `invalid_grant` for everything else.
  */
-export async function authorizationCodeGrant(deps: Deps, request: TokenRequest): Promise<TokenResponse> {
+export async function authorizationCodeGrant(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail'>,
+  request: TokenRequest,
+): Promise<TokenResponse> {
   const { client, form } = request;
   const { code, redirect_uri, code_verifier } = form;
   if (!code) throw invalidRequest('code is missing.');
@@ -51,7 +54,11 @@ export async function authorizationCodeGrant(deps: Deps, request: TokenRequest):
  * otherwise sign people out.
  * @returns the grant whose tokens the client may not have got.
  */
-async function repeatedGrant(deps: Deps, redemption: CodeRedemption, address: string): Promise<Grant> {
+async function repeatedGrant(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'issuances' | 'mail'>,
+  redemption: CodeRedemption,
+  address: string,
+): Promise<Grant> {
   const grant = await findGrantByCode(deps.db, redemption.code_hash);
   const at = now(deps);
   const why = whyNot(grant, redemption, at);

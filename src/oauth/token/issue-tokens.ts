@@ -32,7 +32,7 @@ export type TokenRequest = { client: Client; form: Parameters; address: string }
  * @param nonce only at redemption; a refreshed id token has none (OIDC Core §12.2).
  */
 export async function issueTokens(
-  deps: Deps,
+  deps: Pick<Deps, 'clock' | 'config' | 'vault' | 'keys'>,
   client: Client,
   grant: Grant,
   { asked, nonce }: { asked: string; nonce?: string | null },

@@ -16,7 +16,10 @@ export const refreshIdleSeconds = 30 * 86_400;
  * Rotates a refresh token (OAuth 2.1 §4.3): one compare-and-swap, so of any number of parallel uses one wins.
  * @throws {RequestError} `invalid_request`, `invalid_scope`, or `invalid_grant`; an older genuine token ends the grant.
  */
-export async function refreshTokenGrant(deps: Deps, request: TokenRequest): Promise<TokenResponse> {
+export async function refreshTokenGrant(
+  deps: Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail'>,
+  request: TokenRequest,
+): Promise<TokenResponse> {
   const { client, form } = request;
   if (!form.refresh_token) throw invalidRequest('refresh_token is missing.');
   const token = readRefreshToken(deps.vault, form.refresh_token);
@@ -44,7 +47,12 @@ export async function refreshTokenGrant(deps: Deps, request: TokenRequest): Prom
  * has lost everything. Only the current token of this client is judged: an older one is a replay whatever it wants, and
  * another client learns nothing of the grant (RFC 6749 §5.2: `invalid_grant`); the rotation finds both out.
  */
-async function refuseScope(deps: Deps, client: Client, token: RefreshToken, wanted: readonly string[]): Promise<void> {
+async function refuseScope(
+  deps: Pick<Deps, 'db'>,
+  client: Client,
+  token: RefreshToken,
+  wanted: readonly string[],
+): Promise<void> {
   const grant = await findGrant(deps.db, token.grant_id);
   if (grant?.client_id !== client.client_id || grant.refresh_seq !== token.refresh_seq) return;
   refuseUnlessGranted(client, grant, wanted);
@@ -62,7 +70,11 @@ function refuseUnlessGranted(client: Client, grant: Grant, wanted: readonly stri
  * the same successor.
  * Or the token is older than that: nobody can tell the thief from the owner, so the grant ends for both.
  */
-async function retriedGrant(deps: Deps, { client, address }: TokenRequest, token: RefreshToken): Promise<Grant> {
+async function retriedGrant(
+  deps: Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config' | 'clients' | 'issuances' | 'mail'>,
+  { client, address }: TokenRequest,
+  token: RefreshToken,
+): Promise<Grant> {
   const at = now(deps);
   const grant = await findGrant(deps.db, token.grant_id);
   if (!grant || grant.client_id !== client.client_id) throw refused();

@@ -1,7 +1,7 @@
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../clock.ts';
 import type { Statement } from '../../db/db.ts';
-import type { Deps } from '../../deps.ts';
+import type { Deps, LimitDeps, MailDeps } from '../../deps.ts';
 import { refusal } from '../../errors.ts';
 import { digest, newId } from '../../lib/ids.ts';
 import { type CodeLimits, codeLimits } from '../../limits/code-limits.ts';
@@ -31,7 +31,12 @@ type Verdict =
  * @throws {RequestError} `rate_limited` after too many failures of this person within an hour, `access_denied` after too
  * many in a row; both for TOTP alone, where they came from.
  */
-export async function checkCode(deps: Deps, attempt_hash: string, code: string, visit: Visit): Promise<Verdict> {
+export async function checkCode(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
+  attempt_hash: string,
+  code: string,
+  visit: Visit,
+): Promise<Verdict> {
   const attempt = await takeTry(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) return { kind: 'over' };
   const guess = await guessOf(deps, attempt, visit);
@@ -56,7 +61,7 @@ export async function checkCode(deps: Deps, attempt_hash: string, code: string, 
 type Guess = { totp: TotpRow | undefined; isKnown: boolean; limits: CodeLimits };
 
 /** A browser is known if it has passed the second step since there is this secret: a thief's of before has not. */
-async function guessOf(deps: Deps, { user_id }: SignInAttempt, { deviceToken }: Visit): Promise<Guess> {
+async function guessOf(deps: LimitDeps, { user_id }: SignInAttempt, { deviceToken }: Visit): Promise<Guess> {
   const totp = await findTotp(deps.db, user_id);
   const confirmed_at = totp?.confirmed_at ?? 0;
   const device_hash = digest(deviceToken);
@@ -72,7 +77,7 @@ async function guessOf(deps: Deps, { user_id }: SignInAttempt, { deviceToken }: 
  * @returns undefined if it was ended, or the person was disabled, this very moment.
  */
 export async function passSecondStep(
-  deps: Deps,
+  deps: MailDeps,
   { attempt_hash, attempt, method }: { attempt_hash: string; attempt: SignInAttempt; method: Method },
   visit: Visit,
   also: readonly Statement[] = [],
@@ -91,7 +96,11 @@ export async function passSecondStep(
 
 type Finding = 'totp' | 'backup_code' | 'wrong' | 'disabled';
 
-async function consumeCode(deps: Deps, { totp, limits }: Guess, code: string): Promise<Finding> {
+async function consumeCode(
+  deps: Pick<Deps, 'db' | 'clock' | 'vault'>,
+  { totp, limits }: Guess,
+  code: string,
+): Promise<Finding> {
   const at = now(deps);
   if (!totp?.secret_sealed) return 'wrong';
   const { user_id, secret_sealed } = totp;
@@ -105,7 +114,7 @@ async function consumeCode(deps: Deps, { totp, limits }: Guess, code: string): P
   return (await consumeStep(deps.db, { user_id, secret_sealed, step }, at)) ? 'totp' : 'wrong';
 }
 
-async function tellOfBackupCode(deps: Deps, { user_id }: SignInAttempt, { address }: Visit): Promise<Statement[]> {
+async function tellOfBackupCode(deps: MailDeps, { user_id }: SignInAttempt, { address }: Visit): Promise<Statement[]> {
   const [user, { remaining }] = await Promise.all([findUser(deps.db, user_id), countBackupCodes(deps.db, user_id)]);
   const event = {
     action: 'backup_code.used',
@@ -120,7 +129,7 @@ async function tellOfBackupCode(deps: Deps, { user_id }: SignInAttempt, { addres
 
 type Refused = Pick<Guess, 'isKnown'> & { attempt: SignInAttempt & { triesLeft: number } };
 
-async function recordRefusal(deps: Deps, refused: Refused, reason: Refusal, address: string): Promise<void> {
+async function recordRefusal(deps: MailDeps, refused: Refused, reason: Refusal, address: string): Promise<void> {
   const { user_id } = refused.attempt;
   const event = { action: 'session.refused', actor: 'system', target: user_id, reason, address } as const;
   const { statement } = auditEvent(event, now(deps));
@@ -137,7 +146,7 @@ type Refusal = 'wrong_code' | 'codes_disabled';
  * nobody who knows a password fills a mailbox.
  */
 async function whatToTell(
-  deps: Deps,
+  deps: LimitDeps,
   { attempt: { user_id, triesLeft }, isKnown }: Refused,
   reason: Refusal,
 ): Promise<MailName | undefined> {

@@ -1,5 +1,5 @@
 import { now } from '../../clock.ts';
-import type { Deps } from '../../deps.ts';
+import type { LimitDeps } from '../../deps.ts';
 import { digest } from '../../lib/ids.ts';
 import { listPasskeys } from '../../passkeys/store.ts';
 import { findAttempt, type SignInAttempt } from '../../signin/store.ts';
@@ -14,10 +14,7 @@ export type FoundAttempt = {
 };
 
 /** The sign-in between two factors that a browser's secret names, if it is not over. */
-export async function findWaiting(
-  deps: Pick<Deps, 'db' | 'clock' | 'config'>,
-  token: string | undefined,
-): Promise<FoundAttempt | undefined> {
+export async function findWaiting(deps: LimitDeps, token: string | undefined): Promise<FoundAttempt | undefined> {
   if (token === undefined || token.length > 200) return undefined;
   const attempt_hash = digest(token);
   const attempt = await findAttempt(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
