@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { rejectClient } from '../../src/clients/review-client.ts';
 import { newBrowser } from '../support/browser.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { message, pattern, sentence } from '../support/messages.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
 import { type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
@@ -146,58 +147,79 @@ test('a review without JavaScript: the queue, the difference, a refusal that exp
   await edit(signet, owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://new.example/cb'] });
 
   await page.reload();
-  assert.match(await textOf(page), /0 new clients, 1 change\./);
-  await page.getByRole('link', { name: 'Clients' }).first().click();
-  await page.getByText('change waits').waitFor();
+  assert.match(await textOf(page), sentence('admin.overview.clients', { pending: 0, changes: 1 }));
+  await page
+    .getByRole('link', { name: message('admin.tab.clients') })
+    .first()
+    .click();
+  await page.getByText(message('admin.clients.status.change')).waitFor();
   await page.getByRole('link', { name: 'Field Notes' }).click();
-  const row = page.getByRole('row', { name: /Redirect URIs/ });
-  assert.match((await row.textContent()) ?? '', /\(changed\).*new\.example.*added/s);
-  assert.match(await textOf(page), /No approved client has sent people to this host before: new\.example/);
+  const row = page.getByRole('row', { name: sentence('admin.diff.redirect_uris') });
+  assert.match(
+    (await row.textContent()) ?? '',
+    pattern`${sentence('admin.diff.changed')}.*new\.example.*${sentence('admin.diff.added')}`,
+  );
+  assert.match(await textOf(page), sentence('risk.new_redirect_host', { detail: 'new.example' }));
 
   // The owner changes their mind while the page is open.
   await edit(signet, owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://newer.example/cb'] });
-  await page.locator('form[action$="/approve"]').getByLabel('Ask each person once').check();
-  await page.getByRole('button', { name: 'Approve revision 2' }).click();
-  await page.getByRole('alert').filter({ hasText: 'has changed this meanwhile' }).waitFor();
+  await page.locator('form[action$="/approve"]').getByLabel(message('admin.clients.consent.required')).check();
+  await page.getByRole('button', { name: message('admin.clients.approve.submit', { revision: 2 }) }).click();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: sentence('admin.problem.stale') })
+    .waitFor();
   assert.match(await textOf(page), /newer\.example/);
-  await page.locator('form[action$="/approve"]').getByLabel('Ask each person once').check();
-  await page.getByRole('button', { name: 'Approve revision 3' }).click();
-  await page.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
+  await page.locator('form[action$="/approve"]').getByLabel(message('admin.clients.consent.required')).check();
+  await page.getByRole('button', { name: message('admin.clients.approve.submit', { revision: 3 }) }).click();
+  await page
+    .getByRole('status')
+    .filter({ hasText: sentence('admin.clients.done.approved') })
+    .waitFor();
   const client = await signet.deps.clients.find(client_id);
   assert.deepEqual(
     [client?.redirect_uris, client?.consent],
     [['https://rp.test/cb', 'https://newer.example/cb'], 'required'],
   );
 
-  await page.locator('summary', { hasText: 'Suspend' }).click();
-  await page.getByLabel('Reason').fill('Phishing');
+  await page.locator('summary', { hasText: message('admin.clients.suspend') }).click();
+  await page.getByLabel(message('admin.reason')).fill('Phishing');
   await page.locator('#client-suspend').click();
-  await page.getByRole('status').filter({ hasText: 'Suspended' }).waitFor();
-  await page.getByRole('link', { name: 'What the audit log knows about this' }).click();
+  await page
+    .getByRole('status')
+    .filter({ hasText: sentence('admin.clients.done.suspended') })
+    .waitFor();
+  await page.getByRole('link', { name: message('admin.history') }).click();
   assert.match(await textOf(page), /client\.suspended.*Phishing/s);
   expectQuiet();
 });
 
 test('a service credential and a webhook: each secret is shown once, and gone with the next page', async (t) => {
   const { page, expectQuiet } = await begin(t);
-  await page.getByRole('link', { name: 'Service credentials' }).first().click();
-  await page.getByLabel('Name').fill('Billing');
+  await page
+    .getByRole('link', { name: message('admin.tab.services') })
+    .first()
+    .click();
+  await page.getByLabel(message('admin.services.name')).fill('Billing');
   await page.getByLabel('entitlements:write').check();
-  await page.getByRole('button', { name: 'Create' }).click();
-  await page.getByRole('alert').filter({ hasText: 'at least one product' }).waitFor();
-  assert.equal(await page.getByLabel('Name').inputValue(), 'Billing');
-  await page.getByRole('textbox', { name: 'Products' }).fill('editor');
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: message('admin.services.create.submit') }).click();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: sentence('problem.service.no_product') })
+    .waitFor();
+  assert.equal(await page.getByLabel(message('admin.services.name')).inputValue(), 'Billing');
+  await page.getByRole('textbox', { name: message('admin.services.products') }).fill('editor');
+  await page.getByRole('button', { name: message('admin.services.create.submit') }).click();
   assert.match(await textOf(page), /ss_[\w-]{43}/);
-  await page.getByRole('link', { name: 'I have copied it' }).click();
+  await page.getByRole('link', { name: message('admin.go_on') }).click();
   assert.doesNotMatch(await textOf(page), /ss_/);
 
-  await page.getByRole('link', { name: 'Webhooks' }).click();
-  await page.getByLabel('Address', { exact: true }).fill('https://hooks.example.com/signet');
+  await page.getByRole('link', { name: message('admin.tab.webhooks') }).click();
+  await page.getByLabel(message('admin.webhooks.url'), { exact: true }).fill('https://hooks.example.com/signet');
   await page.getByLabel('user.created').check();
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: message('admin.services.create.submit') }).click();
   assert.match(await textOf(page), /whsec_/);
-  await page.getByRole('link', { name: 'I have copied it' }).click();
+  await page.getByRole('link', { name: message('admin.go_on') }).click();
   assert.doesNotMatch(await textOf(page), /whsec_/);
   expectQuiet();
 });
@@ -205,26 +227,35 @@ test('a service credential and a webhook: each secret is shown once, and gone wi
 test('somebody is found and barred; after 15 minutes the administrator confirms first, and lands on the same page', async (t) => {
   const { signet, admin, page, expectQuiet } = await begin(t);
   const person = await signedInPerson(signet);
-  await page.getByRole('link', { name: 'People' }).first().click();
-  await page.getByLabel('Find somebody').fill(person.email);
-  await page.getByRole('button', { name: 'Search' }).click();
+  await page
+    .getByRole('link', { name: message('admin.tab.users') })
+    .first()
+    .click();
+  await page.getByLabel(message('admin.users.find')).fill(person.email);
+  await page.getByRole('button', { name: message('admin.users.find.submit') }).click();
   await page
     .getByRole('main')
     .getByRole('link', { name: /Person/ })
     .click();
   signet.clock.advance(901);
-  await page.locator('summary', { hasText: 'Disable the account' }).click();
+  await page.locator('summary', { hasText: message('admin.users.disable') }).click();
   await page.locator('#disable-reason').fill('Asked for it');
   await page.locator('#user-disable').click();
   await page.locator('#password').fill(admin.password);
   await page.locator('main button[type=submit]').first().click();
   await page.waitForURL(`${signet.url}/admin/users/${person.user_id}?unfinished=1`);
-  await page.getByRole('alert').filter({ hasText: 'Nothing was done yet' }).waitFor();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: sentence('layout.unfinished') })
+    .waitFor();
   assert.equal((await person.browser.get('/v1/me')).status, 200);
-  await page.locator('summary', { hasText: 'Disable the account' }).click();
+  await page.locator('summary', { hasText: message('admin.users.disable') }).click();
   await page.locator('#disable-reason').fill('Asked for it');
   await page.locator('#user-disable').click();
-  await page.getByRole('status').filter({ hasText: 'disabled' }).waitFor();
+  await page
+    .getByRole('status')
+    .filter({ hasText: sentence('admin.users.done.disabled') })
+    .waitFor();
   assert.equal((await person.browser.get('/v1/me')).status, 401);
   expectQuiet();
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { approveClient, rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser, type Visitor } from '../support/chromium.ts';
+import { message, pattern, sentence } from '../support/messages.ts';
 import { authorizePath, obtainTokens, redeem } from '../support/relying-party.ts';
 import { newPerson, type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
 import { picture } from './picture.ts';
@@ -16,17 +17,17 @@ const callback = 'https://shop.test/callback';
 async function open(page: Page, { url }: Signet, person: Person, path: string): Promise<void> {
   await page.goto(url + path);
   if (new URL(page.url()).pathname !== '/signin') return;
-  await page.getByLabel('E-mail address').fill(person.email);
-  await page.getByLabel('Password').fill(person.password);
+  await page.getByLabel(message('field.email')).fill(person.email);
+  await page.getByLabel(message('field.password')).fill(person.password);
   await page.locator('#signin-submit').click();
   await page.waitForURL(url + path);
 }
 
 async function fillIn(page: Page, redirectUris: string): Promise<void> {
-  await page.getByLabel('Name', { exact: true }).fill('Example shop');
-  await page.getByLabel('It runs on a server (confidential)').check();
-  await page.getByLabel('Redirect URIs').fill(redirectUris);
-  await page.getByLabel('Stay connected while you are away').check();
+  await page.getByLabel(message('developer.name'), { exact: true }).fill('Example shop');
+  await page.getByLabel(message('developer.client_type.confidential')).check();
+  await page.getByLabel(message('developer.redirect_uris')).fill(redirectUris);
+  await page.getByLabel(message('scope.offline_access')).check();
 }
 
 const idOf = (page: Page) => page.locator('#client-id').textContent();
@@ -40,34 +41,41 @@ test('a developer registers with a script that warns at once and copies', async 
 
   await open(page, signet, ada, '/developer');
   await expectAccessible(page);
-  await page.getByRole('main').getByRole('link', { name: 'Register a client' }).click();
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: message('developer.list.register') })
+    .click();
   await expectAccessible(page);
 
   await fillIn(page, `${callback}\nhttp://shop.test/callback`);
   const warning = page.locator('#redirect_uris-problem');
-  await warning.getByText('http://shop.test/callback Must have the scheme https').waitFor();
-  assert.equal(await page.getByLabel('Redirect URIs').getAttribute('aria-invalid'), 'true');
+  await warning.getByText(pattern`http://shop\.test/callback ${sentence('problem.redirect_uri.http')}`).waitFor();
+  assert.equal(await page.getByLabel(message('developer.redirect_uris')).getAttribute('aria-invalid'), 'true');
   assert.deepEqual((await ada.browser.get('/v1/oauth/clients')).status, 401);
   await expectAccessible(page);
-  await page.getByLabel('Redirect URIs').fill(`${callback}\n<img src=x onerror=alert(1)>`);
-  await warning.getByText('<img src=x onerror=alert(1)> Must hold characters').waitFor();
-  await page.getByLabel('Redirect URIs').fill(callback);
+  await page.getByLabel(message('developer.redirect_uris')).fill(`${callback}\n<img src=x onerror=alert(1)>`);
+  await warning
+    .getByText(pattern`<img src=x onerror=alert\(1\)> ${sentence('problem.redirect_uri.characters')}`)
+    .waitFor();
+  await page.getByLabel(message('developer.redirect_uris')).fill(callback);
   await warning.waitFor({ state: 'hidden' });
-  await page.getByLabel('Home page').fill('javascript:alert(1)');
-  await page.locator('#homepage_url-problem').getByText('begins with https://').waitFor();
-  await page.getByLabel('Home page').fill('');
+  await page.getByLabel(message('developer.homepage_url')).fill('javascript:alert(1)');
+  await page.locator('#homepage_url-problem').getByText(sentence('problem.url.https')).waitFor();
+  await page.getByLabel(message('developer.homepage_url')).fill('');
   await page.locator('#homepage_url-problem').waitFor({ state: 'hidden' });
 
-  await page.getByRole('button', { name: 'Register', exact: true }).click();
-  await page.getByRole('heading', { name: 'Keep your secret' }).waitFor();
+  await page.getByRole('button', { name: message('developer.register.submit'), exact: true }).click();
+  await page.getByRole('heading', { name: message('developer.secret.registered.title') }).waitFor();
   const client_id = await idOf(page);
   const client_secret = await page.locator('#client-secret').textContent();
   assert.match(client_secret ?? '', /^cs_[\w-]{43}$/);
-  await page.getByRole('button', { name: 'Copy: Client secret' }).click();
-  await page.getByRole('status').getByText('Copied').waitFor();
+  await page
+    .getByRole('button', { name: `${message('developer.copy')}: ${message('developer.client_secret')}` })
+    .click();
+  await page.getByRole('status').getByText(message('developer.copied')).waitFor();
   assert.equal(await clipboard(), client_secret);
   await page.getByText('Auth.js', { exact: true }).click();
-  await page.getByRole('button', { name: 'Copy: auth.ts' }).click();
+  await page.getByRole('button', { name: `${message('developer.copy')}: auth.ts` }).click();
   await page.waitForFunction(async () => (await navigator.clipboard.readText()).includes('next-auth'));
   assert.ok((await clipboard()).includes(client_id!));
   for (const library of ['openid-client (Node.js)', 'Spring Security', 'oauth2-proxy']) {
@@ -99,42 +107,45 @@ test('all of it works without JavaScript', async (t) => {
 
   await open(page, signet, ada, '/developer/register');
   await fillIn(page, 'https://shop.test/*');
-  await page.getByRole('button', { name: 'Register', exact: true }).click();
-  await page.locator('#redirect_uris-problem').getByText('Must not hold a wildcard').waitFor();
-  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Example shop');
-  assert.equal(await page.getByLabel('Stay connected while you are away').isChecked(), true);
-  await page.getByLabel('Redirect URIs').fill(callback);
-  await page.getByRole('button', { name: 'Register', exact: true }).click();
+  await page.getByRole('button', { name: message('developer.register.submit'), exact: true }).click();
+  await page.locator('#redirect_uris-problem').getByText(sentence('problem.redirect_uri.wildcard')).waitFor();
+  assert.equal(await page.getByLabel(message('developer.name'), { exact: true }).inputValue(), 'Example shop');
+  assert.equal(await page.getByLabel(message('scope.offline_access')).isChecked(), true);
+  await page.getByLabel(message('developer.redirect_uris')).fill(callback);
+  await page.getByRole('button', { name: message('developer.register.submit'), exact: true }).click();
   const client_id = await idOf(page);
   assert.match((await page.locator('#client-secret').textContent()) ?? '', /^cs_[\w-]{43}$/);
-  assert.equal(await page.getByRole('button', { name: /Copy/ }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: sentence('developer.copy') }).count(), 0);
   assert.match(
     await page.getByLabel('.env', { exact: true }).inputValue(),
     new RegExp(`OIDC_CLIENT_ID='${client_id}'`),
   );
-  await page.getByRole('link', { name: 'I have stored it' }).click();
+  await page.getByRole('link', { name: message('developer.secret.kept') }).click();
 
-  await page.getByRole('link', { name: 'Secrets' }).click();
-  await page.getByRole('button', { name: 'Add a secret' }).click();
-  await page.getByRole('heading', { name: 'Your new secret' }).waitFor();
+  await page.getByRole('link', { name: message('developer.secrets') }).click();
+  await page.getByRole('button', { name: message('developer.secrets.add') }).click();
+  await page.getByRole('heading', { name: message('developer.secret.added.title') }).waitFor();
   await path('/secrets');
-  await page.getByLabel('It stops working').first().selectOption('in a week');
-  await page.getByRole('button', { name: 'Retire' }).first().click();
-  await page.getByText('ends in 7 days').waitFor();
+  await page.getByLabel(message('developer.secrets.ends.label')).first().selectOption(message('overlap.week'));
+  await page
+    .getByRole('button', { name: message('developer.secrets.retire') })
+    .first()
+    .click();
+  await page.getByText(sentence('developer.secrets.ends', { when: 'in 7 days' })).waitFor();
 
   await approveClient(signet.deps, { client_id: client_id!, caller: cli }, { revision: 1 });
   await path('/edit');
-  await page.getByLabel('Redirect URIs').fill(`${callback}\nhttps://shop.test/other`);
-  await page.getByRole('button', { name: 'Submit for review' }).click();
-  await page.getByText('A change is pending').waitFor();
+  await page.getByLabel(message('developer.redirect_uris')).fill(`${callback}\nhttps://shop.test/other`);
+  await page.getByRole('button', { name: message('developer.edit.submit.staged') }).click();
+  await page.getByText(sentence('developer.state.change.what')).waitFor();
   await path('/edit');
-  await page.getByRole('button', { name: 'Withdraw the change' }).click();
-  await page.getByText('The change that waited is withdrawn.').waitFor();
+  await page.getByRole('button', { name: message('developer.edit.withdraw') }).click();
+  await page.getByText(message('developer.done.withdrawn')).waitFor();
 
-  await page.getByRole('link', { name: 'Delete the client' }).click();
-  await page.getByLabel('To confirm, type its name').fill('Example shop');
-  await page.getByRole('button', { name: 'Delete for good' }).click();
-  await page.getByText('You have not registered a client yet.').waitFor();
+  await page.getByRole('link', { name: message('developer.delete.link') }).click();
+  await page.getByLabel(sentence('developer.delete.type')).fill('Example shop');
+  await page.getByRole('button', { name: message('developer.delete.submit') }).click();
+  await page.getByText(message('developer.list.none')).waitFor();
   expectQuiet();
 });
 

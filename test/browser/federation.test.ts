@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { message, sentence } from '../support/messages.ts';
 import { newPerson, startSignet } from '../support/signet.ts';
 import { acmeAt, startUpstream } from '../support/upstream.ts';
+
+const acme = { provider: 'Acme' };
 
 test('a person connects a provider, signs in with it and disconnects it', async (t) => {
   let clock = () => 0;
@@ -15,20 +18,26 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   const providers = `${signet.url}/account/security/providers`;
 
   await page.goto(providers);
-  await page.getByLabel('E-mail address').fill(person.email);
-  await page.getByLabel('Password').fill(person.password);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByLabel(message('field.email')).fill(person.email);
+  await page.getByLabel(message('field.password')).fill(person.password);
+  await page.getByRole('button', { name: message('signin.submit'), exact: true }).click();
   await page.waitForURL(providers);
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Connect Acme' }).click();
-  await page.getByRole('heading', { name: 'Connect this account at Acme?' }).waitFor();
-  assert.match(await page.locator('main').innerText(), /signed in as a\.rather\.long\.address/);
+  await page.getByRole('button', { name: message('providers.connect', acme) }).click();
+  await page.getByRole('heading', { name: message('federation.ask.connect.title', acme) }).waitFor();
+  assert.match(
+    await page.locator('main').innerText(),
+    sentence('federation.ask.connect', { ...acme, account: String(upstream.account.email), email: person.email }),
+  );
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Connect Acme' }).click();
+  await page.getByRole('button', { name: message('providers.connect', acme) }).click();
   await page.waitForURL(`${providers}?done=linked`);
-  assert.match(await page.locator('main').innerText(), /Connected as a\.rather\.long\.address/);
+  assert.match(
+    await page.locator('main').innerText(),
+    sentence('providers.linked', { email: String(upstream.account.email) }),
+  );
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: message('account.sign_out') }).click();
   await page.waitForURL(`${signet.url}/signin`);
   await expectAccessible(page);
 
@@ -40,46 +49,46 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   };
   await page.goto(`${upstream.issuer}/lure`);
   await page.getByRole('link', { name: 'Click' }).click();
-  await page.getByRole('heading', { name: 'Sign in with Acme?' }).waitFor();
+  await page.getByRole('heading', { name: message('federation.ask.enter.title', acme) }).waitFor();
   await expectAccessible(page);
-  assert.match(await page.locator('main').innerText(), new RegExp(`signed in as ${person.email}`));
-  await page.getByRole('link', { name: 'No, go back' }).click();
+  assert.match(await page.locator('main').innerText(), sentence('federation.ask.enter', { email: person.email }));
+  await page.getByRole('link', { name: message('federation.ask.no') }).click();
   await page.waitForURL(`${signet.url}/signin`);
   upstream.lies = {};
 
-  await page.getByRole('link', { name: 'Continue with Acme' }).click();
+  await page.getByRole('link', { name: message('signin.with', acme) }).click();
   await page.waitForURL(`${signet.url}/account`);
   await page.goto(providers);
-  await page.getByRole('button', { name: 'Disconnect Acme' }).click();
+  await page.getByRole('button', { name: message('providers.disconnect', acme) }).click();
   await page.waitForURL(`${providers}?done=unlinked`);
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: message('account.sign_out') }).click();
 
   // An address that both sides have proved is connected after a yes.
   const { account } = upstream;
   upstream.account = { sub: 'q', email: person.email, email_verified: true };
-  await page.getByRole('link', { name: 'Continue with Acme' }).click();
-  await page.getByRole('heading', { name: 'Connect Acme with your account?' }).waitFor();
+  await page.getByRole('link', { name: message('signin.with', acme) }).click();
+  await page.getByRole('heading', { name: message('federation.ask.link.title', acme) }).waitFor();
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Connect Acme and sign in' }).click();
+  await page.getByRole('button', { name: message('federation.ask.link.submit', acme) }).click();
   await page.waitForURL(`${signet.url}/account`);
   await page.goto(providers);
-  await page.getByRole('button', { name: 'Disconnect Acme' }).click();
+  await page.getByRole('button', { name: message('providers.disconnect', acme) }).click();
   await page.waitForURL(`${providers}?done=unlinked`);
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: message('account.sign_out') }).click();
   upstream.account = account;
 
   // Nobody has this identity now, and its address is not proved.
-  await page.getByRole('link', { name: 'Continue with Acme' }).click();
-  await page.getByRole('heading', { name: 'This did not work' }).waitFor();
+  await page.getByRole('link', { name: message('signin.with', acme) }).click();
+  await page.getByRole('heading', { name: message('error.refused') }).waitFor();
   await expectAccessible(page);
   upstream.lies.callback = { code: undefined, error: 'access_denied' };
-  await page.getByRole('link', { name: 'Go on from here' }).click();
-  await page.getByRole('link', { name: 'Continue with Acme' }).click();
-  await page.getByText('You did not finish at Acme').waitFor();
+  await page.getByRole('link', { name: message('error.way_back') }).click();
+  await page.getByRole('link', { name: message('signin.with', acme) }).click();
+  await page.getByText(sentence('federation.cancelled', acme)).waitFor();
   await expectAccessible(page);
   upstream.lies = { signedWith: 'another_key' };
-  await page.getByRole('link', { name: 'Continue with Acme' }).click();
-  await page.getByRole('heading', { name: 'The other service did not answer as it should' }).waitFor();
+  await page.getByRole('link', { name: message('signin.with', acme) }).click();
+  await page.getByRole('heading', { name: message('error.upstream') }).waitFor();
   await expectAccessible(page);
   expectQuiet();
 });

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { readAnswer } from '../support/browser.ts';
 import { openBrowser } from '../support/chromium.ts';
+import { message, pattern, sentence } from '../support/messages.ts';
 import { authorizePath, introspect, redeem, refresh, tokensOf, userinfo } from '../support/relying-party.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
 import { newPerson, type Person, type RegisteredClient, type Signet, signIn, startSignet } from '../support/signet.ts';
@@ -30,9 +31,9 @@ test('a client from its registration to its suspension: developer, administrator
 
   // A developer registers a client, and sees its secret once.
   await goTo(developers, signet, '/developer/register', developer);
-  await developers.getByLabel('Name', { exact: true }).fill('Field Notes');
-  await developers.getByLabel('It runs on a server (confidential)').check();
-  await developers.getByLabel('Redirect URIs').fill(product.redirect_uri);
+  await developers.getByLabel(message('developer.name'), { exact: true }).fill('Field Notes');
+  await developers.getByLabel(message('developer.client_type.confidential')).check();
+  await developers.getByLabel(message('developer.redirect_uris')).fill(product.redirect_uri);
   await developers.locator('[name="scope offline_access"]').check();
   await developers.locator('[name="scope entitlements:read"]').check();
   await developers.locator('#register-submit').click();
@@ -46,35 +47,50 @@ test('a client from its registration to its suspension: developer, administrator
   await signIn(administrator);
   const totp = await enableTotp(signet, administrator);
   await goTo(administrators, signet, '/admin', administrator, totp.code);
-  await administrators.getByRole('link', { name: 'Clients' }).first().click();
+  await administrators
+    .getByRole('link', { name: message('admin.tab.clients') })
+    .first()
+    .click();
   await administrators.getByRole('link', { name: 'Field Notes' }).click();
-  await administrators.getByText('It asks for more than who somebody is').waitFor();
-  await administrators.getByLabel('Ask each person once').check();
-  await administrators.getByRole('button', { name: 'Approve revision 1' }).click();
-  await administrators.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
+  await administrators.getByText(sentence('risk.sensitive_scope')).waitFor();
+  await administrators.getByLabel(message('admin.clients.consent.required')).check();
+  await administrators.getByRole('button', { name: message('admin.clients.approve.submit', { revision: 1 }) }).click();
+  await administrators
+    .getByRole('status')
+    .filter({ hasText: sentence('admin.clients.done.approved') })
+    .waitFor();
 
   signet.clock.advance(1);
   // The developer wants another name; the administrator reads the difference and approves exactly that.
   await developers.goto(`${signet.url}/developer/clients/${client.client_id}/edit`);
-  await developers.getByLabel('Name', { exact: true }).fill('Field Notes Pro');
+  await developers.getByLabel(message('developer.name'), { exact: true }).fill('Field Notes Pro');
   await developers.locator('#edit-submit').click();
   await developers.waitForLoadState();
   signet.clock.advance(1);
   await administrators.goto(`${signet.url}/admin/clients/${client.client_id}`);
   const row = administrators.getByRole('row').filter({ hasText: 'Field Notes Pro' });
-  assert.match((await row.textContent()) ?? '', /Name \(changed\)\s*Field Notes\s*Field Notes Pro/);
-  await administrators.locator('form[action$="/approve"]').getByLabel('Ask each person once').check();
-  await administrators.getByRole('button', { name: 'Approve revision 2' }).click();
-  await administrators.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
+  assert.match(
+    (await row.textContent()) ?? '',
+    pattern`${sentence('admin.diff.name')} ${sentence('admin.diff.changed')}\s*Field Notes\s*Field Notes Pro`,
+  );
+  await administrators
+    .locator('form[action$="/approve"]')
+    .getByLabel(message('admin.clients.consent.required'))
+    .check();
+  await administrators.getByRole('button', { name: message('admin.clients.approve.submit', { revision: 2 }) }).click();
+  await administrators
+    .getByRole('status')
+    .filter({ hasText: sentence('admin.clients.done.approved') })
+    .waitFor();
 
   signet.clock.advance(1);
   // A person signs in and is asked; what they allow comes to the product as a code.
   const scope = 'openid profile email offline_access entitlements:read';
   await persons.goto(signet.url + authorizePath(client, { scope }));
   await signInHere(persons, person);
-  await persons.getByRole('heading', { name: 'Allow Field Notes Pro?' }).waitFor();
-  await persons.getByText('See your subscriptions across products').waitFor();
-  await persons.getByRole('button', { name: 'Allow' }).click();
+  await persons.getByRole('heading', { name: message('consent.title', { client: 'Field Notes Pro' }) }).waitFor();
+  await persons.getByText(message('scope.entitlements:read')).waitFor();
+  await persons.getByRole('button', { name: message('consent.allow') }).click();
   await persons.waitForURL(`${product.redirect_uri}?**`);
   const code = new URL(persons.url()).searchParams.get('code') ?? '';
   const tokens = tokensOf(await redeem(signet, client, code));
@@ -97,10 +113,13 @@ test('a client from its registration to its suspension: developer, administrator
   // The administrator suspends the client: within a second nothing of it works, on whatever node.
   const neighbour = await startSignet(t, { beside: signet });
   assert.equal((await userinfo(neighbour, tokens.access_token)).status, 200);
-  await administrators.locator('summary', { hasText: 'Suspend' }).click();
-  await administrators.getByLabel('Reason').fill('Reported by its users');
+  await administrators.locator('summary', { hasText: message('admin.clients.suspend') }).click();
+  await administrators.getByLabel(message('admin.reason')).fill('Reported by its users');
   await administrators.locator('#client-suspend').click();
-  await administrators.getByRole('status').filter({ hasText: 'Suspended' }).waitFor();
+  await administrators
+    .getByRole('status')
+    .filter({ hasText: sentence('admin.clients.done.suspended') })
+    .waitFor();
   signet.clock.advance(1);
   for (const node of [signet, neighbour]) {
     const refreshed = await refresh(node, client, tokens.refresh_token ?? '');
@@ -119,7 +138,10 @@ test('a client from its registration to its suspension: developer, administrator
   const story = ['suspended', 'change_approved', 'change_requested', 'approved', 'registered'];
   assert.match(log, new RegExp(story.map((step) => `client\\.${step}`).join('.*'), 's'));
   await administrators.locator('#audit-verify').click();
-  await administrators.getByRole('status').filter({ hasText: 'all intact' }).waitFor();
+  await administrators
+    .getByRole('status')
+    .filter({ hasText: sentence('admin.audit.intact', { unsealed: 0 }) })
+    .waitFor();
   for (const { expectQuiet } of desks) expectQuiet();
 });
 

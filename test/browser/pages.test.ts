@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { message, sentence } from '../support/messages.ts';
 import { obtainTokens } from '../support/relying-party.ts';
 import { registerClient, type Signet, startSignet } from '../support/signet.ts';
 import { agents, lendSession, named, openWorld, password, signInWith } from './lived-in-signet.ts';
@@ -115,25 +116,25 @@ test('an account is looked after without JavaScript', async (t) => {
   await page.locator('#signin-submit').click();
 
   await page.waitForURL(`${signet.url}/account/apps`); // where the person wanted to go
-  await page.getByRole('button', { name: 'Disconnect' }).click();
-  assert.match((await page.getByRole('status').textContent()) ?? '', /disconnected/);
-  assert.match((await page.textContent('main')) ?? '', /No app is connected/);
+  await page.getByRole('button', { name: message('apps.disconnect') }).click();
+  assert.match((await page.getByRole('status').textContent()) ?? '', sentence('apps.done'));
+  assert.match((await page.textContent('main')) ?? '', sentence('apps.none'));
 
-  await page.getByRole('link', { name: 'Sessions' }).click();
+  await page.getByRole('link', { name: message('account.tab.sessions') }).click();
   await page.getByRole('listitem').filter({ hasText: 'Safari, iPhone' }).getByRole('button').click();
-  assert.match((await page.getByRole('status').textContent()) ?? '', /signed out/);
+  assert.match((await page.getByRole('status').textContent()) ?? '', sentence('sessions.done.one'));
   assert.equal(await page.locator('.items > li').count(), 1);
 
-  await page.getByRole('link', { name: 'Profile' }).click();
-  await page.getByLabel('Name').fill('Augusta Ada King');
-  await page.getByLabel('Language').selectOption({ label: 'Deutsch' });
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('link', { name: message('account.tab.profile') }).click();
+  await page.getByLabel(message('field.name')).fill('Augusta Ada King');
+  await page.getByLabel(message('account.language')).selectOption({ label: 'Deutsch' });
+  await page.getByRole('button', { name: message('account.save') }).click();
   assert.equal(await page.locator('h1').textContent(), 'Augusta Ada King');
-  assert.match((await page.textContent('main')) ?? '', /Gespeichert/);
+  assert.match((await page.textContent('main')) ?? '', sentence('account.saved', {}, 'de'));
 
-  await page.getByRole('button', { name: 'Abmelden' }).click();
+  await page.getByRole('button', { name: message('account.sign_out', {}, 'de') }).click();
   await page.getByRole('link', { name: 'Deutsch' }).click();
-  await page.getByRole('heading', { name: 'Anmelden' }).waitFor();
+  await page.getByRole('heading', { name: message('signin.title', {}, 'de') }).waitFor();
   expectQuiet();
 });
 
@@ -161,18 +162,18 @@ test('the keyboard alone reaches everything, first of all the content', async (t
     order.push(text);
   }
   assert.deepEqual(order.slice(0, 8), [
-    'Skip to content',
+    message('layout.skip'),
     'Signet',
-    'Sign out',
-    'Profile',
-    'Security',
-    'Sessions',
-    'Connected apps',
-    'Subscriptions',
+    message('account.sign_out'),
+    message('account.tab.profile'),
+    message('account.tab.security'),
+    message('account.tab.sessions'),
+    message('account.tab.apps'),
+    message('account.tab.entitlements'),
   ]);
   await page.goto(`${signet.url}/account/security`);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
-  assert.equal((await focused()).text, 'Change'); // the first thing in the content
+  assert.equal((await focused()).text, message('security.change')); // the first thing in the content
 });

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { CDPSession, Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
+import { message, pattern, sentence } from '../support/messages.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import { newPerson, type Person, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
 import { enableTotp } from '../support/two-factor.ts';
@@ -13,36 +14,45 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
   const { url, person, page, authenticator, expectQuiet } = await begin(t);
   await signInWithPassword(page, url, person);
   await page.goto(url + pages);
-  await page.getByText('You have no passkeys yet.').waitFor();
-  assert.match(await page.getByLabel('Name of the passkey').inputValue(), /^Chrome, /);
+  await page.getByText(message('passkey.none')).waitFor();
+  assert.match(await page.getByLabel(message('passkey.name')).inputValue(), /^Chrome, /);
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('status').filter({ hasText: 'The passkey was added' }).waitFor();
-  assert.match(await itemOf(page).innerText(), /Chrome, .*\n?.*On one device[\s\S]*Not used yet/);
+  await page.getByRole('button', { name: message('passkey.add') }).click();
+  await page
+    .getByRole('status')
+    .filter({ hasText: sentence('passkey.done.added') })
+    .waitFor();
+  assert.match(
+    await itemOf(page).innerText(),
+    pattern`Chrome, .*${sentence('passkey.one_device')}.*${sentence('passkey.unused')}`,
+  );
   await expectAccessible(page);
 
   const rename = async () => {
-    await page.locator('summary', { hasText: 'Rename' }).click();
-    await itemOf(page).getByLabel('Name of the passkey').fill('Key <ring>');
+    await page.locator('summary', { hasText: message('passkey.rename.summary') }).click();
+    await itemOf(page).getByLabel(message('passkey.name')).fill('Key <ring>');
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Save the name' }).click();
+    await page.getByRole('button', { name: message('passkey.rename') }).click();
   };
   await rename();
-  await page.getByText('Your account has a passkey, so confirm with it.').waitFor();
+  await page.getByText(sentence('confirm.passkey')).waitFor();
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Confirm with a passkey' }).click();
+  await page.getByRole('button', { name: message('passkey.button.confirm') }).click();
   await page.waitForURL(`${url}${pages}?unfinished=1`);
   await rename();
   await itemOf(page).getByText('Key <ring>').first().waitFor();
 
   // The same authenticator again: the browser knows that it has one, and says so by a sentence of ours.
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('alert').filter({ hasText: 'has a passkey for your account already' }).waitFor();
+  await page.getByRole('button', { name: message('passkey.add') }).click();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: sentence('passkey.script.known') })
+    .waitFor();
   await expectAccessible(page);
 
   await authenticator.present(false);
   await signOut(page);
-  const button = page.getByRole('button', { name: 'Sign in with a passkey' });
+  const button = page.getByRole('button', { name: message('passkey.button.sign_in') });
   await button.waitFor();
   await expectAccessible(page);
   await authenticator.present(true); // counts for what is asked from now on, so not for the autofill that waits
@@ -51,17 +61,20 @@ test('a passkey: added on its page, named, used to sign in by the button, remove
   assert.deepEqual(await amrOf(page), ['hwk', 'mfa']);
 
   await page.goto(url + pages);
-  assert.match(await itemOf(page).innerText(), /Last used (now|this minute)/);
-  await page.locator('summary', { hasText: 'Remove' }).click();
+  assert.match(await itemOf(page).innerText(), sentence('passkey.used'));
+  await page.locator('summary', { hasText: message('passkey.remove.summary') }).click();
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Remove this passkey' }).click();
-  await page.getByText('You have no passkeys yet.').waitFor();
+  await page.getByRole('button', { name: message('passkey.remove') }).click();
+  await page.getByText(message('passkey.none')).waitFor();
 
   // The browser still offers what is removed here, and so as often as it is asked: once is enough.
   await page.route('**/options', (route) => route.abort());
   await page.route('**/options', (route) => route.continue(), { times: 1 });
   await signOut(page);
-  await page.getByRole('alert').filter({ hasText: 'was not accepted' }).waitFor();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: sentence('passkey.problem.refused') })
+    .waitFor();
   await expectAccessible(page);
   expectQuiet();
 });
@@ -94,8 +107,11 @@ test('whoever cancels is told kindly, and may sign in by password all the same',
   await page.goto(`${url}/signin`);
   await authenticator.verified(false);
   await authenticator.present(true);
-  await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-  await page.getByRole('alert').filter({ hasText: 'No passkey was used' }).waitFor();
+  await page.getByRole('button', { name: message('passkey.button.sign_in') }).click();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: sentence('passkey.script.cancelled') })
+    .waitFor();
   await expectAccessible(page);
   await signInWithPassword(page, undefined, person);
   assert.deepEqual(await amrOf(page), ['pwd']);
@@ -111,13 +127,13 @@ test('as second factor, after a password', async (t) => {
   await page.goto(`${url}/signin`);
   // The autofill signs in, and is a first factor alone: the code is still asked for, and a passkey no answer.
   await page.waitForURL(`${url}/signin/second-factor`);
-  assert.equal(await page.getByRole('button', { name: 'Use a passkey instead' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: message('passkey.button.second_factor') }).count(), 0);
 
   await page.context().clearCookies();
   await page.route('**/signin/passkey/options', (route) => route.abort());
   await signInWithPassword(page, url, person);
   await page.waitForURL(`${url}/signin/second-factor`);
-  const button = page.getByRole('button', { name: 'Use a passkey instead' });
+  const button = page.getByRole('button', { name: message('passkey.button.second_factor') });
   await button.waitFor();
   await expectAccessible(page);
   await button.click();
@@ -132,10 +148,10 @@ test('to confirm, when a passkey is to be added long after the sign-in', async (
   await addPasskey(page, url);
   await page.goto(url + pages);
   signet.clock.advance(3600);
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor();
+  await page.getByRole('button', { name: message('passkey.add') }).click();
+  await page.getByRole('heading', { name: message('confirm.title') }).waitFor();
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Confirm with a passkey' }).click();
+  await page.getByRole('button', { name: message('passkey.button.confirm') }).click();
   await page.waitForURL(`${url}${pages}?unfinished=1`);
   assert.deepEqual(await amrOf(page), ['hwk', 'mfa']);
   expectQuiet();
@@ -146,8 +162,11 @@ test('a lost connection is a sentence, not silence', async (t) => {
   await signInWithPassword(page, url, person);
   await page.goto(url + pages);
   await page.route('**/options', (route) => route.abort());
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('alert').filter({ hasText: 'Check your connection' }).waitFor();
+  await page.getByRole('button', { name: message('passkey.add') }).click();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: sentence('passkey.script.failed') })
+    .waitFor();
   expectQuiet();
 });
 
@@ -161,15 +180,15 @@ test('without JavaScript the page lists, and says what adding and removing need'
 
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
   await page.goto(`${signet.url}/signin`);
-  assert.equal(await page.getByRole('button', { name: 'Sign in with a passkey' }).isVisible(), false);
+  assert.equal(await page.getByRole('button', { name: message('passkey.button.sign_in') }).isVisible(), false);
   await signInWithPassword(page, undefined, person);
   await page.goto(signet.url + pages);
-  await page.getByText('Adding a passkey needs JavaScript').waitFor();
-  assert.equal(await page.getByRole('button', { name: 'Add a passkey' }).isVisible(), false);
-  await page.locator('summary', { hasText: 'Remove' }).click();
-  await page.getByRole('button', { name: 'Remove this passkey' }).click();
-  await page.getByText('Using a passkey needs JavaScript.').waitFor();
-  assert.equal(await page.getByRole('button', { name: 'Confirm with a passkey' }).isVisible(), false);
+  await page.getByText(sentence('passkey.add.script')).waitFor();
+  assert.equal(await page.getByRole('button', { name: message('passkey.add') }).isVisible(), false);
+  await page.locator('summary', { hasText: message('passkey.remove.summary') }).click();
+  await page.getByRole('button', { name: message('passkey.remove') }).click();
+  await page.getByText(sentence('confirm.passkey.script')).waitFor();
+  assert.equal(await page.getByRole('button', { name: message('passkey.button.confirm') }).isVisible(), false);
   expectQuiet();
 });
 
@@ -219,8 +238,8 @@ const lend = (page: Page, { browser }: Person, url: string) =>
 
 async function addPasskey(page: Page, url: string) {
   await page.goto(url + pages);
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByText('The passkey was added').waitFor();
+  await page.getByRole('button', { name: message('passkey.add') }).click();
+  await page.getByText(sentence('passkey.done.added')).waitFor();
 }
 
 async function signOut(page: Page) {

@@ -9,6 +9,7 @@ import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
+import { message, sentence } from '../support/messages.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import { bareSettings, startServer } from '../support/server-process.ts';
 import { newPerson, type Person, registerClient, type Signet, startSignet } from '../support/signet.ts';
@@ -30,21 +31,21 @@ onBothEngines('from a first start to a verified id token, refresh and sign-out',
 
   await page.goto(/http\S+\/invite\/\S+/.exec(signet.said.stdout)?.[0] ?? '');
   await look(page, 'invite');
-  await page.getByLabel('E-mail address').fill('ada@example.com');
-  await page.getByLabel('Name').fill('Ada Lovelace');
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Create the account' }).click();
+  await page.getByLabel(message('field.email')).fill('ada@example.com');
+  await page.getByLabel(message('field.name')).fill('Ada Lovelace');
+  await page.getByLabel(message('field.password')).fill(password);
+  await page.getByRole('button', { name: message('invitation.submit') }).click();
   await page.waitForURL(`${signet.url}/account`);
   assert.match(await textOf(page), /Ada Lovelace/);
-  assert.match(await textOf(page), /Administrator/);
+  assert.match(await textOf(page), sentence('account.role.admin'));
   await look(page);
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: message('account.sign_out') }).click();
   await page.waitForURL(`${signet.url}/signin`);
 
   await page.goto(example.url);
   await look(page);
   await page.getByRole('link', { name: 'Sign in with Signet' }).click();
-  assert.match(await textOf(page), /to continue to Example relying party/);
+  assert.match(await textOf(page), sentence('signin.to_client', { client: 'Example relying party' }));
   await look(page);
   await signInWith(page, 'ada@example.com', password);
 
@@ -83,7 +84,7 @@ test('it all works without JavaScript', async (t) => {
   await page.goto(example.url);
   await page.locator('#sign-in').click();
   await signInWith(page, person.email, 'not the password at all');
-  assert.match(await textOf(page), /do not match/);
+  assert.match(await textOf(page), sentence('signin.wrong'));
   await signInWith(page, person.email, person.password);
   await page.locator('#consent-allow').click();
   assert.equal(await page.locator('#subject').textContent(), person.user_id);
@@ -105,9 +106,12 @@ test('a wrong password says so and keeps the address', async (t) => {
   await page.goto(`${example.url}/sign-in`);
   await screenshot(page, 'sign-in');
   await signInWith(page, person.email, 'not the password at all');
-  await page.getByRole('alert').filter({ hasText: 'do not match an account' }).waitFor();
-  assert.equal(await page.getByLabel('E-mail address').inputValue(), person.email);
-  assert.equal(await page.getByLabel('Password').inputValue(), '');
+  await page
+    .getByRole('alert')
+    .filter({ hasText: sentence('signin.wrong') })
+    .waitFor();
+  assert.equal(await page.getByLabel(message('field.email')).inputValue(), person.email);
+  assert.equal(await page.getByLabel(message('field.password')).inputValue(), '');
   assert.equal(await focused(page), 'password');
   await expectAccessible(page);
   await screenshot(page, 'sign-in-error');
@@ -120,14 +124,14 @@ test('consent: Cancel tells the application, Allow is remembered', async (t) => 
   const { person, example, page, expectQuiet } = await begin(t, { consent: 'required' });
   await page.goto(`${example.url}/sign-in`);
   await signInWith(page, person.email, person.password);
-  await page.getByRole('heading', { name: 'Allow Field Notes?' }).waitFor();
+  await page.getByRole('heading', { name: message('consent.title', { client: 'Field Notes' }) }).waitFor();
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: message('consent.cancel') }).click();
   assert.equal(await page.locator('#error').textContent(), 'access_denied');
   await expectAccessible(page);
 
   await page.goto(`${example.url}/sign-in`);
-  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.getByRole('button', { name: message('consent.allow') }).click();
   await page.waitForURL(`${example.url}/`);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('link', { name: 'Sign in with Signet' }).click();
@@ -144,12 +148,12 @@ test('prompt=select_account lets a person with a session go on or be somebody el
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('link', { name: 'Choose an account' }).click();
   await expectAccessible(page);
-  await page.getByRole('button', { name: `Continue as ${person.email}` }).click();
+  await page.getByRole('button', { name: message('choose.continue', { email: person.email }) }).click();
   assert.equal(await page.locator('#subject').textContent(), person.user_id);
 
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('link', { name: 'Choose an account' }).click();
-  await page.getByRole('link', { name: 'Use another account' }).click();
+  await page.getByRole('link', { name: message('choose.other') }).click();
   await signInWith(page, other.email, other.password);
   assert.equal(await page.locator('#subject').textContent(), other.user_id);
   expectQuiet();
@@ -209,7 +213,7 @@ test('an unknown client is told of on a page that names the parameter', async (t
   const client = await registerClient(signet);
   const answer = await page.goto(signet.url + authorizePath(client, { client_id: 'nobody' }));
   assert.equal(answer?.status(), 400);
-  assert.match(await textOf(page), /names no app that is registered here \(client_id\)/);
+  assert.match(await textOf(page), sentence('authorize.unknown_client'));
   await expectAccessible(page);
   expectQuiet();
 });

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
+import { message, sentence } from '../support/messages.ts';
 import { newPerson, type Person, type Signet, startSignet } from '../support/signet.ts';
 import { codesOf } from '../support/two-factor.ts';
 
@@ -44,7 +45,7 @@ test('without JavaScript an app is set up, and asked for at the next sign-in', a
   assert.equal(new URL(page.url()).pathname, '/signin/second-factor');
   await page.fill('#code', '000 000');
   await page.click('#second-factor-submit');
-  assert.match(await page.innerText('[role=alert]'), /Tries left: 4/);
+  assert.match(await page.innerText('[role=alert]'), sentence('second_factor.wrong', { triesLeft: 4 }));
   await page.fill('#code', code().replace(/^.../, '$& '));
   await page.click('#second-factor-submit');
   assert.equal(new URL(page.url()).pathname, '/account');
@@ -58,7 +59,7 @@ test('with JavaScript the backup codes can be copied and downloaded as well', as
   await expectAccessible(page);
   const list = `${(await page.locator('#backup-codes code').allInnerTexts()).join('\n')}\n`;
   await page.click('[data-action=copy]');
-  await page.getByText('Copied.').waitFor();
+  await page.getByText(message('backup_codes.copied')).waitFor();
   assert.equal(await page.evaluate('navigator.clipboard.readText()'), list);
   const [download] = await Promise.all([page.waitForEvent('download'), page.click('[data-action=download]')]);
   assert.equal(download.suggestedFilename(), 'Signet-backup-codes.txt');
