@@ -52,14 +52,14 @@ test('the rules see the code that they judge', () => {
 
 test('only the configuration reads the environment', () => {
   assertNone(
-    found(except('src/config.ts'), /process\s*\.\s*env\b/g),
-    'Add a setting to src/config.ts and take it from deps.config: an operator must find all settings in one place.',
+    found(except('src/app/config.ts'), /process\s*\.\s*env\b/g),
+    'Add a setting to src/app/config.ts and take it from deps.config: an operator must find all settings in one place.',
   );
 });
 
 test('only the way in knows what time it is', () => {
   assertNone(
-    found(except('src/main.ts', /^src\/cli\//), /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b/g),
+    found(except('src/app/main.ts', /^src\/cli\//), /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b/g),
     'Take deps.clock() or now(deps): a test moves that clock.',
   );
 });
@@ -76,7 +76,11 @@ test('a table is written by one store', () => {
   const writers = new Map<string, Set<string>>();
   for (const { path, text } of source) {
     for (const [, table = ''] of code(text).matchAll(/(?:insert into|update|delete from)\s+([a-z_]+)\s/g)) {
-      if (!read('src/db/migrations/*.sql').some((migration) => migration.text.includes(`create table ${table} (`)))
+      if (
+        !read('src/platform/db/migrations/*.sql').some((migration) =>
+          migration.text.includes(`create table ${table} (`),
+        )
+      )
         continue;
       writers.set(table, (writers.get(table) ?? new Set()).add(path));
     }
@@ -89,7 +93,12 @@ test('a table is written by one store', () => {
 });
 
 test('no use-case knows Fastify', () => {
-  const allowed = ['src/app.ts', 'src/sessions/session.ts', 'src/oauth/authorize/browser.ts', 'src/signin/arrival.ts'];
+  const allowed = [
+    'src/app/app.ts',
+    'src/authentication/sessions/session.ts',
+    'src/oauth/authorize/browser.ts',
+    'src/authentication/sessions/return-target.ts',
+  ];
   assertNone(
     found(except(...allowed, /\/routes\.ts$/, /^src\/http\//), /from\s+['"](@fastify\/|fastify\b)/g),
     'Parse and answer in routes.ts, and hand the use-case plain values: the command line calls it, too.',
@@ -118,18 +127,21 @@ test('the compiler is never told to look away', () => {
   assertNone(silenced, 'Mend the type instead.');
 });
 
-test('src/lib knows nothing of ours', () => {
+test('src/platform/text knows nothing of ours', () => {
   const importing = found(
-    source.filter(({ path }) => path.startsWith('src/lib/')),
+    source.filter(({ path }) => path.startsWith('src/platform/text/')),
     /from\s+['"]\.\.\//g,
   );
-  assertNone(importing, 'What needs a capability belongs to it. src/lib is for helpers that any program could use.');
+  assertNone(
+    importing,
+    'What needs a capability belongs to it. src/platform/text is for helpers that any program could use.',
+  );
 });
 
-test('only src/db knows which engine it is', () => {
+test('only src/platform/db knows which engine it is', () => {
   assertNone(
     found(except(/^src\/db\//), /\bdb\.engine\b|\bengine\s*===|['"](sqlite|postgres)['"]/g),
-    'Write SQL that both engines run; what cannot be shared belongs behind the interface in src/db/db.ts.',
+    'Write SQL that both engines run; what cannot be shared belongs behind the interface in src/platform/db/db.ts.',
   );
 });
 
@@ -186,8 +198,7 @@ test('a capability keeps its routes, its store and its use-cases apart', () => {
     /\bdb\.(all|get|run|batch)\(/g,
   );
   assertNone(sqlInRoutes, `Call a function of a store or a use-case instead.`);
-  const isFront = (path: string) =>
-    ['routes.ts', 'page.ts'].includes(basename(path)) || path.startsWith('src/admin/pages/');
+  const isFront = (path: string) => ['routes.ts', 'page.ts'].includes(basename(path)) || path.startsWith('src/admin/');
   const foreignStores = source
     .filter(({ path }) => isFront(path))
     .flatMap(({ path, text }) =>

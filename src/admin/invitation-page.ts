@@ -1,8 +1,8 @@
-import type { FieldProblem } from '../errors.ts';
-import { fieldAlert, newPasswordField } from '../http/form.ts';
-import { html } from '../http/html.ts';
-import type { Page } from '../http/page.ts';
-import type { View } from '../http/view.ts';
+import type { FieldProblem } from '../platform/errors.ts';
+import { fieldAlert, newPasswordField } from '../platform/pages/form.ts';
+import { html } from '../platform/pages/html.ts';
+import type { Page } from '../platform/pages/page.ts';
+import type { View } from '../platform/pages/view.ts';
 
 type InvitationForm = { token: string; email?: string; name?: string; problems?: readonly FieldProblem[] };
 

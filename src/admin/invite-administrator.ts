@@ -1,8 +1,3 @@
-import { type Actor, auditEvent } from '../audit/audit.ts';
-import { now } from '../clock.ts';
-import type { Deps, LimitDeps, StoreDeps } from '../deps.ts';
-import { RequestError, refusal } from '../errors.ts';
-import { digest, newSecret } from '../lib/ids.ts';
 import {
   deleteLinks,
   failUnless,
@@ -10,9 +5,14 @@ import {
   insertLink,
   type OneTimeLink,
   spendLink,
-} from '../one-time-links/store.ts';
-import { createUser } from '../users/create-user.ts';
-import { hasAdministrator, noAdministrator } from '../users/store.ts';
+} from '../accounts/one-time-links/store.ts';
+import { hasAdministrator, noAdministrator } from '../accounts/store.ts';
+import type { Deps, LimitDeps, StoreDeps } from '../app/deps.ts';
+import { type Actor, auditEvent } from '../audit/audit.ts';
+import { createUser } from '../authentication/account-links/create-user.ts';
+import { now } from '../platform/clock.ts';
+import { RequestError, refusal } from '../platform/errors.ts';
+import { digest, newSecret } from '../platform/ids.ts';
 
 /** A day: long enough to find the terminal again, short enough to forget a printed link. */
 const invitationSeconds = 86_400;

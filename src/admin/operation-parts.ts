@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { Operation } from '../openapi/operation.ts';
+import type { Operation } from '../platform/openapi/operation.ts';
 
 /** What all addresses for administrators have in common in the API description. */
 export const administration = {

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../deps.ts';
-import { RequestError } from '../errors.ts';
-import { sendPage } from '../http/page.ts';
-import { readForm } from '../http/parameters.ts';
-import { viewOf } from '../http/view.ts';
-import { sendOnward, visitOf } from '../signin/arrival.ts';
-import { completeSignIn } from '../signin/complete-sign-in.ts';
+import type { Deps } from '../app/deps.ts';
+import { completeSignIn } from '../authentication/sessions/complete-sign-in.ts';
+import { sendOnward, visitOf } from '../authentication/sessions/return-target.ts';
+import { RequestError } from '../platform/errors.ts';
+import { readForm } from '../platform/http/parameters.ts';
+import { sendPage } from '../platform/pages/page.ts';
+import { viewOf } from '../platform/pages/view.ts';
 import { adminAccessRoutes } from './access/routes.ts';
 import { adminAuditRoutes } from './audit/routes.ts';
 import { adminClientRoutes } from './clients/routes.ts';

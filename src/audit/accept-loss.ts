@@ -1,6 +1,6 @@
-import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
-import { refusal } from '../errors.ts';
+import type { Deps } from '../app/deps.ts';
+import { now } from '../platform/clock.ts';
+import { refusal } from '../platform/errors.ts';
 import { auditEvent, type Caller } from './audit.ts';
 import { type Broken, lossOf, origin } from './chain.ts';
 import { acceptHead, readHeads } from './head.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Statement } from '../db/db.ts';
-import { newId } from '../lib/ids.ts';
+import type { Statement } from '../platform/db/db.ts';
+import { newId } from '../platform/ids.ts';
 import { type Condition, insertAuditRow } from './store.ts';
 
 /** Who did it: a person, a client or a back end by its own credentials, whoever may run the command line, or a periodic job. */

@@ -1,5 +1,5 @@
-import type { Db, Statement } from '../db/db.ts';
-import { type Vault, WrongMasterKey } from '../vault/vault.ts';
+import type { Db, Statement } from '../platform/db/db.ts';
+import { type Vault, WrongMasterKey } from '../platform/vault/vault.ts';
 import { findHeads, keepAcceptance, keepHead, replaceHead } from './store.ts';
 import type { Head, Seen } from './witness.ts';
 

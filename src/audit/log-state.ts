@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../app/deps.ts';
 import { type Broken, lateBefore, lossOf } from './chain.ts';
 import { chainHead, countUnsealed } from './store.ts';
 

@@ -1,4 +1,4 @@
-import { fieldProblem, invalidFields } from '../errors.ts';
+import { fieldProblem, invalidFields } from '../platform/errors.ts';
 
 /**
  * Why somebody was stopped, as the log keeps it and its subject may read it: a few words that show as they were written.

@@ -1,4 +1,4 @@
-import type { Db, Statement } from '../db/db.ts';
+import type { Db, Statement } from '../platform/db/db.ts';
 
 /** What the log keeps of one event. Times are Unix seconds; states are JSON. */
 export type AuditRow = {

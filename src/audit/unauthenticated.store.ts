@@ -1,4 +1,4 @@
-import type { Db, Statement } from '../db/db.ts';
+import type { Db, Statement } from '../platform/db/db.ts';
 
 /** Events of one hour that are alike. Times are Unix seconds; `detail` is JSON. */
 export type UnauthenticatedRow = {

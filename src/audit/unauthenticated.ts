@@ -1,9 +1,9 @@
-import { now } from '../clock.ts';
-import type { Statement } from '../db/db.ts';
-import { nameOfPlace, placeOfName } from '../db/list-place.ts';
-import type { Deps } from '../deps.ts';
-import { digest } from '../lib/ids.ts';
-import { addressKey } from '../limits/address-key.ts';
+import type { Deps } from '../app/deps.ts';
+import { now } from '../platform/clock.ts';
+import type { Statement } from '../platform/db/db.ts';
+import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
+import { digest } from '../platform/ids.ts';
+import { addressKey } from '../platform/limits/address-key.ts';
 import { countEvent, listEvents, type UnauthenticatedRow } from './unauthenticated.store.ts';
 
 /** Why a sign-in was refused. Administrators read a sentence for each. */

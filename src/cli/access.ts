@@ -1,11 +1,11 @@
+import { endSessionOf } from '../authentication/sessions/end-session-of.ts';
+import { listSessions, sessionRecord } from '../authentication/sessions/list-sessions.ts';
 import { entitlementHistory, historyRecord } from '../entitlements/read-history.ts';
 import type { EntitlementVersion, StoredEntitlement } from '../entitlements/store.ts';
-import { endGrantOf } from '../oauth/end-grant.ts';
-import { grantRecord, listGrants } from '../oauth/list-grants.ts';
-import { endSessionOf } from '../sessions/end-session-of.ts';
-import { listSessions, sessionRecord } from '../sessions/list-sessions.ts';
-import { command } from './command.ts';
-import { done, listed, table, time } from './report.ts';
+import { endGrantOf } from '../oauth/grants/end-grant.ts';
+import { grantRecord, listGrants } from '../oauth/grants/list-grants.ts';
+import { command } from '../platform/cli/command.ts';
+import { done, listed, table, time } from '../platform/cli/report.ts';
 import { findPerson, person } from './users.ts';
 
 const caller = { actor: 'cli' } as const;

@@ -5,8 +5,8 @@ import { momentIn } from '../audit/moment.ts';
 import { type AnyRecord, doubtOf, exportFormats, exportLogAsIs, readLogAsIs } from '../audit/read-log.ts';
 import type { AuditFilter } from '../audit/store.ts';
 import { listUnauthenticated } from '../audit/unauthenticated.ts';
-import { command, UsageError } from './command.ts';
-import { listed, time } from './report.ts';
+import { command, UsageError } from '../platform/cli/command.ts';
+import { listed, time } from '../platform/cli/report.ts';
 
 const filters = {
   action: { value: 'action', help: 'an action such as client.approved, or its first word' },

@@ -1,19 +1,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, ConfigError, readConfig } from '../config.ts';
-import { OutcomeUnknown, StoreUnavailable } from '../db/db.ts';
-import { MigrationRefused } from '../db/migrate.ts';
-import { databaseFile } from '../db/open.ts';
-import { RequestError } from '../errors.ts';
-import { mailDoubt } from '../heartbeat/heartbeat.ts';
-import { plainForeign } from '../http/foreign-text.ts';
-import { editDistance } from '../lib/edit-distance.ts';
-import { closeDeps, openDeps, openLog } from '../open-deps.ts';
-import { version } from '../version.ts';
-import { type Command, readArguments, type Terminal, UsageError } from './command.ts';
+import { type Config, ConfigError, readConfig } from '../app/config.ts';
+import { closeDeps, openDeps, openLog } from '../app/open-deps.ts';
+import { type Command, readArguments, type Terminal, UsageError } from '../platform/cli/command.ts';
+import { columns, helpOf, overviewOf } from '../platform/cli/help.ts';
+import { refusalText } from '../platform/cli/report.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
+import { MigrationRefused } from '../platform/db/migrate.ts';
+import { databaseFile } from '../platform/db/open.ts';
+import { RequestError } from '../platform/errors.ts';
+import { mailDoubt } from '../platform/heartbeat/heartbeat.ts';
+import { editDistance } from '../platform/text/edit-distance.ts';
+import { plainForeign } from '../platform/text/foreign-text.ts';
+import { version } from '../platform/version.ts';
 import { commandGroups, commands } from './commands.ts';
-import { columns, helpOf, overviewOf } from './help.ts';
-import { refusalText } from './report.ts';
 
 type Environment = Parameters<typeof readConfig>[0];
 
@@ -92,7 +92,7 @@ async function run(name: string, command: Command, { args, terminal, environment
   }
   const config = readConfig(environment);
   if (name === 'serve') {
-    const { serve } = await import('../main.ts');
+    const { serve } = await import('../app/main.ts');
     await serve(config);
     return undefined;
   }

@@ -1,7 +1,7 @@
+import type { Command } from '../platform/cli/command.ts';
 import { accessCommands } from './access.ts';
 import { auditCommands } from './audit.ts';
 import { clientCommands } from './clients.ts';
-import type { Command } from './command.ts';
 import { houseClientCommands } from './house-clients.ts';
 import { operationCommands } from './operation.ts';
 import { serviceCredentialCommands } from './service-credentials.ts';

@@ -1,5 +1,5 @@
-import type { Deps } from '../deps.ts';
-import { allCredentials } from '../service-credentials/list-credentials.ts';
+import type { Deps } from '../app/deps.ts';
+import { allCredentials } from '../entitlements/service-credentials/list-credentials.ts';
 import {
   createCredential,
   findCredential,
@@ -7,10 +7,10 @@ import {
   restrictTo,
   retire,
   rotateCredential,
-} from '../service-credentials/manage-credential.ts';
-import { credentialRecord, permissions } from '../service-credentials/service-credential.ts';
-import { command } from './command.ts';
-import { done, listed, type Report, shownOnce, table, time } from './report.ts';
+} from '../entitlements/service-credentials/manage-credential.ts';
+import { credentialRecord, permissions } from '../entitlements/service-credentials/service-credential.ts';
+import { command } from '../platform/cli/command.ts';
+import { done, listed, type Report, shownOnce, table, time } from '../platform/cli/report.ts';
 
 const caller = { actor: 'cli' } as const;
 const credential = { client_id: { value: 'client_id' } } as const;

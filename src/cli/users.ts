@@ -1,16 +1,16 @@
 import { text } from 'node:stream/consumers';
-import type { Deps } from '../deps.ts';
-import { notFound } from '../errors.ts';
-import type { LockState } from '../limits/failure-limits.ts';
-import { changeRole, signOutUser, unlockUser } from '../users/administer-user.ts';
-import { createUser } from '../users/create-user.ts';
-import { disableUser, enableUser } from '../users/disable-user.ts';
-import { findUsers, userOverview, userRecord } from '../users/read-user.ts';
-import { resetFactors } from '../users/reset-factors.ts';
-import { findUser, findUserByEmail, hasAdministrator, listUsers } from '../users/store.ts';
-import type { User } from '../users/user.ts';
-import { command, UsageError } from './command.ts';
-import { type Report, table, time } from './report.ts';
+import { findUser, findUserByEmail, hasAdministrator, listUsers } from '../accounts/store.ts';
+import type { User } from '../accounts/user.ts';
+import { changeRole, signOutUser, unlockUser } from '../admin/users/administer-user.ts';
+import { disableUser, enableUser } from '../admin/users/disable-user.ts';
+import { findUsers, userOverview, userRecord } from '../admin/users/read-user.ts';
+import { resetFactors } from '../admin/users/reset-factors.ts';
+import type { Deps } from '../app/deps.ts';
+import { createUser } from '../authentication/account-links/create-user.ts';
+import { command, UsageError } from '../platform/cli/command.ts';
+import { type Report, table, time } from '../platform/cli/report.ts';
+import { notFound } from '../platform/errors.ts';
+import type { LockState } from '../platform/limits/failure-limits.ts';
 
 const caller = { actor: 'cli' } as const;
 /** The operand of everything about one person. */

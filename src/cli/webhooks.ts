@@ -1,10 +1,10 @@
+import { command, UsageError } from '../platform/cli/command.ts';
+import { done, listed, type Report, shownOnce, table, time } from '../platform/cli/report.ts';
 import { eventTypes } from '../webhooks/event-types.ts';
 import { allWebhooks, deliveriesTo, deliveryStates } from '../webhooks/list-webhooks.ts';
 import { createWebhook, removeWebhook, replay } from '../webhooks/manage-webhook.ts';
 import { mostReplayed, replayDead } from '../webhooks/replay-dead.ts';
 import { disable, enable, rotateSecret, sendTest } from '../webhooks/tend-webhook.ts';
-import { command, UsageError } from './command.ts';
-import { done, listed, type Report, shownOnce, table, time } from './report.ts';
 
 const caller = { actor: 'cli' } as const;
 const webhook = { webhook_id: { value: 'webhook_id' } } as const;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Db, StoreUnavailable } from '../db/db.ts';
+import { type Db, StoreUnavailable } from '../platform/db/db.ts';
 import { clientDirectory } from './client-directory.ts';
 
 const row = {

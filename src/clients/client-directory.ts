@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
-import type { Db } from '../db/db.ts';
-import { freshCache } from '../lib/fresh-cache.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db/db.ts';
+import { freshCache } from '../platform/fresh-cache.ts';
 import { type Client, isClientId } from './client.ts';
 import { readClient } from './store.ts';
 

@@ -1,5 +1,5 @@
-import type { Deps } from '../deps.ts';
-import { fieldProblem, invalidFields, invalidState } from '../errors.ts';
+import type { Deps } from '../app/deps.ts';
+import { fieldProblem, invalidFields, invalidState } from '../platform/errors.ts';
 import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './change-client.ts';
 import type { Client, ConsentPolicy } from './client.ts';
 import { refuseOwn } from './reviewer.ts';

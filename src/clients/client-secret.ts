@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { digest, newId, newSecret } from '../lib/ids.ts';
+import { digest, newId, newSecret } from '../platform/ids.ts';
 import type { Client, ClientSecret } from './client.ts';
 
 /** `cs_` and 256 random bits, so that a leaked one is found by its looks. Shown once; the store has its digest. */

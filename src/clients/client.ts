@@ -1,5 +1,5 @@
-import type { Algorithm } from '../keys/signing-key.ts';
-import type { Scope } from '../oauth/scopes.ts';
+import type { Scope } from './scopes.ts';
+import type { Algorithm } from './signing-algorithm.ts';
 
 export const clientTypes = ['public', 'confidential'] as const;
 export type ClientType = (typeof clientTypes)[number];

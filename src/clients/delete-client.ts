@@ -1,5 +1,5 @@
 import type { Caller } from '../audit/audit.ts';
-import { notFound, refusal } from '../errors.ts';
+import { notFound, refusal } from '../platform/errors.ts';
 import { type ClientDeps, endClient } from './change-client.ts';
 
 /** Two years, for whoever waits until nobody remembers. */

@@ -1,6 +1,6 @@
-import type { Deps } from '../deps.ts';
-import { rateLimited, staleRevision } from '../errors.ts';
-import type { Limits } from '../limits/limit-settings.ts';
+import type { Deps } from '../app/deps.ts';
+import { rateLimited, staleRevision } from '../platform/errors.ts';
+import type { Limits } from '../platform/limits/limit-settings.ts';
 import { type ClientChange, type ClientDeps, reviewTakes, sameJson } from './change-client.ts';
 import { type Client, type ReviewedFields, reviewedFields } from './client.ts';
 import { hasTooManyPending } from './list-clients.ts';

@@ -1,4 +1,4 @@
-import type { Db, Statement } from '../db/db.ts';
+import type { Db, Statement } from '../platform/db/db.ts';
 
 /** The table `client_failures`: one row for all failures that are alike. `detail` is JSON. Times are Unix seconds. */
 export type FailureRow = {

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import pino from 'pino';
 import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
-import { migrate } from '../db/migrate.ts';
+import { migrate } from '../platform/db/migrate.ts';
 import { countFailure, failuresOf } from './failures.store.ts';
 import { commonEnd, commonStart, nearestTo, recordFailure, withoutSecrets } from './failures.ts';
 
@@ -78,7 +78,7 @@ test('while the store is slow a thousand failures wait, and what comes on top is
 
 onBothEngines('what was kept before failures were counted stays, and counts as one', async (t, engine) => {
   const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
-  const migrations = new URL('../db/migrations/', import.meta.url);
+  const migrations = new URL('../platform/db/migrations/', import.meta.url);
   const before = join(dataDir, 'before');
   await mkdir(before);
   for (const name of await readdir(migrations)) {

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { now } from '../clock.ts';
-import type { Db } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
-import { digest } from '../lib/ids.ts';
+import type { Deps } from '../app/deps.ts';
+import { now } from '../platform/clock.ts';
+import type { Db } from '../platform/db/db.ts';
+import { digest } from '../platform/ids.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
 
 /** Where a sign-in stopped. */

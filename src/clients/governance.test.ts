@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { ada, eventsOf, refusedWith, review, world } from '../../test/support/client-world.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
-import type { Db } from '../db/db.ts';
-import { RequestError } from '../errors.ts';
+import type { Db } from '../platform/db/db.ts';
+import { RequestError } from '../platform/errors.ts';
 import { deleteClient } from './delete-client.ts';
 import { countWaiting, findClients } from './find-clients.ts';
 import { findAnyClient } from './list-clients.ts';

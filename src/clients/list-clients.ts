@@ -1,5 +1,5 @@
-import type { Deps } from '../deps.ts';
-import { notFound } from '../errors.ts';
+import type { Deps } from '../app/deps.ts';
+import { notFound } from '../platform/errors.ts';
 import { type Client, isClientId } from './client.ts';
 import { readClient, readClientsOfOwner } from './store.ts';
 

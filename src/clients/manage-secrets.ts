@@ -1,6 +1,6 @@
-import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
-import { fieldProblem, invalidFields, notFound, refusal } from '../errors.ts';
+import type { Deps } from '../app/deps.ts';
+import { now } from '../platform/clock.ts';
+import { fieldProblem, invalidFields, notFound, refusal } from '../platform/errors.ts';
 import type { ClientDeps } from './change-client.ts';
 import type { Client, ClientSecret } from './client.ts';
 import { isAlive, newClientSecret, newSecretRow } from './client-secret.ts';

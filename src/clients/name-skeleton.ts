@@ -1,4 +1,4 @@
-import { editDistance } from '../lib/edit-distance.ts';
+import { editDistance } from '../platform/text/edit-distance.ts';
 import { confusables } from './confusables.ts';
 
 /**

@@ -1,10 +1,10 @@
 import Type from 'typebox';
-import { algorithms } from '../keys/signing-key.ts';
-import { nullable, type Operation, Time } from '../openapi/operation.ts';
-import { endings } from './activity.ts';
+import { endings } from '../developer/activity/activity.ts';
+import { nullable, type Operation, Time } from '../platform/openapi/operation.ts';
 import { clientStatuses, clientTypes } from './client.ts';
 import { failureCodes, failureStages } from './failures.ts';
 import { CheckBody, EditBody, RegistrationBody } from './registration.ts';
+import { algorithms } from './signing-algorithm.ts';
 
 export const ClientRecord = Type.Object({
   client_id: Type.String(),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { eventsOf, refusedWith, review, world } from '../../test/support/client-world.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../platform/errors.ts';
 import type { Client } from './client.ts';
 import { deleteClient } from './delete-client.ts';
 import { findAnyClient } from './list-clients.ts';

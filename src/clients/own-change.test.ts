@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ada, administrator, refusedWith, world } from '../../test/support/client-world.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../platform/errors.ts';
 import { editClient } from './edit-client.ts';
 import { findAnyClient } from './list-clients.ts';
 import { addSecret, listSecrets, retireSecret } from './manage-secrets.ts';

@@ -1,6 +1,6 @@
-import type { Deps, LimitDeps } from '../deps.ts';
-import { notFound, refusal } from '../errors.ts';
-import { windowLimit } from '../limits/failure-limits.ts';
+import type { Deps, LimitDeps } from '../app/deps.ts';
+import { notFound, refusal } from '../platform/errors.ts';
+import { windowLimit } from '../platform/limits/failure-limits.ts';
 import { type ClientChange, type ClientDeps, type ClientTarget, changeClient } from './change-client.ts';
 import type { Client } from './client.ts';
 

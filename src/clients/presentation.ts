@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Sentence } from '../i18n/translate.ts';
+import type { Sentence } from '../platform/i18n/translate.ts';
 
 /**
  * What a client shows of itself: a name and two addresses. People decide by them whom to trust, so a name must look

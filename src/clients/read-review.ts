@@ -1,8 +1,8 @@
+import { findUser } from '../accounts/store.ts';
+import type { User } from '../accounts/user.ts';
+import type { Deps } from '../app/deps.ts';
 import { asLogged, isOnlyDigest } from '../audit/audit.ts';
 import { newestAuditRowOf } from '../audit/store.ts';
-import type { Deps } from '../deps.ts';
-import { findUser } from '../users/store.ts';
-import type { User } from '../users/user.ts';
 import { sameJson } from './change-client.ts';
 import {
   type Client,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { inEnglish } from '../i18n/translate.ts';
+import { inEnglish } from '../platform/i18n/translate.ts';
 import { matchesRegistered, redirectUriProblem } from './redirect-uri.ts';
 
 const accepted = [

@@ -1,4 +1,4 @@
-import type { Sentence } from '../i18n/translate.ts';
+import type { Sentence } from '../platform/i18n/translate.ts';
 
 /** Longer ones reach the limits of browsers and proxies, and no callback needs it. */
 const longest = 2048;

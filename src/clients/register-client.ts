@@ -1,9 +1,9 @@
+import type { Deps, LimitDeps } from '../app/deps.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
-import { now } from '../clock.ts';
-import type { Deps, LimitDeps } from '../deps.ts';
-import { rateLimited } from '../errors.ts';
-import { newId } from '../lib/ids.ts';
-import { windowLimit } from '../limits/failure-limits.ts';
+import { now } from '../platform/clock.ts';
+import { rateLimited } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { windowLimit } from '../platform/limits/failure-limits.ts';
 import { type ClientDeps, lockOwner, loggedState, reviewTakes } from './change-client.ts';
 import type { Client } from './client.ts';
 import { newClientSecret, newSecretRow } from './client-secret.ts';

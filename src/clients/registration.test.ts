@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../platform/errors.ts';
 import { nameWarning } from './presentation.ts';
 import { readClientEdit, readRegistration } from './registration.ts';
 

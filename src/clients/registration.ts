@@ -1,14 +1,14 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { type FieldProblem, fieldProblem, invalidFields } from '../errors.ts';
-import type { Sentence } from '../i18n/translate.ts';
-import { algorithms } from '../keys/signing-key.ts';
-import { displayNameProblem, tidyName } from '../lib/display-name.ts';
-import { type ShapeError, shapeProblems } from '../lib/field-problems.ts';
-import { defaultScope, scopeNames } from '../oauth/scopes.ts';
+import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
+import type { Sentence } from '../platform/i18n/translate.ts';
+import { displayNameProblem, tidyName } from '../platform/text/display-name.ts';
+import { type ShapeError, shapeProblems } from '../platform/text/field-problems.ts';
 import { type ClientType, clientTypes, type ReviewedFields } from './client.ts';
 import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
+import { defaultScope, scopeNames } from './scopes.ts';
+import { algorithms } from './signing-algorithm.ts';
 
 /** Of any list. */
 const mostEntries = 20;

@@ -1,9 +1,9 @@
+import type { Deps } from '../app/deps.ts';
 import type { Caller } from '../audit/audit.ts';
 import { readReason } from '../audit/reason.ts';
-import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
-import { fieldProblem, invalidFields, invalidState, staleRevision } from '../errors.ts';
-import { revokeGrantsOfClient } from '../oauth/grants.store.ts';
+import { revokeGrantsOfClient } from '../oauth/grants/store.ts';
+import { now } from '../platform/clock.ts';
+import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
 import { type ClientDeps, changeClient, changeStatus } from './change-client.ts';
 import { type Client, needsConsentChoice, type ReviewedFields, waitsForReview, wantedFields } from './client.ts';
 import { checkPolicy, type PolicyChange, policyAfter } from './client-policy.ts';

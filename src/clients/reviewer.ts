@@ -1,9 +1,9 @@
+import { isPlainPerson, newAdministratorUntil, utc } from '../accounts/new-administrator.ts';
+import { listAdministrators } from '../accounts/store.ts';
+import type { Deps } from '../app/deps.ts';
 import { actorsSince } from '../audit/store.ts';
-import type { Deps } from '../deps.ts';
-import { refusal } from '../errors.ts';
-import type { Sentence } from '../i18n/translate.ts';
-import { isPlainPerson, newAdministratorUntil, utc } from '../users/new-administrator.ts';
-import { listAdministrators } from '../users/store.ts';
+import { refusal } from '../platform/errors.ts';
+import type { Sentence } from '../platform/i18n/translate.ts';
 import type { Client } from './client.ts';
 
 type ReviewDeps = Pick<Deps, 'db' | 'clock' | 'config'>;

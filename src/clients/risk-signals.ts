@@ -1,7 +1,7 @@
-import type { Scope } from '../oauth/scopes.ts';
 import type { Client, ReviewedFields } from './client.ts';
 import { areAlike, looksAlike, nameSkeleton, speaksFor } from './name-skeleton.ts';
 import { nameWarning } from './presentation.ts';
+import type { Scope } from './scopes.ts';
 
 /** What a reviewer should look at twice. Each has a message `risk.<code>`; honest clients show some of them, too. */
 export const riskCodes = [

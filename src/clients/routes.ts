@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../app/deps.ts';
 import type { Caller } from '../audit/audit.ts';
-import type { Deps } from '../deps.ts';
-import { readNoBody } from '../http/no-body.ts';
-import { parseParameters, queryOf } from '../http/parameters.ts';
-import { viewOf } from '../http/view.ts';
-import { requireRecentSession, requireSession, type Session } from '../sessions/session.ts';
-import { clientActivity } from './activity.ts';
+import { requireRecentSession, requireSession, type Session } from '../authentication/sessions/session.ts';
+import { clientActivity } from '../developer/activity/activity.ts';
+import { readNoBody } from '../platform/http/no-body.ts';
+import { parseParameters, queryOf } from '../platform/http/parameters.ts';
+import { viewOf } from '../platform/pages/view.ts';
 import { clientRecord } from './client.ts';
 import { deleteClient } from './delete-client.ts';
 import { editClient } from './edit-client.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { ada, refusedWith, review, world } from '../../test/support/client-world.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
-import type { Statement } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
-import { runJobs } from '../jobs.ts';
+import type { Deps } from '../app/deps.ts';
+import { runJobs } from '../app/jobs.ts';
+import type { Statement } from '../platform/db/db.ts';
 import { deleteClient } from './delete-client.ts';
 import { findAnyClient } from './list-clients.ts';
 import { clientReview } from './read-review.ts';

@@ -1,7 +1,7 @@
 import type { Client, ClientStatus } from '../clients/client.ts';
-import { foreign } from '../http/foreign-text.ts';
-import { type Html, html } from '../http/html.ts';
-import type { View } from '../http/view.ts';
+import { type Html, html } from '../platform/pages/html.ts';
+import type { View } from '../platform/pages/view.ts';
+import { foreign } from '../platform/text/foreign-text.ts';
 
 const classOf: Readonly<Record<ClientStatus, string>> = {
   pending_review: 'badge off',

@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { latestDate } from '../clock.ts';
-import { type FieldProblem, invalidFields } from '../errors.ts';
-import { shapeProblems } from '../lib/field-problems.ts';
-import { nullable } from '../openapi/operation.ts';
-import { productPattern } from '../service-credentials/service-credential.ts';
+import { latestDate } from '../platform/clock.ts';
+import { type FieldProblem, invalidFields } from '../platform/errors.ts';
+import { nullable } from '../platform/openapi/operation.ts';
+import { shapeProblems } from '../platform/text/field-problems.ts';
+import { productPattern } from './service-credentials/service-credential.ts';
 
 export const entitlementStatuses = ['active', 'past_due', 'canceled', 'expired'] as const;
 

@@ -3,14 +3,14 @@ import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
-import { migrate } from '../db/migrate.ts';
+import { migrate } from '../platform/db/migrate.ts';
 import { listVersions } from './store.ts';
 
 onBothEngines(
   'what counts keeps in its history what its source said, also if it was written before',
   async (t, engine) => {
     const { db, dataDir } = await freshDatabase(t, engine, { empty: true });
-    const migrations = new URL('../db/migrations/', import.meta.url);
+    const migrations = new URL('../platform/db/migrations/', import.meta.url);
     const before = join(dataDir, 'before');
     await mkdir(before);
     for (const name of await readdir(migrations)) {

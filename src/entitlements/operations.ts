@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { Operation } from '../openapi/operation.ts';
+import type { Operation } from '../platform/openapi/operation.ts';
 import { Entitlement, entitlementStatuses, WriteBody } from './entitlement.ts';
 
 export const readEntitlements: Operation = {

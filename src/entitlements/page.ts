@@ -1,6 +1,6 @@
-import { html } from '../http/html.ts';
-import type { Page } from '../http/page.ts';
-import type { View } from '../http/view.ts';
+import { html } from '../platform/pages/html.ts';
+import type { Page } from '../platform/pages/page.ts';
+import type { View } from '../platform/pages/view.ts';
 import type { Entitlement } from './entitlement.ts';
 
 export const entitlementsPage = (view: View, entitlements: readonly Entitlement[]): Page => ({

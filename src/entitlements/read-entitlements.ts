@@ -1,8 +1,8 @@
-import type { Deps } from '../deps.ts';
-import { insufficientScope } from '../errors.ts';
-import { bearerToken } from '../http/bearer.ts';
+import type { Deps } from '../app/deps.ts';
+import { hasScope } from '../clients/scopes.ts';
 import { useAccessToken } from '../oauth/access-token.ts';
-import { hasScope } from '../oauth/scopes.ts';
+import { insufficientScope } from '../platform/errors.ts';
+import { bearerToken } from '../platform/http/bearer.ts';
 import type { Entitlement } from './entitlement.ts';
 import { listEntitlements } from './store.ts';
 

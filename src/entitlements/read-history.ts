@@ -1,8 +1,8 @@
-import { nameOfPlace, placeOfName } from '../db/list-place.ts';
-import type { Deps } from '../deps.ts';
-import { invalidFields } from '../errors.ts';
-import { isProduct } from '../service-credentials/service-credential.ts';
-import { requireUser } from '../users/administer-user.ts';
+import { requireUser } from '../admin/users/administer-user.ts';
+import type { Deps } from '../app/deps.ts';
+import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
+import { invalidFields } from '../platform/errors.ts';
+import { isProduct } from './service-credentials/service-credential.ts';
 import {
   type EntitlementVersion,
   listStoredEntitlements,

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../deps.ts';
-import { isBearer } from '../http/bearer.ts';
-import { sendPage } from '../http/page.ts';
-import { viewOf } from '../http/view.ts';
-import { authenticateService } from '../service-credentials/authenticate-service.ts';
-import { requireSession } from '../sessions/session.ts';
+import type { Deps } from '../app/deps.ts';
+import { requireSession } from '../authentication/sessions/session.ts';
+import { isBearer } from '../platform/http/bearer.ts';
+import { sendPage } from '../platform/pages/page.ts';
+import { viewOf } from '../platform/pages/view.ts';
 import { readWrite } from './entitlement.ts';
 import { readEntitlements, write } from './operations.ts';
 import { entitlementsPage } from './page.ts';
 import { entitlementsOfToken } from './read-entitlements.ts';
+import { authenticateService } from './service-credentials/authenticate-service.ts';
 import { listEntitlements } from './store.ts';
 import { writeEntitlement } from './write-entitlement.ts';
 

@@ -1,5 +1,5 @@
 import type { Condition } from '../audit/store.ts';
-import type { Db, Statement } from '../db/db.ts';
+import type { Db, Statement } from '../platform/db/db.ts';
 import type { Entitlement, EntitlementWrite } from './entitlement.ts';
 
 /**

@@ -1,11 +1,11 @@
+import type { Deps, StoreDeps } from '../app/deps.ts';
 import { auditEvent } from '../audit/audit.ts';
-import { now } from '../clock.ts';
-import { UniqueViolation } from '../db/db.ts';
-import type { Deps, StoreDeps } from '../deps.ts';
-import { accessDenied, RequestError } from '../errors.ts';
-import { newId } from '../lib/ids.ts';
-import type { ServiceCredential } from '../service-credentials/service-credential.ts';
+import { now } from '../platform/clock.ts';
+import { UniqueViolation } from '../platform/db/db.ts';
+import { accessDenied, RequestError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
 import type { EntitlementWrite } from './entitlement.ts';
+import type { ServiceCredential } from './service-credentials/service-credential.ts';
 import { entitlementCarries, findConflict, insertVersion, upsertEntitlement } from './store.ts';
 
 type WriteResult = { user_id: string; product: string; version: number; status: string; applied: boolean };

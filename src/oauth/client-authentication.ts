@@ -1,12 +1,12 @@
+import type { Deps } from '../app/deps.ts';
 import type { Client } from '../clients/client.ts';
 import { isClientId } from '../clients/client.ts';
 import { verifyClientSecret } from '../clients/client-secret.ts';
 import { type FailureCode, recordFailure } from '../clients/failures.ts';
-import { now } from '../clock.ts';
-import type { Deps } from '../deps.ts';
-import { invalidClient, invalidRequest } from '../errors.ts';
-import type { Parameters } from '../http/parameters.ts';
-import { clientSecretLimits } from '../limits/failure-limits.ts';
+import { now } from '../platform/clock.ts';
+import { invalidClient, invalidRequest } from '../platform/errors.ts';
+import type { Parameters } from '../platform/http/parameters.ts';
+import { clientSecretLimits } from '../platform/limits/failure-limits.ts';
 
 type ClientDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'clients'>;
 

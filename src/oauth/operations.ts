@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox';
-import { type Operation, Time } from '../openapi/operation.ts';
+import { type Operation, Time } from '../platform/openapi/operation.ts';
 import { prompts } from './authorize/authorization-request.ts';
 
 const text = (description: string) => ({ description, schema: Type.String() });

@@ -1,8 +1,8 @@
+import type { Deps } from '../app/deps.ts';
 import { auditEvent } from '../audit/audit.ts';
 import { eventWasKept } from '../audit/store.ts';
-import { now } from '../clock.ts';
-import type { Db } from '../db/db.ts';
-import type { Deps } from '../deps.ts';
+import { now } from '../platform/clock.ts';
+import type { Db } from '../platform/db/db.ts';
 import { patienceMs, post } from './post.ts';
 import {
   claimDelivery,

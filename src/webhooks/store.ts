@@ -1,6 +1,6 @@
 import { type Condition, insertIf } from '../audit/store.ts';
-import type { Db, Statement } from '../db/db.ts';
-import { atMostOneSlice } from '../db/slices.ts';
+import type { Db, Statement } from '../platform/db/db.ts';
+import { atMostOneSlice } from '../platform/db/slices.ts';
 
 export type Webhook = {
   webhook_id: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
-import { createUser } from '../../src/users/create-user.ts';
 import { newBrowser } from '../support/browser.ts';
 import type { Visitor } from '../support/chromium.ts';
 import { type Mailbox, openMailbox } from '../support/mailbox.ts';

@@ -14,7 +14,7 @@ import { type Sight, sights, type Visitors } from './sights.ts';
 
 const byteBudget = 60_000;
 const messages = (locale: string): Record<string, string> =>
-  JSON.parse(readFileSync(new URL(`../../src/i18n/${locale}.json`, import.meta.url), 'utf8'));
+  JSON.parse(readFileSync(new URL(`../../src/platform/i18n/${locale}.json`, import.meta.url), 'utf8'));
 const english = messages('en');
 const german = messages('de');
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { createUser } from '../../src/users/create-user.ts';
+import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { newBrowser } from '../support/browser.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { succeed } from '../support/command-line.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { findUser } from '../../src/accounts/store.ts';
 import { auditRowsOf } from '../../src/audit/store.ts';
-import { accountOf } from '../../src/federation/upstream-account.ts';
-import { createCredential } from '../../src/service-credentials/manage-credential.ts';
-import { createUser } from '../../src/users/create-user.ts';
-import { findUser } from '../../src/users/store.ts';
+import { createUser } from '../../src/authentication/account-links/create-user.ts';
+import { accountOf } from '../../src/authentication/federation/upstream-account.ts';
+import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import { type Answer, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { twoFactors } from '../../src/sessions/authentication.ts';
-import { createUser } from '../../src/users/create-user.ts';
-import { findUserByEmail } from '../../src/users/store.ts';
+import { findUserByEmail } from '../../src/accounts/store.ts';
+import { createUser } from '../../src/authentication/account-links/create-user.ts';
+import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';

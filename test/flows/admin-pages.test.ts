@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findClients } from '../../src/clients/find-clients.ts';
-import { endGrantOf } from '../../src/oauth/end-grant.ts';
+import { endGrantOf } from '../../src/oauth/grants/end-grant.ts';
 import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { changeRole } from '../../src/admin/users/administer-user.ts';
 import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
-import { changeRole } from '../../src/users/administer-user.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { authorizePath, redirectedTo } from '../support/relying-party.ts';
 import { newPerson, type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';

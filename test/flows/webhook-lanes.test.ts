@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
-import { quickJobs, runJobs, startJobs } from '../../src/jobs.ts';
+import { quickJobs, runJobs, startJobs } from '../../src/app/jobs.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { listDeliveries } from '../../src/webhooks/store.ts';
 import { disable, enable, rotateSecret, sendTest } from '../../src/webhooks/tend-webhook.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runJobs } from '../../src/jobs.ts';
+import { runJobs } from '../../src/app/jobs.ts';
 import {
   misunderstood,
   preparedSettings,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
-import type { Deps } from '../../src/deps.ts';
-import { compareAtStart } from '../../src/heartbeat/compare-clocks.ts';
-import { beat } from '../../src/heartbeat/heartbeat.ts';
-import { listSigningKeys } from '../../src/keys/store.ts';
+import type { Deps } from '../../src/app/deps.ts';
+import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
+import { compareAtStart } from '../../src/platform/heartbeat/compare-clocks.ts';
+import { beat } from '../../src/platform/heartbeat/heartbeat.ts';
 import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { authorize, obtainTokens, redeem, refresh } from '../support/relying-party.ts';

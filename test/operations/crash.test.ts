@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openDb } from '../../src/db/open.ts';
+import { openDb } from '../../src/platform/db/open.ts';
 import type { Delivery } from '../../src/webhooks/store.ts';
 import type { Browser } from '../support/browser.ts';
 import { signedInClient, succeed } from '../support/command-line.ts';

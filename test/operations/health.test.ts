@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { StoreUnavailable } from '../../src/db/db.ts';
+import { StoreUnavailable } from '../../src/platform/db/db.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { assertRefused } from '../support/relying-party.ts';

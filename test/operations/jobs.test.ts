@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { now } from '../../src/clock.ts';
-import { type Statement, StoreUnavailable } from '../../src/db/db.ts';
-import { keepKeysFresh, quickJobs, runJobs } from '../../src/jobs.ts';
+import { keepKeysFresh, quickJobs, runJobs } from '../../src/app/jobs.ts';
+import { now } from '../../src/platform/clock.ts';
+import { type Statement, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { authorize, obtainTokens, refresh, tokensOf } from '../support/relying-party.ts';
 import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { now } from '../../src/clock.ts';
-import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/db/db.ts';
-import { unavailable } from '../../src/errors.ts';
+import { now } from '../../src/platform/clock.ts';
+import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/platform/db/db.ts';
+import { unavailable } from '../../src/platform/errors.ts';
 import { signedInClient } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { assertRefused, authorize, obtainTokens, redeem, refresh, tokensOf } from '../support/relying-party.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { openDb } from '../../src/db/open.ts';
+import { openDb } from '../../src/platform/db/open.ts';
 import { signedInClient } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deleteUser } from '../../src/accounts/store.ts';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
+import { acrOf } from '../../src/authentication/sessions/authentication.ts';
 import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
-import { acrOf } from '../../src/sessions/authentication.ts';
-import { deleteUser } from '../../src/users/store.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';

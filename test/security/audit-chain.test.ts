@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import type { Deps } from '../../src/app/deps.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
-import type { Db } from '../../src/db/db.ts';
-import type { Deps } from '../../src/deps.ts';
+import type { Db } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { signedInPerson, startSignet } from '../support/signet.ts';
 

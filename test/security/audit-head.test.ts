@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Deps } from '../../src/app/deps.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { AuditLogTampered, sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
 import { tellHead } from '../../src/audit/tell-head.ts';
-import type { Deps } from '../../src/deps.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { startSignet } from '../support/signet.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { twoFactors } from '../../src/sessions/authentication.ts';
+import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { obtainTokens } from '../support/relying-party.ts';
@@ -138,7 +138,7 @@ function assertRefused(endpoint: Endpoint, { status, text, json }: Refusal, expe
 
 /** Every row there is, but for the moments of last use. */
 async function everything({ signet }: World): Promise<string[]> {
-  const folder = join(import.meta.dirname, '../../src/db/migrations');
+  const folder = join(import.meta.dirname, '../../src/platform/db/migrations');
   const sql = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
   const tables = sql.flatMap((text) => [...text.matchAll(/create table (\w+)/g)].map(([, name = '']) => name));
   assert.ok(tables.length > 20);

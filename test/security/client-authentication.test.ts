@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { insertSecret, readClient } from '../../src/clients/store.ts';
-import { now } from '../../src/clock.ts';
-import { digest } from '../../src/lib/ids.ts';
+import { now } from '../../src/platform/clock.ts';
+import { digest } from '../../src/platform/ids.ts';
 import { onBothEngines } from '../support/databases.ts';
 import {
   assertRefused,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deleteUser } from '../../src/accounts/store.ts';
 import { suspendClient } from '../../src/clients/review-client.ts';
-import { now } from '../../src/clock.ts';
-import { deleteUser } from '../../src/users/store.ts';
+import { now } from '../../src/platform/clock.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { digest } from '../../src/lib/ids.ts';
+import { digest } from '../../src/platform/ids.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
-import { disableUser } from '../../src/users/disable-user.ts';
 import { readAnswer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { asAdmin } from '../support/postgres-admin.ts';

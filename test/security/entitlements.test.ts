@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { restrictTo, retire, rotateCredential } from '../../src/service-credentials/manage-credential.ts';
+import { restrictTo, retire, rotateCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import { type Browser, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { assertRefused, basic, introspect, obtainTokens, userinfo } from '../support/relying-party.ts';

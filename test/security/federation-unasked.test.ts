@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { linkByPerson } from '../../src/federation/link-identity.ts';
-import { findProvider } from '../../src/federation/provider.ts';
-import { connectQuestion } from '../../src/federation/question.ts';
-import type { Session } from '../../src/sessions/session.ts';
+import { linkByPerson } from '../../src/authentication/federation/link-identity.ts';
+import { findProvider } from '../../src/authentication/federation/provider.ts';
+import { connectQuestion } from '../../src/authentication/federation/question.ts';
+import type { Session } from '../../src/authentication/sessions/session.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { authorizePath } from '../support/relying-party.ts';

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { digest } from '../../src/lib/ids.ts';
+import { digest } from '../../src/platform/ids.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { quickJobs, runJobs } from '../../src/jobs.ts';
+import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import { listDeliveries } from '../../src/webhooks/store.ts';
 import { newPerson, signedInPerson, startSignet } from '../support/signet.ts';

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { rejectClient } from '../../src/clients/review-client.ts';
-import { StoreUnavailable } from '../../src/db/db.ts';
+import { StoreUnavailable } from '../../src/platform/db/db.ts';
 import { type Answer, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sendRaw } from '../support/raw-socket.ts';

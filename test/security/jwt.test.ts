@@ -3,8 +3,8 @@ import { createHash, createHmac, createPublicKey } from 'node:crypto';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import * as jose from 'jose';
-import { rotateNow } from '../../src/keys/rotate-keys.ts';
-import { findUserByEmail } from '../../src/users/store.ts';
+import { findUserByEmail } from '../../src/accounts/store.ts';
+import { rotateNow } from '../../src/oauth/signing-keys/rotate-keys.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import {

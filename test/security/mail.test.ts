@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mailTo } from '../../src/mail/mail-to.ts';
-import { claimMail, findDueMails, insertMail } from '../../src/mail/store.ts';
-import { messageOf, smtpOptions } from '../../src/mail/transport.ts';
-import { closeDeps } from '../../src/open-deps.ts';
+import { closeDeps } from '../../src/app/open-deps.ts';
+import { mailTo } from '../../src/platform/mail/mail-to.ts';
+import { claimMail, findDueMails, insertMail } from '../../src/platform/mail/store.ts';
+import { messageOf, smtpOptions } from '../../src/platform/mail/transport.ts';
 import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';

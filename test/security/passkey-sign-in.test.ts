@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { disableUser } from '../../src/users/disable-user.ts';
+import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { type Lies, newAuthenticator } from '../support/authenticator.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { removePassword } from '../../src/passwords/store.ts';
+import { removePassword } from '../../src/authentication/credentials/passwords.store.ts';
 import { type Credential, type Lies, newAuthenticator } from '../support/authenticator.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';

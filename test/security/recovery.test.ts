@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { passwordLimits } from '../../src/limits/failure-limits.ts';
-import { removePassword, setPassword } from '../../src/passwords/store.ts';
-import { createUser } from '../../src/users/create-user.ts';
-import { disableUser } from '../../src/users/disable-user.ts';
+import { disableUser } from '../../src/admin/users/disable-user.ts';
+import { createUser } from '../../src/authentication/account-links/create-user.ts';
+import { removePassword, setPassword } from '../../src/authentication/credentials/passwords.store.ts';
+import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import { type Answer, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
-import { disableUser } from '../../src/users/disable-user.ts';
 import { onBothEngines } from '../support/databases.ts';
 import {
   assertRefused,
@@ -179,7 +179,7 @@ onBothEngines('a refresh token', async (t, engine) => {
 /** Every table's rows, every file of the data folder, every line of the log. */
 async function everythingStored(signet: Signet): Promise<string> {
   const { db, config } = signet.deps;
-  const folder = new URL('../../src/db/migrations/', import.meta.url);
+  const folder = new URL('../../src/platform/db/migrations/', import.meta.url);
   const migrations = await Promise.all((await readdir(folder)).map((name) => readFile(new URL(name, folder), 'utf8')));
   const tables = [...migrations.join('\n').matchAll(/create table (\w+)/g)].map(([, table]) => table);
   const rows = await Promise.all(tables.map((table) => db.all(`select * from ${table}`)));

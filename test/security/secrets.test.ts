@@ -3,7 +3,7 @@ import { createPrivateKey } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
-import { listSigningKeys } from '../../src/keys/store.ts';
+import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sendRaw } from '../support/raw-socket.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { now } from '../../src/clock.ts';
-import { completeSignIn } from '../../src/signin/complete-sign-in.ts';
-import { disableUser, enableUser } from '../../src/users/disable-user.ts';
+import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
+import { completeSignIn } from '../../src/authentication/sessions/complete-sign-in.ts';
+import { now } from '../../src/platform/clock.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { oneFactor } from '../../src/sessions/authentication.ts';
-import { resetFactors } from '../../src/users/reset-factors.ts';
+import { resetFactors } from '../../src/admin/users/reset-factors.ts';
+import { oneFactor } from '../../src/authentication/sessions/authentication.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newSecret } from '../../src/lib/ids.ts';
-import { disableUser, enableUser } from '../../src/users/disable-user.ts';
+import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
+import { newSecret } from '../../src/platform/ids.ts';
 import { readAnswer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import {

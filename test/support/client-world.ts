@@ -1,6 +1,8 @@
 /** For the tests of this folder: a database with two people, and shorthands for what they do. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { insertUser } from '../../src/accounts/store.ts';
+import { readConfig } from '../../src/app/config.ts';
 import type { Caller } from '../../src/audit/audit.ts';
 import { type AuditRow, auditRowsOf } from '../../src/audit/store.ts';
 import type { Client } from '../../src/clients/client.ts';
@@ -9,10 +11,8 @@ import { editClient } from '../../src/clients/edit-client.ts';
 import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
-import { readConfig } from '../../src/config.ts';
-import type { Db } from '../../src/db/db.ts';
-import { RequestError } from '../../src/errors.ts';
-import { insertUser } from '../../src/users/store.ts';
+import type { Db } from '../../src/platform/db/db.ts';
+import { RequestError } from '../../src/platform/errors.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 
 export const ada: Caller = { actor: 'user:usr_ada', address: '192.0.2.1' };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { ErrorCode } from '../../src/errors.ts';
-import { refusalsOf } from '../../src/openapi/document.ts';
+import type { ErrorCode } from '../../src/platform/errors.ts';
+import { refusalsOf } from '../../src/platform/openapi/document.ts';
 
 /** What any route may answer, and no operation has to name; a request that no handler has seen is not ours to judge. */
 const everywhere: readonly ErrorCode[] = ['server_error', 'temporarily_unavailable'];

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type MessageKey, translatePlain } from '../../src/i18n/translate.ts';
+import { type MessageKey, translatePlain } from '../../src/platform/i18n/translate.ts';
 
 /**
  * Texts of pages and mails, named by their keys: a test that asserts one must not fail when an editor rewords it.
@@ -13,7 +13,7 @@ export const message = (key: MessageKey, values: Values = {}, locale = 'en'): st
   translatePlain(locale, { key, values });
 
 const placeholders = Object.entries<string>(
-  JSON.parse(readFileSync(new URL('../../src/i18n/en.json', import.meta.url), 'utf8')),
+  JSON.parse(readFileSync(new URL('../../src/platform/i18n/en.json', import.meta.url), 'utf8')),
 ).reduce(
   (all, [key, text]) =>
     all.set(

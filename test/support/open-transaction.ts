@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
-import type { Db, Statement } from '../../src/db/db.ts';
-import type { Deps } from '../../src/deps.ts';
+import type { Deps } from '../../src/app/deps.ts';
+import type { Db, Statement } from '../../src/platform/db/db.ts';
 
 export type OpenTransaction = {
   /** Resolves when each of these has ended or waits for a lock. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { auditRowsOf } from '../../src/audit/store.ts';
-import { twoFactors } from '../../src/sessions/authentication.ts';
+import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { type Authenticator, type Lies, newAuthenticator, type Options } from './authenticator.ts';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
 import type { Person, Signet } from './signet.ts';

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
-import { migrate } from '../../src/db/migrate.ts';
-import { openPostgres } from '../../src/db/postgres.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
+import { openPostgres } from '../../src/platform/db/postgres.ts';
 import { freePort } from './free-port.ts';
 import { asAdmin, databaseUrl } from './postgres-admin.ts';
 import { scratchFolder } from './scratch.ts';

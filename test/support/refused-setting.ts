@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ConfigError, readConfig } from '../../src/config.ts';
+import { ConfigError, readConfig } from '../../src/app/config.ts';
 
 /** A start with these settings must be refused. @returns the sentence. */
 export function refused(environment: Record<string, string>): string {

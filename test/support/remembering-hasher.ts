@@ -1,4 +1,4 @@
-import { type PasswordHasher, processHasher } from '../../src/passwords/password-hash.ts';
+import { type PasswordHasher, processHasher } from '../../src/authentication/credentials/password-hash.ts';
 
 /**
  * The real hasher, asked once a process for each question: a suite that signs in thousands of times with a handful of

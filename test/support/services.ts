@@ -1,4 +1,4 @@
-import { createCredential } from '../../src/service-credentials/manage-credential.ts';
+import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import { basic } from './relying-party.ts';
 import type { Signet } from './signet.ts';
 

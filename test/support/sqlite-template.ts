@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { migrate } from '../../src/db/migrate.ts';
-import { databaseFile, openDb } from '../../src/db/open.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
+import { databaseFile, openDb } from '../../src/platform/db/open.ts';
 import { scratchFolder } from './scratch.ts';
 
 /** A migrated file, closed, for `freshDatabase` to copy: that is done a hundred times sooner than the migrations are. */

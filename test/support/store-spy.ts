@@ -1,4 +1,4 @@
-import type { Db } from '../../src/db/db.ts';
+import type { Db } from '../../src/platform/db/db.ts';
 
 /**
  * Puts `before` in front of every call of this store, whoever holds it. What it throws is what the store then throws.

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../deps.ts';
+import type { Deps } from '../../app/deps.ts';
+import { endSessionOf } from '../../authentication/sessions/end-session-of.ts';
+import { listSessions, sessionRecord } from '../../authentication/sessions/list-sessions.ts';
+import { administratorCaller } from '../../authentication/sessions/session.ts';
 import { entitlementHistory, historyRecord } from '../../entitlements/read-history.ts';
-import { readLimit, readQuery } from '../../http/query.ts';
-import { endGrantOf } from '../../oauth/end-grant.ts';
-import { grantRecord, listGrants } from '../../oauth/list-grants.ts';
-import { endSessionOf } from '../../sessions/end-session-of.ts';
-import { listSessions, sessionRecord } from '../../sessions/list-sessions.ts';
-import { administratorCaller } from '../../sessions/session.ts';
-import { requireUser } from '../../users/administer-user.ts';
+import { endGrantOf } from '../../oauth/grants/end-grant.ts';
+import { grantRecord, listGrants } from '../../oauth/grants/list-grants.ts';
+import { readLimit, readQuery } from '../../platform/http/query.ts';
+import { requireUser } from '../users/administer-user.ts';
 import * as operations from '../users/operations.ts';
 
 type OneUser = { Params: { user_id: string } };

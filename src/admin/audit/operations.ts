@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { brokenWays } from '../../audit/chain.ts';
 import { exportFormats } from '../../audit/read-log.ts';
-import { nullable, type Operation, Time } from '../../openapi/operation.ts';
+import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
 import { administration } from '../operation-parts.ts';
 
 const AuditRecord = Type.Object({

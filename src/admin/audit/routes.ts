@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../app/deps.ts';
 import { verifyAuditLog } from '../../audit/chain.ts';
 import { momentIn } from '../../audit/moment.ts';
 import { exportFormats, exportLog, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
-import type { Deps } from '../../deps.ts';
-import { invalidFields } from '../../errors.ts';
-import { readNoBody } from '../../http/no-body.ts';
-import type { Parameters } from '../../http/parameters.ts';
-import { readChoice, readLimit, readNumber, readQuery } from '../../http/query.ts';
-import { administratorCaller } from '../../sessions/session.ts';
+import { administratorCaller } from '../../authentication/sessions/session.ts';
+import { invalidFields } from '../../platform/errors.ts';
+import { readNoBody } from '../../platform/http/no-body.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+import { readChoice, readLimit, readNumber, readQuery } from '../../platform/http/query.ts';
 import { exportAll, list, listUnauthenticated as listUnauthenticatedOperation, verify } from './operations.ts';
 
 const mediaTypes = { jsonl: 'application/jsonl', csv: 'text/csv; charset=utf-8' } as const;

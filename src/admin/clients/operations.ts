@@ -4,8 +4,8 @@ import { listings } from '../../clients/find-clients.ts';
 import { ClientRecord, SecretRecord } from '../../clients/operations.ts';
 import { EditBody } from '../../clients/registration.ts';
 import { riskCodes } from '../../clients/risk-signals.ts';
-import { scopeNames } from '../../oauth/scopes.ts';
-import { nullable, type Operation, Time } from '../../openapi/operation.ts';
+import { scopeNames } from '../../clients/scopes.ts';
+import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
 import { administration, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 
 const administered = {

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { algorithms } from '../../keys/signing-key.ts';
-import { nullable, type Operation, Time } from '../../openapi/operation.ts';
+import { algorithms } from '../../clients/signing-algorithm.ts';
+import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
 import { administration } from '../operation-parts.ts';
 
 const KeyRecord = Type.Object({

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../deps.ts';
-import { readNoBody } from '../../http/no-body.ts';
-import { listKeys } from '../../keys/list-keys.ts';
-import { rotateNow } from '../../keys/rotate-keys.ts';
-import { administratorCaller } from '../../sessions/session.ts';
+import type { Deps } from '../../app/deps.ts';
+import { administratorCaller } from '../../authentication/sessions/session.ts';
+import { listKeys } from '../../oauth/signing-keys/list-keys.ts';
+import { rotateNow } from '../../oauth/signing-keys/rotate-keys.ts';
+import { readNoBody } from '../../platform/http/no-body.ts';
 import { list, rotate } from './operations.ts';
 
 /** The keys that sign tokens. */

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { nullable, type Operation, Time } from '../../openapi/operation.ts';
-import { permissions, productPattern } from '../../service-credentials/service-credential.ts';
+import { permissions, productPattern } from '../../entitlements/service-credentials/service-credential.ts';
+import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
 import { administration } from '../operation-parts.ts';
 
 const record = {

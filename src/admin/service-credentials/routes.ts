@@ -1,17 +1,17 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../deps.ts';
-import { jsonBody } from '../../http/json-body.ts';
-import { readNoBody } from '../../http/no-body.ts';
-import { allCredentials } from '../../service-credentials/list-credentials.ts';
+import type { Deps } from '../../app/deps.ts';
+import { administratorCaller } from '../../authentication/sessions/session.ts';
+import { allCredentials } from '../../entitlements/service-credentials/list-credentials.ts';
 import {
   createCredential,
   findCredential,
   restrictTo,
   retire as retireCredential,
   rotateCredential,
-} from '../../service-credentials/manage-credential.ts';
-import { credentialRecord } from '../../service-credentials/service-credential.ts';
-import { administratorCaller } from '../../sessions/session.ts';
+} from '../../entitlements/service-credentials/manage-credential.ts';
+import { credentialRecord } from '../../entitlements/service-credentials/service-credential.ts';
+import { jsonBody } from '../../platform/http/json-body.ts';
+import { readNoBody } from '../../platform/http/no-body.ts';
 import { CreateBody, create, list, RestrictBody, RotateBody, restrict, retire, rotate } from './operations.ts';
 
 type OneCredential = { Params: { client_id: string } };

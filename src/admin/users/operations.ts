@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
+import { ended, SessionRecord } from '../../authentication/sessions/operations.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
-import { nullable, type Operation, Time } from '../../openapi/operation.ts';
-import { ended, SessionRecord } from '../../sessions/operations.ts';
+import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
 import { administration, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 
 const roles = ['user', 'admin'] as const;

@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../app/deps.ts';
 import type { Caller } from '../../audit/audit.ts';
-import type { Deps } from '../../deps.ts';
-import { jsonBody } from '../../http/json-body.ts';
-import { readNoBody } from '../../http/no-body.ts';
-import { readLimit, readQuery } from '../../http/query.ts';
-import { administratorCaller } from '../../sessions/session.ts';
-import { changeRole, requireUser, signOutUser, unlockUser } from '../../users/administer-user.ts';
-import { disableUser, enableUser } from '../../users/disable-user.ts';
-import { findUsers, userOverview, userRecord } from '../../users/read-user.ts';
-import { resetFactors } from '../../users/reset-factors.ts';
+import { administratorCaller } from '../../authentication/sessions/session.ts';
+import { jsonBody } from '../../platform/http/json-body.ts';
+import { readNoBody } from '../../platform/http/no-body.ts';
+import { readLimit, readQuery } from '../../platform/http/query.ts';
 import { ReasonBody } from '../operation-parts.ts';
+import { changeRole, requireUser, signOutUser, unlockUser } from './administer-user.ts';
+import { disableUser, enableUser } from './disable-user.ts';
 import * as operations from './operations.ts';
+import { findUsers, userOverview, userRecord } from './read-user.ts';
+import { resetFactors } from './reset-factors.ts';
 
 type OneUser = { Params: { user_id: string } };
 type Step = (caller: Caller, user_id: string, body: unknown) => Promise<unknown>;

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { nullable, type Operation, Time } from '../../openapi/operation.ts';
+import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
 import { deliveryStates } from '../../webhooks/list-webhooks.ts';
 import { mostReplayed } from '../../webhooks/replay-dead.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../deps.ts';
-import { jsonBody } from '../../http/json-body.ts';
-import { readNoBody } from '../../http/no-body.ts';
-import { readChoice, readLimit, readQuery } from '../../http/query.ts';
-import { administratorCaller } from '../../sessions/session.ts';
+import type { Deps } from '../../app/deps.ts';
+import { administratorCaller } from '../../authentication/sessions/session.ts';
+import { jsonBody } from '../../platform/http/json-body.ts';
+import { readNoBody } from '../../platform/http/no-body.ts';
+import { readChoice, readLimit, readQuery } from '../../platform/http/query.ts';
 import { allWebhooks, deliveriesTo, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import { createWebhook, removeWebhook, replay } from '../../webhooks/manage-webhook.ts';
 import { replayDead } from '../../webhooks/replay-dead.ts';

@@ -1,11 +1,11 @@
-import type { Activity, ListedFailure, ListedSignIn } from '../../clients/activity.ts';
 import type { Client } from '../../clients/client.ts';
 import { commonEnd, commonStart } from '../../clients/failures.ts';
-import { foreign, plainForeign } from '../../http/foreign-text.ts';
-import { type Html, html } from '../../http/html.ts';
-import type { Page } from '../../http/page.ts';
-import type { View } from '../../http/view.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
 import { wayBack } from '../state.ts';
+import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 
 export const activityPage = (view: View, client: Client, { sign_ins, failures }: Activity): Page => ({
   title: view.plain('developer.activity.title'),

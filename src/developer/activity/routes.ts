@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { clientActivity } from '../../clients/activity.ts';
+import type { Deps } from '../../app/deps.ts';
+import { developerAt } from '../../authentication/sessions/developer.ts';
 import { findOwnClient } from '../../clients/list-clients.ts';
-import type { Deps } from '../../deps.ts';
-import { developerAt } from '../../http/developer.ts';
-import { sendPage } from '../../http/page.ts';
+import { sendPage } from '../../platform/pages/page.ts';
+import { clientActivity } from './activity.ts';
 import { activityPage } from './page.ts';
 
 type OneClient = { Params: { client_id: string } };

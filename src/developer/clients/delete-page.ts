@@ -1,9 +1,9 @@
 import type { Client } from '../../clients/client.ts';
-import { foreign } from '../../http/foreign-text.ts';
-import { alert } from '../../http/form.ts';
-import { html } from '../../http/html.ts';
-import type { Page } from '../../http/page.ts';
-import type { View } from '../../http/view.ts';
+import { alert } from '../../platform/pages/form.ts';
+import { html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { foreign } from '../../platform/text/foreign-text.ts';
 import { clientPath, wayBack } from '../state.ts';
 
 export const deletePage = (view: View, client: Client, isWrong: boolean): Page => ({

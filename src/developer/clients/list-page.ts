@@ -1,9 +1,9 @@
 import type { Client } from '../../clients/client.ts';
-import { foreign } from '../../http/foreign-text.ts';
-import { notice } from '../../http/form.ts';
-import { type Html, html } from '../../http/html.ts';
-import type { Page } from '../../http/page.ts';
-import type { View } from '../../http/view.ts';
+import { notice } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { foreign } from '../../platform/text/foreign-text.ts';
 import { clientPath, stateBadges, stateSentences } from '../state.ts';
 
 export const clientListPage = (view: View, clients: readonly Client[], wasDeleted: boolean): Page => ({

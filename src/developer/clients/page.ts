@@ -1,11 +1,11 @@
-import type { ClientAction, HistoryEvent } from '../../clients/activity.ts';
 import { type Client, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
-import { foreign, foreignUrl, plainForeign } from '../../http/foreign-text.ts';
-import { copyButton, copyScripts, notice } from '../../http/form.ts';
-import { type Html, html } from '../../http/html.ts';
-import type { Page } from '../../http/page.ts';
-import type { View } from '../../http/view.ts';
-import type { MessageKey } from '../../i18n/translate.ts';
+import type { MessageKey } from '../../platform/i18n/translate.ts';
+import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { foreign, foreignUrl, plainForeign } from '../../platform/text/foreign-text.ts';
+import type { ClientAction, HistoryEvent } from '../activity/activity.ts';
 import { clientPath, stateBadges, stateSentences } from '../state.ts';
 
 /** What was done just now; the query names it, and whatever else it says is ignored. */

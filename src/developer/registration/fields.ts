@@ -1,11 +1,11 @@
 import { clientTypes } from '../../clients/client.ts';
-import type { FieldProblem } from '../../errors.ts';
-import { foreign } from '../../http/foreign-text.ts';
-import { type Html, html } from '../../http/html.ts';
-import type { View } from '../../http/view.ts';
-import type { MessageKey } from '../../i18n/translate.ts';
-import { algorithms } from '../../keys/signing-key.ts';
-import { scopeNames } from '../../oauth/scopes.ts';
+import { scopeNames } from '../../clients/scopes.ts';
+import { algorithms } from '../../clients/signing-algorithm.ts';
+import type { FieldProblem } from '../../platform/errors.ts';
+import type { MessageKey } from '../../platform/i18n/translate.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { foreign } from '../../platform/text/foreign-text.ts';
 import { linesOf, scopeField, type Typed } from './typed.ts';
 
 type Drawn = { view: View; typed: Typed; problems: readonly FieldProblem[] };

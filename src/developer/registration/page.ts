@@ -1,8 +1,8 @@
-import type { FieldProblem } from '../../errors.ts';
-import { alert } from '../../http/form.ts';
-import { html, type Renderable } from '../../http/html.ts';
-import type { Page } from '../../http/page.ts';
-import type { View } from '../../http/view.ts';
+import type { FieldProblem } from '../../platform/errors.ts';
+import { alert } from '../../platform/pages/form.ts';
+import { html, type Renderable } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
 import { addressField, algorithmField, formAlert, nameField, redirectField, scopeFields, typeField } from './fields.ts';
 import type { Typed } from './typed.ts';
 

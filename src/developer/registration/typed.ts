@@ -1,6 +1,6 @@
 import type { Client } from '../../clients/client.ts';
-import type { Parameters } from '../../http/parameters.ts';
-import { defaultScope, scopeNames } from '../../oauth/scopes.ts';
+import { defaultScope, scopeNames } from '../../clients/scopes.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 
 /** The form as somebody has filled it in, right or wrong: it comes back as it was. */
 export type Typed = {

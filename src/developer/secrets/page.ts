@@ -1,10 +1,10 @@
 import type { Client } from '../../clients/client.ts';
 import { type Overlap, overlaps, type SecretRecord } from '../../clients/manage-secrets.ts';
-import { foreign } from '../../http/foreign-text.ts';
-import { copyButton, copyScripts, notice } from '../../http/form.ts';
-import { type Html, html } from '../../http/html.ts';
-import type { Page } from '../../http/page.ts';
-import type { View } from '../../http/view.ts';
+import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { foreign } from '../../platform/text/foreign-text.ts';
 import { settings } from '../settings/page.ts';
 import { clientPath, wayBack } from '../state.ts';
 

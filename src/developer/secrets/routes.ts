@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Deps } from '../../app/deps.ts';
+import { type DeveloperVisit, recentDeveloperAt } from '../../authentication/sessions/developer.ts';
 import { findOwnClient } from '../../clients/list-clients.ts';
 import { addSecret, isOverlap, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
-import type { Deps } from '../../deps.ts';
-import { fieldProblem, invalidFields, RequestError } from '../../errors.ts';
-import { type DeveloperVisit, recentDeveloperAt } from '../../http/developer.ts';
-import { alert } from '../../http/form.ts';
-import { sendPage } from '../../http/page.ts';
-import { readForm } from '../../http/parameters.ts';
+import { fieldProblem, invalidFields, RequestError } from '../../platform/errors.ts';
+import { readForm } from '../../platform/http/parameters.ts';
+import { alert } from '../../platform/pages/form.ts';
+import { sendPage } from '../../platform/pages/page.ts';
 import { secretPage, secretsPage } from './page.ts';
 
 type OneClient = { Params: { client_id: string } };

@@ -1,8 +1,8 @@
 import type { Client } from '../../clients/client.ts';
-import { copyButton, copyScripts } from '../../http/form.ts';
-import { type Html, html } from '../../http/html.ts';
-import type { Page } from '../../http/page.ts';
-import type { View } from '../../http/view.ts';
+import { copyButton, copyScripts } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
 import { wayBack } from '../state.ts';
 import { type Library, type Snippet, settingsFor } from './settings.ts';
 

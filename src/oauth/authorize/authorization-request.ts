@@ -1,13 +1,13 @@
+import type { Deps } from '../../app/deps.ts';
+import { type Acr, acrs } from '../../authentication/sessions/authentication.ts';
 import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
 import { type Failure, nearestTo, recordFailure } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
-import type { Deps } from '../../deps.ts';
-import { RequestError } from '../../errors.ts';
-import type { parseParameters } from '../../http/parameters.ts';
-import type { Sentence } from '../../i18n/translate.ts';
-import { type Acr, acrs } from '../../sessions/authentication.ts';
+import { defaultScope, parseScope } from '../../clients/scopes.ts';
+import { RequestError } from '../../platform/errors.ts';
+import type { parseParameters } from '../../platform/http/parameters.ts';
+import type { Sentence } from '../../platform/i18n/translate.ts';
 import { isCodeChallenge } from '../pkce.ts';
-import { defaultScope, parseScope } from '../scopes.ts';
 import { AuthorizationError } from './authorization-error.ts';
 
 type ClientDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'clients'>;

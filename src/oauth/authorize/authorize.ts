@@ -1,11 +1,11 @@
+import type { Deps, LimitDeps, StoreDeps } from '../../app/deps.ts';
+import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
-import { now } from '../../clock.ts';
-import { findConsent } from '../../consent/store.ts';
-import type { Deps, LimitDeps, StoreDeps } from '../../deps.ts';
-import { digest, newId } from '../../lib/ids.ts';
-import { addressKey } from '../../limits/address-key.ts';
-import { windowLimit } from '../../limits/failure-limits.ts';
-import type { Session } from '../../sessions/session.ts';
+import { now } from '../../platform/clock.ts';
+import { digest, newId } from '../../platform/ids.ts';
+import { addressKey } from '../../platform/limits/address-key.ts';
+import { windowLimit } from '../../platform/limits/failure-limits.ts';
+import { findConsent } from '../consent/store.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { issueCode } from './issue-code.ts';

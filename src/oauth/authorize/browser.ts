@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { now } from '../../clock.ts';
-import type { Deps, LimitDeps } from '../../deps.ts';
-import { refusal } from '../../errors.ts';
-import { cookie, cookieNames, setCookie } from '../../http/cookies.ts';
-import { digest, newSecret } from '../../lib/ids.ts';
+import type { Deps, LimitDeps } from '../../app/deps.ts';
+import { now } from '../../platform/clock.ts';
+import { refusal } from '../../platform/errors.ts';
+import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
+import { digest, newSecret } from '../../platform/ids.ts';
 import { findPendingRequest, type PendingRequest, pendingRequestSeconds } from './store.ts';
 
 /** The secret that ties waiting requests to this browser; made and set if the browser has none. */

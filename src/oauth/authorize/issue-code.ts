@@ -1,9 +1,9 @@
-import { now } from '../../clock.ts';
-import type { StoreDeps } from '../../deps.ts';
-import { digest, newId, newSecret } from '../../lib/ids.ts';
-import type { Session } from '../../sessions/session.ts';
-import { insertGrant } from '../grants.store.ts';
-import { hasScope } from '../scopes.ts';
+import type { StoreDeps } from '../../app/deps.ts';
+import type { Session } from '../../authentication/sessions/session.ts';
+import { hasScope } from '../../clients/scopes.ts';
+import { now } from '../../platform/clock.ts';
+import { digest, newId, newSecret } from '../../platform/ids.ts';
+import { insertGrant } from '../grants/store.ts';
 import { accessTokenSeconds } from '../token/issue-tokens.ts';
 import { refreshIdleSeconds } from '../token/refresh-token-grant.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';

@@ -1,6 +1,6 @@
+import { twoFactors } from '../../authentication/sessions/authentication.ts';
+import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
-import { twoFactors } from '../../sessions/authentication.ts';
-import type { Session } from '../../sessions/session.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 

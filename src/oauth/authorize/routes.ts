@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../app/deps.ts';
+import { currentSession } from '../../authentication/sessions/session.ts';
 import { type Failure, recordFailure } from '../../clients/failures.ts';
-import type { Deps } from '../../deps.ts';
-import { invalidRequest } from '../../errors.ts';
-import { FormText, parseParameters, queryOf } from '../../http/parameters.ts';
-import { currentSession } from '../../sessions/session.ts';
+import { invalidRequest } from '../../platform/errors.ts';
+import { FormText, parseParameters, queryOf } from '../../platform/http/parameters.ts';
 import { authorize } from '../operations.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import { authorizeClient, authorizeClientAgain, readAuthorizationRequest } from './authorization-request.ts';

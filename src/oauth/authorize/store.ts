@@ -1,5 +1,5 @@
 import type { Condition } from '../../audit/store.ts';
-import type { Db, Statement } from '../../db/db.ts';
+import type { Db, Statement } from '../../platform/db/db.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Progress } from './next-step.ts';
 

@@ -1,10 +1,10 @@
-import { now } from '../../clock.ts';
-import type { Deps, SecretDeps } from '../../deps.ts';
-import { RequestError } from '../../errors.ts';
+import type { Deps, SecretDeps } from '../../app/deps.ts';
+import { hasScope, withinAllowed } from '../../clients/scopes.ts';
+import { now } from '../../platform/clock.ts';
+import { RequestError } from '../../platform/errors.ts';
 import { type AccessTokenClaims, useAccessToken } from '../access-token.ts';
-import { findServedGrant } from '../grants.store.ts';
+import { findServedGrant } from '../grants/store.ts';
 import { readRefreshToken } from '../refresh-token.ts';
-import { hasScope, withinAllowed } from '../scopes.ts';
 
 /** Whose tokens somebody may ask about: one client's, or everybody's. */
 export type Caller = { sees: 'all' | (string & {}) };

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../deps.ts';
-import { accessDenied, invalidClient, invalidRequest } from '../../errors.ts';
-import { readForm } from '../../http/parameters.ts';
-import { authenticateService, namesService } from '../../service-credentials/authenticate-service.ts';
+import type { Deps } from '../../app/deps.ts';
+import { authenticateService, namesService } from '../../entitlements/service-credentials/authenticate-service.ts';
+import { accessDenied, invalidClient, invalidRequest } from '../../platform/errors.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { identifyClient, type Presented } from '../client-authentication.ts';
 import { introspect } from '../operations.ts';
 import { type Caller, introspectToken } from './introspect-token.ts';

@@ -1,10 +1,10 @@
+import type { Deps } from '../../app/deps.ts';
 import type { Client } from '../../clients/client.ts';
-import { now } from '../../clock.ts';
-import type { Deps } from '../../deps.ts';
-import { invalidClient, RequestError } from '../../errors.ts';
+import { now } from '../../platform/clock.ts';
+import { invalidClient, RequestError } from '../../platform/errors.ts';
 import { type AccessTokenClaims, grantOfAccessToken } from '../access-token.ts';
-import { endGrant } from '../end-grant.ts';
-import { findGrant } from '../grants.store.ts';
+import { endGrant } from '../grants/end-grant.ts';
+import { findGrant } from '../grants/store.ts';
 import { readRefreshToken } from '../refresh-token.ts';
 import { revokeAccessToken } from './store.ts';
 

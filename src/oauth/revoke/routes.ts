@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../deps.ts';
-import { invalidRequest } from '../../errors.ts';
-import { readForm } from '../../http/parameters.ts';
+import type { Deps } from '../../app/deps.ts';
+import { invalidRequest } from '../../platform/errors.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { authenticateClient, presentsCredentials } from '../client-authentication.ts';
 import { revoke } from '../operations.ts';
 import { revokeToken } from './revoke-token.ts';

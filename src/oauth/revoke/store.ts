@@ -1,4 +1,4 @@
-import type { Db } from '../../db/db.ts';
+import type { Db } from '../../platform/db/db.ts';
 
 /** Remembered until the token would have expired anyway. */
 export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>

@@ -1,9 +1,10 @@
+import type { Deps } from '../../app/deps.ts';
 import { FailureCause } from '../../clients/failures.ts';
-import { now } from '../../clock.ts';
-import type { Deps } from '../../deps.ts';
-import { invalidGrant, invalidRequest, nothingAllowed } from '../../errors.ts';
-import { digest } from '../../lib/ids.ts';
-import { endGrant } from '../end-grant.ts';
+import { withinAllowed } from '../../clients/scopes.ts';
+import { now } from '../../platform/clock.ts';
+import { invalidGrant, invalidRequest, nothingAllowed } from '../../platform/errors.ts';
+import { digest } from '../../platform/ids.ts';
+import { endGrant } from '../grants/end-grant.ts';
 import {
   type CodeRedemption,
   expireCode,
@@ -11,9 +12,8 @@ import {
   findServedGrant,
   type Grant,
   redeemCode,
-} from '../grants.store.ts';
+} from '../grants/store.ts';
 import { codeChallengeOf, isCodeVerifier } from '../pkce.ts';
-import { withinAllowed } from '../scopes.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
 
 /**

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
+import type { Deps } from '../../app/deps.ts';
 import type { Client } from '../../clients/client.ts';
-import { now } from '../../clock.ts';
-import type { Deps } from '../../deps.ts';
-import type { Parameters } from '../../http/parameters.ts';
-import type { Algorithm } from '../../keys/signing-key.ts';
+import { hasScope, withinAllowed } from '../../clients/scopes.ts';
+import type { Algorithm } from '../../clients/signing-algorithm.ts';
+import { now } from '../../platform/clock.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 import { newAccessTokenId } from '../access-token.ts';
-import type { Grant } from '../grants.store.ts';
+import type { Grant } from '../grants/store.ts';
 import { issueRefreshToken } from '../refresh-token.ts';
-import { hasScope, withinAllowed } from '../scopes.ts';
 
 /** Spec 2.3. */
 export const accessTokenSeconds = 3600;

@@ -1,12 +1,12 @@
+import type { Deps } from '../../app/deps.ts';
 import type { Client } from '../../clients/client.ts';
 import { FailureCause } from '../../clients/failures.ts';
-import { now } from '../../clock.ts';
-import type { Deps } from '../../deps.ts';
-import { invalidGrant, invalidRequest, invalidScope, nothingAllowed } from '../../errors.ts';
-import { endGrant } from '../end-grant.ts';
-import { expireGrant, findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants.store.ts';
+import { parseScope, withinAllowed } from '../../clients/scopes.ts';
+import { now } from '../../platform/clock.ts';
+import { invalidGrant, invalidRequest, invalidScope, nothingAllowed } from '../../platform/errors.ts';
+import { endGrant } from '../grants/end-grant.ts';
+import { expireGrant, findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants/store.ts';
 import { type RefreshToken, readRefreshToken } from '../refresh-token.ts';
-import { parseScope, withinAllowed } from '../scopes.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
 
 /** Decisions §3. The absolute end of 90 days is set when the grant is born. */

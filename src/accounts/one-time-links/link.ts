@@ -1,0 +1,66 @@
+import type { Deps, StoreDeps } from '../../app/deps.ts';
+import { now } from '../../platform/clock.ts';
+import { refusal } from '../../platform/errors.ts';
+import { digest, newSecret } from '../../platform/ids.ts';
+import { findOpenLink, type MailedLink, type OneTimeLink } from './store.ts';
+
+/** Decisions §3, in seconds. */
+export const linkSeconds = { sign_up: 86_400, verify_email: 86_400, change_email: 86_400, password_reset: 1800 };
+type MailedPurpose = keyof typeof linkSeconds;
+
+/** Where each kind of link leads. Both kinds that prove an address lead to one page. */
+const paths: Readonly<Record<MailedPurpose, string>> = {
+  sign_up: '/signup/',
+  verify_email: '/verify-email/',
+  change_email: '/verify-email/',
+  password_reset: '/reset/',
+};
+
+type LinkWish = {
+  purpose: MailedPurpose;
+  /** The address that the link is sent to, and so proves. */
+  email: string;
+  request_id?: string;
+  next?: string;
+};
+
+/** A fresh link: the row that is kept of it, which opens nothing, and the URL for the mail alone. */
+export function newLink(deps: Pick<Deps, 'config' | 'clock'>, wish: LinkWish): { link: MailedLink; url: string } {
+  const token = newSecret('ln_');
+  return {
+    link: {
+      token_hash: digest(token),
+      purpose: wish.purpose,
+      expires_at: now(deps) + linkSeconds[wish.purpose],
+      email: wish.email.trim(),
+      request_id: wish.request_id ?? null,
+      next: wish.next ?? null,
+    },
+    url: `${deps.config.baseUrl}${paths[wish.purpose]}${token}`,
+  };
+}
+
+/**
+ * Looks without using it up: mail scanners and previews open links before their reader does.
+ * @throws {RequestError} `invalid_request` for a link that is unknown, over, used, replaced or for something else.
+ */
+export async function requireLink(
+  deps: StoreDeps,
+  token: string,
+  purposes: readonly [Exclude<MailedPurpose, 'change_email'>, MailedPurpose?],
+): Promise<OneTimeLink & { email: string }> {
+  const link = await findOpenLink(deps.db, digest(token), purposes, now(deps));
+  if (!link || link.email === null) throw spentLink(purposes[0]);
+  return { ...link, email: link.email };
+}
+
+/** For a batch that failed: whether it was the link, used in another one meanwhile. */
+export const isOpenLink = async (
+  deps: StoreDeps,
+  token: string,
+  purposes: readonly [MailedPurpose, MailedPurpose?],
+): Promise<boolean> => (await findOpenLink(deps.db, digest(token), purposes, now(deps))) !== undefined;
+
+/** Says where to ask for a new one. */
+export const spentLink = (purpose: Exclude<MailedPurpose, 'change_email'>) =>
+  refusal('invalid_request', { key: `link.spent.${purpose}` });

@@ -1,0 +1,95 @@
+import {
+  refusalReasons,
+  restReason,
+  type UnauthenticatedList,
+  type UnauthenticatedRecord,
+} from '../../audit/unauthenticated.ts';
+import type { Provider } from '../../authentication/federation/provider.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
+import { exact, named } from '../parts.ts';
+
+type Query = { target: string; address: string };
+
+export type UnauthenticatedShown = {
+  /** As it was typed. */
+  query: Query;
+  list: UnauthenticatedList;
+  keptDays: number;
+  /** Those that are switched on, for what they are called. */
+  providers: readonly Provider[];
+};
+
+const path = '/admin/audit/unauthenticated';
+
+/** What was tried without being signed in, a page at a time, newest first. */
+export const unauthenticatedPage = (view: View, shown: UnauthenticatedShown): Page => ({
+  title: view.plain('admin.unauthenticated.title'),
+  tab: 'admin_audit',
+  content: html`<h1>${view.t('admin.unauthenticated.title')}</h1>
+<p class="soft">${view.t('admin.unauthenticated.intro')} ${view.t('admin.unauthenticated.kept', { days: shown.keptDays })}</p>
+<p><a href="/admin/audit">${view.t('admin.audit.title')}</a></p>
+${filterForm(view, shown.query)}
+${items(view, shown)}
+${shown.list.next !== undefined && html`<p class="actions"><a class="button quiet" id="unauthenticated-older" href="${linkTo(shown.query, shown.list.next)}">${view.t('admin.unauthenticated.older')}</a></p>`}`,
+});
+
+const filterForm = (view: View, { target, address }: Query) => html`<form method="get" action="${path}" class="fields">
+<div><label for="target">${view.t('admin.unauthenticated.target')}</label>
+<input id="target" name="target" maxlength="100" autocomplete="off" value="${target}"></div>
+<div><label for="address">${view.t('admin.unauthenticated.address')}</label>
+<input id="address" name="address" maxlength="100" autocomplete="off" value="${address}" aria-describedby="address-hint">
+<p class="hint" id="address-hint">${view.t('admin.unauthenticated.address.hint')}</p></div>
+<button type="submit" id="unauthenticated-find">${view.t('admin.audit.find.submit')}</button>
+</form>`;
+
+function items(view: View, { query, list, providers }: UnauthenticatedShown): Html {
+  if (list.events.length > 0)
+    return html`<ul class="items">${list.events.map((event) => eventItem(view, event, providers))}</ul>`;
+  const isFiltered = query.target !== '' || query.address !== '';
+  return html`<div class="empty"><p>${view.t(isFiltered ? 'admin.audit.none' : 'admin.unauthenticated.none')}</p></div>`;
+}
+
+function eventItem(view: View, event: UnauthenticatedRecord, providers: readonly Provider[]): Html {
+  const { target, address, first_at, last_at, count } = event;
+  const problem = textIn(event, 'problem');
+  return html`<li><div>
+<h2>${sentence(view, event, providers)}</h2>
+<p>${exact(first_at)}${last_at !== first_at && html` – ${exact(last_at)}`} · ${view.t('admin.unauthenticated.times', { count })}</p>
+${target !== null && html`<p>${view.t('admin.unauthenticated.of', { target: named(target) })}</p>`}
+${address !== null && html`<p>${view.t('admin.unauthenticated.from', { address: html`<code>${foreign(address)}</code>` })}</p>`}
+${problem !== undefined && html`<p>${view.t('admin.unauthenticated.problem')}: <code>${foreign(problem)}</code></p>`}
+</div></li>
+`;
+}
+
+/** What happened, in words: an action or reason that this version does not know is told by its kind alone. */
+function sentence(view: View, event: UnauthenticatedRecord, providers: readonly Provider[]): Html {
+  const { action, target } = event;
+  const isRest = event.reason === restReason;
+  if (action === 'sign_up.asked')
+    return view.t(isRest ? 'admin.unauthenticated.more.sign_up' : 'admin.unauthenticated.sign_up');
+  if (action === 'password.reset_asked') {
+    if (isRest) return view.t('admin.unauthenticated.more.reset');
+    return view.t(target === null ? 'admin.unauthenticated.reset_of_nobody' : 'admin.unauthenticated.reset');
+  }
+  if (isRest) return view.t('admin.unauthenticated.more.sign_in');
+  const reason = refusalReasons.find((one) => one === event.reason);
+  if (reason === undefined) return view.t('admin.unauthenticated.refused');
+  if (reason === 'wrong_password' && target === null) return view.t('admin.unauthenticated.refused.no_account');
+  const id = textIn(event, 'provider') ?? '';
+  const provider = plainForeign(providers.find((one) => one.id === id)?.label ?? id);
+  return view.t(`admin.unauthenticated.refused.${reason}`, { provider });
+}
+
+function textIn({ detail }: UnauthenticatedRecord, member: 'provider' | 'problem'): string | undefined {
+  const value = (detail as Readonly<Record<string, unknown>> | null)?.[member];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function linkTo(query: Query, before: string): string {
+  const given = Object.entries(query).filter(([, value]) => value !== '');
+  return `${path}?${new URLSearchParams([...given, ['before', before]])}`;
+}

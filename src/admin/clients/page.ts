@@ -1,0 +1,225 @@
+import type { User } from '../../accounts/user.ts';
+import { type Client, consentPolicies, needsConsentChoice, waitsForReview } from '../../clients/client.ts';
+import type { LastRejection } from '../../clients/read-review.ts';
+import type { ReviewerProblem } from '../../clients/reviewer.ts';
+import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
+import { type Scope, scopeNames } from '../../clients/scopes.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { foreign, initialsOf, plainForeign } from '../../platform/text/foreign-text.ts';
+import { choices, doneNotice, guarded, reasonField } from '../parts.ts';
+import { differenceTable } from './difference.ts';
+import { type ClientFilter, riskBadge, statusBadge } from './list-page.ts';
+
+export type ClientShown = {
+  client: Client;
+  owner: User | undefined;
+  risks: readonly Risk[];
+  lastRejection: LastRejection | undefined;
+  /** Why whoever looks at the page may not approve this client, nor change its policy. */
+  reviewerProblem: ReviewerProblem | undefined;
+  problem?: Html | false;
+  query?: Parameters;
+};
+
+const done = {
+  approved: 'admin.clients.done.approved',
+  rejected: 'admin.clients.done.rejected',
+  suspended: 'admin.clients.done.suspended',
+  reinstated: 'admin.clients.done.reinstated',
+  policy: 'admin.clients.done.policy',
+} as const;
+
+export const clientPage = (
+  view: View,
+  { client, owner, risks, lastRejection, reviewerProblem, problem, query = {} }: ClientShown,
+): Page => ({
+  title: plainForeign(client.name),
+  tab: 'admin_clients',
+  ...(reviewerProblem?.isOnlyAdministrator && { scripts: copyScripts }),
+  content: html`<div class="person"><span class="initials" aria-hidden="true">${initialsOf(client.name)}</span>
+<div><h1>${foreign(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
+${problem}${doneNotice(view, query, done)}
+${lastRejection ? rejectionNote(view, lastRejection) : client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: foreign(client.status_reason, 500) })}</p>`}
+${risks.length > 0 && riskList(view, risks, owner)}
+<h2>${view.t(client.pending_change === null ? 'admin.clients.registered' : 'admin.clients.change')}</h2>
+${differenceTable(view, client, lastRejection)}
+${facts(view, client, owner)}
+${decisions(view, client, reviewerProblem)}
+<p><a href="/admin/audit?target=${client.client_id}">${view.t('admin.history')}</a></p>
+${deletion(view, client)}`,
+});
+
+/** What a reviewer said about the version before, and what its owner made of it. */
+const rejectionNote = (view: View, { at, revision, reason, changes }: LastRejection): Html =>
+  html`<div class="advice"><p>${view.t('admin.clients.rejected_before', {
+    when: view.ago(at),
+    revision,
+    reason: html`<q>${foreign(reason ?? '', 500)}</q>`,
+  })}</p>
+<p>${
+    changes.length === 0
+      ? view.t('admin.clients.rejected_before.same')
+      : view.t('admin.clients.rejected_before.changed', {
+          fields: html`${changes.map(({ field }, place) => html`${place > 0 && ', '}${view.t(`admin.diff.${field}`)}`)}`,
+        })
+  }</p></div>`;
+
+const riskList = (
+  view: View,
+  risks: readonly Risk[],
+  owner: User | undefined,
+) => html`<h2>${view.t('admin.risk.title')}</h2>
+<ul class="items">${risks.map(
+  (risk) => html`<li><div><h3>${riskBadge(view, risk)}</h3>
+<p>${view.t(`risk.${risk.code}`, { detail: riskDetail(risk, owner) })}</p></div></li>\n`,
+)}</ul>`;
+
+/** Risks whose detail is names of other clients, and where those are found. */
+const othersNamed: Partial<Record<RiskCode, ClientFilter>> = {
+  name_resembles_client: 'approved',
+  owner_has_suspended_client: 'suspended',
+  suspended_client_name: 'suspended',
+};
+
+/** What it is about, as a reviewer knows it: the owner by name, and others of a like name one step away. */
+function riskDetail({ code, detail }: Risk, owner: User | undefined): Html {
+  if (code === 'first_client' && owner) return foreign(owner.name ?? owner.email);
+  const state = othersNamed[code];
+  const address = (name: string) => `/admin/clients?${new URLSearchParams({ state: state ?? 'all', q: name })}`;
+  const one = (text: string) =>
+    state === undefined ? foreign(text, 500) : html`<a href="${address(text)}">${foreign(text)}</a>`;
+  return html`${detail.map((text, place) => html`${place > 0 && ', '}${one(text)}`)}`;
+}
+
+const facts = (view: View, client: Client, owner: User | undefined) => html`<dl>
+<dt>${view.t('admin.clients.owner')}</dt><dd>${
+  owner
+    ? html`<a href="/admin/users/${owner.user_id}">${foreign(owner.name ?? owner.email)}</a> ${foreign(owner.email, 254)}`
+    : view.t('admin.clients.ownerless')
+}</dd>
+<dt>${view.t('admin.id')}</dt><dd><code>${client.client_id}</code></dd>
+<dt>${view.t('admin.clients.type')}</dt><dd>${view.t(`admin.clients.type.${client.client_type}`)}</dd>
+<dt>${view.t('admin.clients.revision')}</dt><dd>${client.revision}</dd>
+<dt>${view.t('admin.clients.consent')}</dt><dd>${view.t(`admin.clients.consent.${client.consent}`)}</dd>
+<dt>${view.t('admin.clients.retry.window')}</dt><dd>${client.refresh_retry_window === 0 ? view.t('admin.clients.retry.strict') : view.lasting(client.refresh_retry_window)}</dd>
+<dt>${view.t('admin.created')}</dt><dd>${view.day(client.created_at)}</dd>
+<dt>${view.t('admin.changed')}</dt><dd>${view.ago(client.updated_at)}</dd>
+</dl>`;
+
+const path = ({ client_id }: Client) => `/admin/clients/${client_id}`;
+
+/** What can be done in the state that it is in, and nothing else. */
+function decisions(view: View, client: Client, reviewerProblem: ReviewerProblem | undefined): Html {
+  const waits = waitsForReview(client);
+  const needsReviewer = waits || client.status === 'approved' || client.status === 'suspended';
+  const isBarred = reviewerProblem !== undefined;
+  return html`${isBarred && needsReviewer && barred(view, client, reviewerProblem)}
+${waits && !isBarred && approval(view, client)}${waits && reasoned(view, client, 'reject')}
+${client.status === 'suspended' && !isBarred && reinstatement(view, client)}
+${(client.status === 'approved' || client.status === 'suspended') && !isBarred && policy(view, client)}
+${client.status === 'approved' && reasoned(view, client, 'suspend')}`;
+}
+
+/** In place of forms that would be refused: why, and how it goes on. */
+function barred(view: View, client: Client, { say, isOnlyAdministrator }: ReviewerProblem): Html {
+  return html`<h2>${view.t('admin.clients.barred')}</h2>
+<div class="advice"><p>${view.t(say.key, say.values)}</p>
+${
+  isOnlyAdministrator &&
+  html`<p>${view.t('admin.clients.barred.alone', {
+    invite: html`<code>bin/signet admin invite</code>`,
+    setting: html`<code>SIGNET_SELF_APPROVAL=on</code>`,
+  })}</p>
+<p><code id="client-command">${commandFor(client)}</code> ${copyButton(view, 'client-command')}</p>`
+}</div>`;
+}
+
+function commandFor(client: Client): string {
+  const { client_id, revision, status } = client;
+  if (waitsForReview(client))
+    return `bin/signet clients approve ${client_id} --revision ${revision}${consentOption(client)}`;
+  return status === 'suspended'
+    ? `bin/signet clients reinstate ${client_id}`
+    : `bin/signet clients policy ${client_id} --consent ${client.consent}`;
+}
+
+/** Whoever pastes the command chooses the same as whoever fills in the form; asking is what is recommended. */
+const consentOption = (client: Client) => (needsConsentChoice(client) ? ' --consent required' : '');
+
+function approval(view: View, client: Client): Html {
+  const wanted: readonly Scope[] = client.pending_change?.allowed_scopes ?? client.allowed_scopes;
+  return html`<h2>${view.t('admin.clients.approve')}</h2>
+<p class="soft">${view.t('admin.clients.approve.what', { revision: client.revision })}</p>
+<form method="post" action="${path(client)}/approve">
+${hidden('revision', String(client.revision))}
+${choices(
+  view.t('admin.clients.scopes'),
+  'scope:',
+  scopeNames
+    .filter((name) => wanted.includes(name))
+    .map((name) => ({ name, label: html`${view.t(`scope.${name}`)} <code>${name}</code>`, isChosen: true })),
+)}
+${policyFields(view, client, 'approve', needsConsentChoice(client) ? undefined : client.consent)}
+<button type="submit" id="client-approve">${view.t('admin.clients.approve.submit', { revision: client.revision })}</button>
+</form>`;
+}
+
+/** @param chosen which consent policy is selected; undefined: the reviewer has to choose (decisions §9). */
+const policyFields = (
+  view: View,
+  client: Client,
+  form: 'approve' | 'policy',
+  chosen: Client['consent'] | undefined,
+): Html => html`<fieldset aria-describedby="${form}-consent-hint"><legend>${view.t('admin.clients.consent')}</legend>
+${[...consentPolicies]
+  .reverse()
+  .map(
+    (one) =>
+      html`<label><input type="radio" name="consent" value="${one}" required${one === chosen && html` checked`}> ${view.t(`admin.clients.consent.${one}`)}${
+        one === client.consent &&
+        client.status !== 'pending_review' &&
+        html` ${view.t('admin.clients.consent.in_force')}`
+      }</label>\n`,
+  )}</fieldset>
+<p class="hint" id="${form}-consent-hint">${view.t('admin.clients.consent.hint')}</p>
+<label for="${form}-retry">${view.t('admin.clients.retry')}</label>
+<input id="${form}-retry" name="refresh_retry_window" type="number" min="0" max="60" step="1" required value="${client.refresh_retry_window}" aria-describedby="${form}-retry-hint">
+<p class="hint" id="${form}-retry-hint">${view.t('admin.clients.retry.hint')}</p>`;
+
+const reinstatement = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.reinstate')}</h2>
+<p class="soft">${view.t('admin.clients.reinstate.what')}</p>
+<form method="post" action="${path(client)}/reinstate"><button type="submit" id="client-reinstate">${view.t('admin.clients.reinstate.submit')}</button></form>`;
+
+const policy = (view: View, client: Client): Html => html`<h2>${view.t('admin.clients.policy')}</h2>
+<p class="soft">${view.t('admin.clients.policy.what')}</p>
+<form method="post" action="${path(client)}/policy">
+${policyFields(view, client, 'policy', client.consent)}
+<button type="submit" class="quiet" id="client-policy">${view.t('admin.clients.policy.submit')}</button>
+</form>`;
+
+const reasoned = (view: View, client: Client, step: 'reject' | 'suspend'): Html =>
+  guarded(
+    view.t(`admin.clients.${step}`),
+    html`<p class="soft">${view.t(`admin.clients.${step}.what`)}</p>
+<form method="post" action="${path(client)}/${step}">
+${step === 'reject' && hidden('revision', String(client.revision))}
+${reasonField(view, `${step}-reason`)}
+<button type="submit" class="danger" id="client-${step}">${view.t(`admin.clients.${step}.submit`)}</button>
+</form>`,
+  );
+
+/** Typed, so that no slip of a finger takes a product away from everybody who uses it. */
+const deletion = (view: View, client: Client): Html =>
+  guarded(
+    view.t('admin.clients.delete'),
+    html`<p class="soft">${view.t('admin.clients.delete.what')}</p>
+<form method="post" action="${path(client)}/delete">
+<label for="confirmation">${view.t('admin.clients.delete.type', { client_id: html`<code>${client.client_id}</code>` })}</label>
+<input id="confirmation" name="confirmation" required autocomplete="off" autocapitalize="none" spellcheck="false">
+<button type="submit" class="danger" id="client-delete">${view.t('admin.clients.delete.submit')}</button>
+</form>`,
+  );

@@ -1,0 +1,48 @@
+import type { LogState } from '../audit/log-state.ts';
+import type { KeyRecord } from '../oauth/signing-keys/list-keys.ts';
+import { rotationPeriodSeconds } from '../oauth/signing-keys/rotate-keys.ts';
+import { type Html, html } from '../platform/pages/html.ts';
+import type { Page } from '../platform/pages/page.ts';
+import type { View } from '../platform/pages/view.ts';
+import { badge } from './parts.ts';
+
+type Dashboard = {
+  /** For a review. */
+  waiting: { pending: number; changes: number };
+  /** Deliveries that were given up, and webhooks that are off. */
+  webhooks: { dead: number; off: number };
+  keys: readonly KeyRecord[];
+  log: LogState;
+  /** Unix seconds. */
+  now: number;
+};
+
+/** What waits for an administrator, each with a word about whether it is well. */
+export const dashboardPage = (view: View, { waiting, webhooks, keys, log, now }: Dashboard): Page => {
+  const { dead, off } = webhooks;
+  const webhookWords = html`${view.t(dead === 0 ? 'admin.overview.webhooks.well' : 'admin.overview.webhooks.dead', { dead })}${off > 0 && html` ${view.t('admin.overview.webhooks.off', { off })}`}`;
+  const { lost, ...counts } = log;
+  const logWords = lost
+    ? view.t('admin.overview.audit.stopped', { seq: lost.seq })
+    : view.t('admin.overview.audit', counts);
+  const oldest = Math.min(...keys.filter(({ status }) => status === 'active').map((key) => key.activated_at ?? now));
+  const isLate = now - oldest > rotationPeriodSeconds + 86_400;
+  const item = (path: string, title: Html, state: Html, detail: Html) => html`<li><div>
+<h2><a href="${path}">${title}</a> ${state}</h2>
+<p>${detail}</p>
+</div></li>
+`;
+  const word = (isWell: boolean) => (isWell ? badge(view.t('admin.well')) : badge(view.t('admin.look'), 'warn'));
+  return {
+    title: view.plain('admin.title'),
+    tab: 'admin',
+    content: html`<h1>${view.t('admin.title')}</h1>
+<p class="soft">${view.t('admin.intro')}</p>
+<ul class="items">
+${item('/admin/clients', view.t('admin.tab.clients'), waiting.pending + waiting.changes === 0 ? badge(view.t('admin.well')) : badge(view.t('admin.review'), 'off'), view.t('admin.overview.clients', waiting))}
+${item('/admin/webhooks', view.t('admin.tab.webhooks'), word(dead + off === 0), webhookWords)}
+${item('/admin/keys', view.t('admin.tab.keys'), word(!isLate), view.t('admin.overview.keys', { age: view.ago(oldest), next: view.day(oldest + rotationPeriodSeconds) }))}
+${item('/admin/audit', view.t('admin.tab.audit'), word(log.late === 0 && !log.lost), logWords)}
+</ul>`,
+  };
+};

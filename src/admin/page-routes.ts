@@ -1,0 +1,36 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../app/deps.ts';
+import { logState } from '../audit/log-state.ts';
+import { administratorAt } from '../authentication/sessions/administrator.ts';
+import { countWaiting } from '../clients/find-clients.ts';
+import { listKeys } from '../oauth/signing-keys/list-keys.ts';
+import { now } from '../platform/clock.ts';
+import { sendPage } from '../platform/pages/page.ts';
+import { webhookTroubles } from '../webhooks/list-webhooks.ts';
+import { auditPageRoutes } from './audit/page-routes.ts';
+import { clientPageRoutes } from './clients/page-routes.ts';
+import { dashboardPage } from './dashboard-page.ts';
+import { keyPageRoutes } from './keys/page-routes.ts';
+import { serviceCredentialPageRoutes } from './service-credentials/page-routes.ts';
+import { userPageRoutes } from './users/page-routes.ts';
+import { webhookPageRoutes } from './webhooks/page-routes.ts';
+
+/** Administration for people, one line an area. What they do is what `/v1/admin/…` and the command line do. */
+export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/admin', { config: { page: true } }, async (request, reply) => {
+    const { view } = await administratorAt(deps, request);
+    const [waiting, webhooks, keys, log] = await Promise.all([
+      countWaiting(deps),
+      webhookTroubles(deps),
+      listKeys(deps),
+      logState(deps),
+    ]);
+    return sendPage(reply, view, dashboardPage(view, { waiting, webhooks, keys, log, now: now(deps) }));
+  });
+  await clientPageRoutes(app, deps);
+  await userPageRoutes(app, deps);
+  await serviceCredentialPageRoutes(app, deps);
+  await webhookPageRoutes(app, deps);
+  await keyPageRoutes(app, deps);
+  await auditPageRoutes(app, deps);
+}

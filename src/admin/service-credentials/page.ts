@@ -1,0 +1,131 @@
+import { overlaps } from '../../entitlements/service-credentials/manage-credential.ts';
+import { permissions, type ServiceCredential } from '../../entitlements/service-credentials/service-credential.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+import { copyScripts } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
+import { badge, choices, doneNotice, guarded, secretOnce } from '../parts.ts';
+
+const path = '/admin/service-credentials';
+const tab = 'admin_services';
+
+/** @param shown.form what was typed into the form to create one, when it comes back. */
+export const credentialsPage = (
+  view: View,
+  credentials: readonly ServiceCredential[],
+  shown: { problem?: Html | false; form?: Parameters; query?: Parameters },
+): Page => ({
+  title: view.plain('admin.services.title'),
+  tab,
+  content: html`<h1>${view.t('admin.services.title')}</h1>
+<p class="soft">${view.t('admin.services.intro')}</p>
+${doneNotice(view, shown.query ?? {}, { retired: 'admin.services.done.retired' })}
+${
+  credentials.length === 0
+    ? html`<p class="empty">${view.t('admin.services.none')}</p>`
+    : html`<ul class="items">${credentials.map((one) => credentialItem(view, one))}</ul>`
+}
+<h2>${view.t('admin.services.create')}</h2>
+${shown.problem}
+<form method="post" action="${path}">
+<label for="name">${view.t('admin.services.name')}</label>
+<input id="name" name="name" required maxlength="100" autocomplete="off" value="${shown.form?.name ?? ''}">
+${termsFields(view, {
+  permissions: permissions.filter((name) => shown.form?.[`permission:${name}`] === 'on'),
+  products: typedProducts(shown.form?.products),
+})}
+<button type="submit" id="service-create">${view.t('admin.services.create.submit')}</button>
+</form>`,
+});
+
+const credentialItem = (view: View, one: ServiceCredential) => html`<li><div>
+<h2><a href="${path}/${one.credential_id}">${foreign(one.name)}</a> ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h2>
+<p>${one.permissions.join(', ')}${one.products.length > 0 && html`: ${productList(one.products)}`}</p>
+</div></li>
+`;
+
+/** Each on its own, since a name may have commas in it. */
+const productList = (products: readonly string[]): Html =>
+  html`${products.map((one, place) => html`${place > 0 && ', '}<code>${foreign(one)}</code>`)}`;
+
+/** One on each line, without the spaces around it. */
+export const typedProducts = (text = ''): string[] =>
+  text
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+type Terms = { permissions: readonly string[]; products: readonly string[] };
+
+const termsFields = (view: View, terms: Terms): Html => html`${choices(
+  view.t('admin.services.permissions'),
+  'permission:',
+  permissions.map((name) => ({
+    name,
+    label: html`${view.t(`admin.services.permission.${name}`)} <code>${name}</code>`,
+    isChosen: terms.permissions.includes(name),
+  })),
+)}
+<label for="products">${view.t('admin.services.products')}</label>
+<textarea id="products" name="products" rows="3" autocomplete="off" spellcheck="false" aria-describedby="products-hint">${terms.products.join('\n')}</textarea>
+<p class="hint" id="products-hint">${view.t('admin.services.products.hint')}</p>`;
+
+export const credentialPage = (
+  view: View,
+  one: ServiceCredential,
+  { problem, query = {} }: { problem?: Html | false; query?: Parameters },
+): Page => ({
+  title: plainForeign(one.name),
+  tab,
+  content: html`<h1>${foreign(one.name)} ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h1>
+${problem}${doneNotice(view, query, { restricted: 'admin.services.done.restricted' })}
+<dl>
+<dt>${view.t('admin.services.client_id')}</dt><dd><code>${one.credential_id}</code></dd>
+<dt>${view.t('admin.services.permissions')}</dt><dd>${one.permissions.join(', ')}</dd>
+<dt>${view.t('admin.services.products')}</dt><dd>${one.products.length > 0 ? productList(one.products) : view.t('admin.none')}</dd>
+<dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
+${one.retired_at !== null && html`<dt>${view.t('admin.services.retired')}</dt><dd>${view.ago(one.retired_at)}</dd>`}
+</dl>
+${one.retired_at === null && changes(view, one)}
+<p><a href="/admin/audit?target=${one.credential_id}">${view.t('admin.history')}</a></p>`,
+});
+
+const changes = (view: View, one: ServiceCredential) => html`<h2>${view.t('admin.services.restrict')}</h2>
+<form method="post" action="${path}/${one.credential_id}/restrict">
+${termsFields(view, one)}
+<button type="submit" id="service-restrict">${view.t('admin.services.restrict.submit')}</button>
+</form>
+<h2>${view.t('admin.services.rotate')}</h2>
+<p class="soft">${view.t('admin.services.rotate.what')}</p>
+<form method="post" action="${path}/${one.credential_id}/rotate">
+<label for="overlap_seconds">${view.t('admin.services.rotate.before')}</label>
+<select id="overlap_seconds" name="overlap_seconds">${(Object.keys(overlaps) as (keyof typeof overlaps)[]).map(
+  (name) =>
+    html`<option value="${overlaps[name]}"${name === 'day' && html` selected`}>${view.t(`overlap.${name}`)}</option>`,
+)}</select>
+<button type="submit" id="service-rotate">${view.t('admin.services.rotate.submit')}</button>
+</form>
+${guarded(
+  view.t('admin.services.retire'),
+  html`<p class="soft">${view.t('admin.services.retire.what')}</p>
+<form method="post" action="${path}/${one.credential_id}/retire"><button type="submit" class="danger" id="service-retire">${view.t('admin.services.retire.submit')}</button></form>`,
+)}`;
+
+/** @param until when the secret before stops working, in Unix seconds; left out for a first secret. */
+export const credentialSecretPage = (
+  view: View,
+  { credential_id, client_secret, until }: { credential_id: string; client_secret: string; until?: number },
+): Page => ({
+  title: view.plain('admin.services.secret.title'),
+  tab,
+  scripts: copyScripts,
+  content: html`<h1>${view.t('admin.services.secret.title')}</h1>
+${secretOnce(view, [
+  { label: view.t('admin.services.client_id'), value: credential_id },
+  { label: view.t('admin.services.client_secret'), value: client_secret },
+])}
+${until !== undefined && html`<p>${view.t('admin.services.secret.before', { until: view.ago(until) })}</p>`}
+<p><a class="button" href="${path}/${credential_id}">${view.t('admin.go_on')}</a></p>`,
+});

@@ -1,0 +1,87 @@
+import { keepAnAdministrator, lastAdministrator } from '../../accounts/last-administrator.ts';
+import { mostMailsAboutEnds, takeMailAbout } from '../../accounts/mail-limits.ts';
+import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
+import { failUnless } from '../../accounts/one-time-links/store.ts';
+import { findUser, hasRole, listAdministrators, lockUser, setRole } from '../../accounts/store.ts';
+import type { Role, User } from '../../accounts/user.ts';
+import type { Deps, LimitDeps, MailDeps } from '../../app/deps.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { deleteAttemptsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
+import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
+import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
+import { now } from '../../platform/clock.ts';
+import { UniqueViolation } from '../../platform/db/db.ts';
+import { invalidState, notFound, refusal } from '../../platform/errors.ts';
+import { passwordLimits } from '../../platform/limits/failure-limits.ts';
+import { mailTo } from '../../platform/mail/mail-to.ts';
+
+/** @throws {RequestError} `not_found`. */
+export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Promise<User> {
+  const user = await findUser(deps.db, user_id);
+  if (!user) throw notFound();
+  return user;
+}
+
+/**
+ * Signs a person out everywhere: every session, every grant, every sign-in that is half done. They are told by mail.
+ * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstColleague} says.
+ */
+export async function signOutUser(deps: MailDeps, caller: Caller, user_id: string): Promise<void> {
+  const user = await requireUser(deps, user_id);
+  await refuseAgainstColleague(deps, caller, user_id);
+  const tells = await takeMailAbout(deps, 'signed_out', user_id, mostMailsAboutEnds);
+  const at = now(deps);
+  const event = { action: 'user.signed_out', ...caller, target: user_id, reason: 'administrator' } as const;
+  await deps.db.batch([
+    lockUser(user_id),
+    endSessionsOfUser(user_id, 'administrator', at),
+    ...revokeGrantsOfUser(user_id, 'administrator', at),
+    deleteAttemptsOfUser(user_id),
+    auditEvent(event, at).statement,
+    ...(tells ? mailTo(deps, user, 'signed_out') : []),
+  ]);
+}
+
+/**
+ * Forgets the wrong passwords of a person, also when there were so many that the password is disabled.
+ * @throws {RequestError} `not_found`.
+ */
+export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: string): Promise<void> {
+  const user = await requireUser(deps, user_id);
+  const { statement } = auditEvent({ action: 'user.unlocked', ...caller, target: user_id }, now(deps));
+  await deps.db.batch([...passwordLimits(deps).reset(user.email), statement]);
+}
+
+/**
+ * Makes somebody an administrator, or no longer one, from their next request on, and tells them. Of a new
+ * one every administrator is told: whoever has taken over one account must not make a second in silence.
+ * @returns the person as they are now; nothing happens to somebody who has the role already.
+ * @throws {RequestError} `not_found`; `access_denied` for one's own role, and as
+ * {@link refuseAgainstColleague} says; `invalid_state` when no administrator would be
+ * left.
+ */
+export async function changeRole(deps: MailDeps, caller: Caller, user_id: string, role: Role): Promise<User> {
+  if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_role' });
+  const user = await requireUser(deps, user_id);
+  if (user.role === role) return user;
+  await refuseAgainstColleague(deps, caller, user_id);
+  const told = role === 'admin' ? await listAdministrators(deps.db) : [];
+  const at = now(deps);
+  const change = { before: { role: user.role }, after: { role } };
+  const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, ...change }, at);
+  try {
+    await deps.db.batch([
+      ...(role === 'admin' ? [] : keepAnAdministrator(caller, user_id, event.event_id, at)),
+      failUnless(hasRole(user_id, user.role), event.event_id, at),
+      setRole(user_id, role, caller.actor, at),
+      ...mailTo(deps, user, role === 'admin' ? 'role_admin' : 'role_user'),
+      ...told.flatMap((one) => mailTo(deps, one, 'new_administrator', { email: user.email })),
+      event.statement,
+    ]);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    const current = await requireUser(deps, user_id);
+    throw current.role === user.role ? lastAdministrator() : invalidState(current.role);
+  }
+  return requireUser(deps, user_id);
+}

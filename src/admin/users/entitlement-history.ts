@@ -1,0 +1,77 @@
+import type { User } from '../../accounts/user.ts';
+import type { EntitlementHistory } from '../../entitlements/read-history.ts';
+import type { EntitlementVersion, StoredEntitlement } from '../../entitlements/store.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
+import { badge, exact, named } from '../parts.ts';
+
+/** All that counts now, and the last writes that led there. */
+export function entitlementSection(view: View, user_id: string, history: EntitlementHistory): Html {
+  const { entitlements, versions } = history;
+  if (entitlements.length + versions.length === 0) {
+    return html`<p class="soft">${view.t('admin.users.entitlements.none')}</p>`;
+  }
+  return html`<ul class="items">${entitlements.map((one) => entitlementItem(view, user_id, one))}</ul>
+<h3>${view.t('admin.users.entitlements.writes')}</h3>
+${writes(view, user_id, history)}`;
+}
+
+/** Every write of a person, or those of one product, a page at a time. */
+export const entitlementHistoryPage = (
+  view: View,
+  { user_id, name, email }: User,
+  { product, history }: { product: string | undefined; history: EntitlementHistory },
+): Page => ({
+  title: view.plain('admin.users.entitlements.writes'),
+  tab: 'admin_users',
+  content: html`<h1>${view.t('admin.users.entitlements.writes')}</h1>
+<p><a href="/admin/users/${user_id}">${foreign(name ?? email)}</a>${product !== undefined && html` · <code>${foreign(product)}</code>`}</p>
+${history.versions.length === 0 ? html`<p class="empty">${view.t('admin.users.entitlements.none')}</p>` : writes(view, user_id, history, product)}`,
+});
+
+const entitlementItem = (view: View, user_id: string, one: StoredEntitlement) => html`<li><div>
+<h3><code>${foreign(one.product)}</code> ${statusBadge(view, one)}</h3>
+<p><strong>${foreign(one.plan)}</strong> · ${view.t('admin.users.entitlements.version', { version: one.version })} · ${exact(one.updated_at)} · ${foreign(one.source)}</p>
+${details(view, one)}
+<p><a href="${pathTo(user_id, { product: one.product })}">${view.t('admin.users.entitlements.writes_of', { product: foreign(one.product) })}</a></p>
+</div></li>
+`;
+
+function writes(view: View, user_id: string, { entitlements, versions, next }: EntitlementHistory, product?: string) {
+  const counting = new Map(entitlements.map((one) => [one.product, one.version]));
+  return html`<ul class="items">${versions.map((write) => writeItem(view, write, counting.get(write.product) === write.version))}</ul>
+${next !== undefined && html`<p class="actions"><a class="button quiet" id="writes-older" href="${pathTo(user_id, { ...(product !== undefined && { product }), before: next })}">${view.t('admin.users.entitlements.older')}</a></p>`}`;
+}
+
+const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>
+<p><code>${foreign(write.product)}</code> <strong>${foreign(write.plan)}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
+<p>${view.t('admin.users.entitlements.version', { version: write.version })} · ${exact(write.written_at)} · ${foreign(write.source)} · ${named(write.credential_id)}${write.event_id !== null && html` · <code>${foreign(write.event_id, 255)}</code>`}</p>
+${details(view, write)}
+</div></li>
+`;
+
+const pathTo = (user_id: string, query: Record<string, string>) =>
+  `/admin/users/${user_id}/entitlements?${new URLSearchParams(query)}`;
+
+const statusBadge = (view: View, { status }: Pick<StoredEntitlement, 'status'>) =>
+  badge(view.t(`admin.users.entitlements.status.${status}`), status === 'active' ? 'good' : 'off');
+
+const longestMetadata = 10_000;
+
+/** The end of the period, and what the source keeps for itself. */
+function details(view: View, one: StoredEntitlement | EntitlementVersion): Html {
+  const { current_period_end, external_customer_id, external_subscription_id, metadata } = one;
+  return html`${current_period_end !== null && html`<p>${view.t('admin.users.entitlements.until', { day: view.day(current_period_end) })}</p>\n`}${
+    external_customer_id !== null &&
+    html`<p>${view.t('admin.users.entitlements.customer')}: <code>${foreign(external_customer_id, 255)}</code></p>\n`
+  }${
+    external_subscription_id !== null &&
+    html`<p>${view.t('admin.users.entitlements.subscription')}: <code>${foreign(external_subscription_id, 255)}</code></p>\n`
+  }${
+    metadata !== null &&
+    html`<details><summary>${view.t('admin.users.entitlements.metadata')}</summary>
+<p><code>${plainForeign(metadata, longestMetadata)}</code></p></details>`
+  }`;
+}

@@ -1,0 +1,53 @@
+import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
+import { lockUser } from '../../accounts/store.ts';
+import type { MailDeps } from '../../app/deps.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { readReason } from '../../audit/reason.ts';
+import { deletePasskeysOfUser, listPasskeys } from '../../authentication/credentials/passkeys.store.ts';
+import {
+  countBackupCodes,
+  deleteBackupCodes,
+  deleteTotp,
+  findTotp,
+} from '../../authentication/credentials/two-factor.store.ts';
+import { deleteAttemptsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
+import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
+import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
+import { now } from '../../platform/clock.ts';
+import { refusal } from '../../platform/errors.ts';
+import { mailTo } from '../../platform/mail/mail-to.ts';
+import { requireUser } from './administer-user.ts';
+
+/**
+ * For somebody who has lost what they signed in with: takes away the authenticator app, the backup codes and the
+ * passkeys, ends whatever was opened with them, and tells the person. The password stays; whoever has none sets one by
+ * the link of a password reset.
+ * @throws {RequestError} `not_found`; `access_denied` for one's own factors, which have pages that ask for them,
+ * and as {@link refuseAgainstColleague} says;
+ * `invalid_request` without a reason.
+ */
+export async function resetFactors(deps: MailDeps, caller: Caller, user_id: string, reason: string): Promise<void> {
+  if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_factors' });
+  const user = await requireUser(deps, user_id);
+  await refuseAgainstColleague(deps, caller, user_id);
+  const why = readReason(reason);
+  const [totp, codes, passkeys] = await Promise.all([
+    findTotp(deps.db, user_id),
+    countBackupCodes(deps.db, user_id),
+    listPasskeys(deps.db, user_id),
+  ]);
+  const before = { totp: totp?.confirmed_at != null, backup_codes: codes.remaining, passkeys: passkeys.length };
+  const at = now(deps);
+  const event = { action: 'user.factors_reset', ...caller, target: user_id, reason: why, before } as const;
+  await deps.db.batch([
+    lockUser(user_id),
+    deleteTotp(user_id),
+    deleteBackupCodes(user_id),
+    deletePasskeysOfUser(user_id),
+    deleteAttemptsOfUser(user_id),
+    endSessionsOfUser(user_id, 'administrator', at),
+    ...revokeGrantsOfUser(user_id, 'administrator', at),
+    ...mailTo(deps, user, 'factors_reset', { reset_url: `${deps.config.baseUrl}/reset` }),
+    auditEvent(event, at).statement,
+  ]);
+}

@@ -1,0 +1,109 @@
+import cookies from '@fastify/cookie';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { adminPageRoutes } from '../admin/page-routes.ts';
+import { adminApiRoutes, adminRoutes } from '../admin/routes.ts';
+import { federationRoutes } from '../authentication/federation/routes.ts';
+import { passkeyRoutes } from '../authentication/passkeys/routes.ts';
+import { passwordRoutes } from '../authentication/passwords/routes.ts';
+import { recoveryRoutes } from '../authentication/recovery/routes.ts';
+import { sessionRoutes } from '../authentication/sessions/routes.ts';
+import { passkeySignInRoutes } from '../authentication/sign-in/passkey-routes.ts';
+import { signInRoutes } from '../authentication/sign-in/routes.ts';
+import { signUpRoutes } from '../authentication/sign-up/routes.ts';
+import { twoFactorPageRoutes } from '../authentication/two-factor/account/routes.ts';
+import { twoFactorRoutes } from '../authentication/two-factor/routes.ts';
+import { secondStepRoutes } from '../authentication/two-factor/second-step/routes.ts';
+import { clientRoutes } from '../clients/routes.ts';
+import { developerRoutes } from '../developer/routes.ts';
+import { entitlementRoutes } from '../entitlements/routes.ts';
+import { authorizeRoutes } from '../oauth/authorize/routes.ts';
+import { connectedAppRoutes } from '../oauth/connected-apps/routes.ts';
+import { consentRoutes } from '../oauth/consent/routes.ts';
+import { oidcRoutes } from '../oauth/discovery/routes.ts';
+import { introspectionRoutes } from '../oauth/introspect/routes.ts';
+import { revocationRoutes } from '../oauth/revoke/routes.ts';
+import { keyRoutes } from '../oauth/signing-keys/routes.ts';
+import { tokenRoutes } from '../oauth/token/routes.ts';
+import { readBodies } from '../platform/http/bodies.ts';
+import { handleErrors } from '../platform/http/errors.ts';
+import { guard } from '../platform/http/guard.ts';
+import { refuseOtherMethods } from '../platform/http/methods.ts';
+import { openServing } from '../platform/http/serving.ts';
+import { answerUnreadable, answerUnroutable } from '../platform/http/unreadable.ts';
+import { collectOperations, openApiRoutes } from '../platform/openapi/routes.ts';
+import { rememberLanguage } from '../platform/pages/language.ts';
+import { assetRoutes } from '../platform/pages/page.ts';
+import { userRoutes } from '../self-service/delete-account/routes.ts';
+import { emailAddressRoutes } from '../self-service/email-address/routes.ts';
+import { accountRoutes } from '../self-service/profile/routes.ts';
+import type { Config } from './config.ts';
+import type { Deps } from './deps.ts';
+import { healthRoutes } from './health/routes.ts';
+
+/** A number counts the proxies that stand before us, nearest first. */
+const trustProxy = ({ trustProxy: trusted }: Config) =>
+  typeof trusted === 'number' ? (_address: string, hop: number) => hop < trusted : trusted;
+
+/** Of a parameter in a path. No id of ours is longer. */
+const longestParameter = 200;
+
+/** The whole service, one line per capability. */
+export async function buildApp(deps: Deps): Promise<FastifyInstance> {
+  const serving = openServing(deps);
+  const app: FastifyInstance = fastify({
+    loggerInstance: deps.log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (logger) => logger, // a logger per request is dear, and our lines name no request
+    bodyLimit: deps.config.limits.bodyKb * 1024,
+    serverFactory: (handler) => serving.createServer(handler),
+    return503OnClosing: false, // it would not be ours; whatever still comes is answered
+    trustProxy: trustProxy(deps.config),
+    routerOptions: { maxParamLength: longestParameter },
+    clientErrorHandler: answerUnreadable,
+    frameworkErrors: answerUnroutable(deps),
+    onProtoPoisoning: 'error',
+    onConstructorPoisoning: 'error',
+  });
+  app.decorate('serving', serving);
+  await app.register(cookies);
+  readBodies(app);
+  guard(app, deps);
+  handleErrors(app, deps);
+  rememberLanguage(app, deps);
+  refuseOtherMethods(app, deps, longestParameter);
+  const described = collectOperations(app);
+
+  await healthRoutes(app, deps);
+  await assetRoutes(app, deps);
+  await keyRoutes(app, deps);
+  await oidcRoutes(app, deps);
+  await authorizeRoutes(app, deps);
+  await tokenRoutes(app, deps);
+  await introspectionRoutes(app, deps);
+  await revocationRoutes(app, deps);
+  await signInRoutes(app, deps);
+  await secondStepRoutes(app, deps);
+  await twoFactorRoutes(app, deps);
+  await twoFactorPageRoutes(app, deps);
+  await passkeySignInRoutes(app, deps);
+  await passkeyRoutes(app, deps);
+  await signUpRoutes(app, deps);
+  await recoveryRoutes(app, deps);
+  await passwordRoutes(app, deps);
+  await emailAddressRoutes(app, deps);
+  await userRoutes(app, deps);
+  await consentRoutes(app, deps);
+  await federationRoutes(app, deps);
+  await accountRoutes(app, deps);
+  await sessionRoutes(app, deps);
+  await connectedAppRoutes(app, deps);
+  await entitlementRoutes(app, deps);
+  await clientRoutes(app, deps);
+  await developerRoutes(app, deps);
+  await adminRoutes(app, deps);
+  await adminPageRoutes(app, deps);
+  await adminApiRoutes(app, deps);
+  await openApiRoutes(app, deps, described);
+
+  return app;
+}

@@ -1,0 +1,351 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { refused } from '../../test/support/refused-setting.ts';
+import { type Config, parseMasterKey, readConfig } from './config.ts';
+
+const key = Buffer.alloc(32, 9);
+const onPostgres = { SIGNET_DATABASE_URL: 'postgres://u:p@db.test/signet', SIGNET_MASTER_KEY: key.toString('hex') };
+
+type Environment = Record<string, string>;
+
+test('without any setting it serves localhost from SQLite beside the code', () => {
+  const dataDir = resolve(import.meta.dirname, '../../data');
+  assert.deepEqual(readConfig({ PATH: '/bin' }), {
+    baseUrl: 'http://localhost:3000',
+    secure: false,
+    host: 'localhost',
+    port: 3000,
+    dataDir,
+    databaseUrl: undefined,
+    databaseMayLoseCommits: false,
+    masterKey: { from: 'file', path: `${dataDir}/master.key`, mayCreate: true },
+    auditHeadFile: `${dataDir}/audit-head.json`,
+    cookiePrefix: 'signet',
+    workers: 1,
+    drainSeconds: 0,
+    trustProxy: false,
+    rateLimits: true,
+    limits: {
+      passwordFailures: 5,
+      passwordBlockSeconds: 30,
+      passwordLongestBlockSeconds: 3600,
+      passwordFailuresInARow: 100,
+      passwordAddressFailures: 20,
+      passwordAddressSeconds: 600,
+      codesPerSignIn: 5,
+      codesPerHour: 10,
+      codesInARow: 100,
+      clientSecretFailures: 20,
+      registrationsPerHour: 5,
+      pendingClients: 20,
+      clientChangesPerHour: 30,
+      profileChangesPerHour: 60,
+      securityChangesPerHour: 60,
+      mailsPerMailbox: 5,
+      mailsPerAddress: 20,
+      mailsPerPerson: 20,
+      providerFailures: 30,
+      passkeyChallenges: 600,
+      waitingRequests: 1000,
+      unauthenticatedEventsPerHour: 1000,
+      unauthenticatedEventDays: 30,
+      bodyKb: 64,
+      headerSeconds: 10,
+    },
+    logLevel: 'info',
+    signUp: true,
+    selfApproval: false,
+    smtpUrl: undefined,
+    mailFrom: '"Signet" <no-reply@localhost>',
+    webhookInternal: [],
+    providers: [],
+    brand: { name: 'Signet', logo: undefined, accent: '#2f5d50' },
+  } satisfies Config);
+});
+
+test('a configuration does not change once it is read', () => {
+  const config = readConfig({});
+  assert.ok(Object.isFrozen(config) && Object.isFrozen(config.limits));
+});
+
+test('an empty setting counts as left out', () => {
+  const names = ['BASE_URL', 'HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'MASTER_KEY', 'MASTER_KEY_FILE'];
+  const more = [
+    'COOKIE_PREFIX',
+    'WORKERS',
+    'TRUST_PROXY',
+    'RATE_LIMITS',
+    'LOG_LEVEL',
+    'SIGN_UP',
+    'SELF_APPROVAL',
+    'SMTP_URL',
+    'MAIL_FROM',
+    'AUDIT_HEAD_FILE',
+  ];
+  more.push('NAME', 'LOGO', 'ACCENT', 'GOOGLE_CLIENT_ID', 'PROVIDER_ACME_ISSUER');
+  assert.deepEqual(
+    readConfig(Object.fromEntries([...names, ...more].map((name) => [`SIGNET_${name}`, '']))),
+    readConfig({}),
+  );
+});
+
+const logo = resolve(import.meta.dirname, '../platform/pages/assets/signet.svg');
+const google = { SIGNET_GOOGLE_CLIENT_ID: 'g', SIGNET_GOOGLE_CLIENT_SECRET: 'hunter2' };
+const googleClient = { promptToChoose: 'select_account', saysNoTime: true, client_id: 'g', client_secret: 'hunter2' };
+/** Nothing is known of an issuer that an operator names. */
+const own = { promptToChoose: undefined, saysNoTime: undefined, client_id: 'c', client_secret: 'hunter2' };
+const provider = (id: string, issuer: string): Environment => ({
+  [`SIGNET_PROVIDER_${id}_ISSUER`]: issuer,
+  [`SIGNET_PROVIDER_${id}_CLIENT_ID`]: 'c',
+  [`SIGNET_PROVIDER_${id}_CLIENT_SECRET`]: 'hunter2',
+});
+
+const good: [Environment, Partial<Config>][] = [
+  [{ SIGNET_PORT: '8080' }, { port: 8080, baseUrl: 'http://localhost:8080' }],
+  [{ SIGNET_PORT: '65535' }, { port: 65_535 }],
+  [{ SIGNET_BASE_URL: 'https://id.example.com' }, { baseUrl: 'https://id.example.com', secure: true, host: '0.0.0.0' }],
+  [{ SIGNET_BASE_URL: 'https://ID.Example.com:443/' }, { baseUrl: 'https://id.example.com' }],
+  [{ SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-signet' }],
+  [{ SIGNET_BASE_URL: 'https://id.example.com', SIGNET_HOST: '127.0.0.1' }, { host: '127.0.0.1' }],
+  [{ SIGNET_BASE_URL: 'https://localhost' }, { secure: true, host: 'localhost' }],
+  [{ SIGNET_BASE_URL: 'http://127.0.0.1:4000' }, { baseUrl: 'http://127.0.0.1:4000', secure: false }],
+  [{ SIGNET_BASE_URL: 'http://127.1.2.3' }, { secure: false }],
+  [{ SIGNET_BASE_URL: 'http://[::1]:3000' }, { baseUrl: 'http://[::1]:3000', host: 'localhost' }],
+  [{ SIGNET_DATA_DIR: '/var/lib/signet' }, { dataDir: '/var/lib/signet' }],
+  [{ SIGNET_DATA_DIR: 'here' }, { dataDir: resolve('here') }],
+  [onPostgres, { databaseUrl: onPostgres.SIGNET_DATABASE_URL, masterKey: { from: 'value', key } }],
+  [{ ...onPostgres, SIGNET_DATABASE_URL: 'postgresql://db' }, { databaseUrl: 'postgresql://db' }],
+  [{ SIGNET_MASTER_KEY: key.toString('base64') }, { masterKey: { from: 'value', key } }],
+  [{ SIGNET_MASTER_KEY_FILE: '/run/key' }, { masterKey: { from: 'file', path: '/run/key', mayCreate: false } }],
+  [{ SIGNET_COOKIE_PREFIX: 'acme' }, { cookiePrefix: 'acme' }],
+  [{ SIGNET_COOKIE_PREFIX: 'acme', SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-acme' }],
+  [{ SIGNET_COOKIE_PREFIX: '__Host-acme', SIGNET_BASE_URL: 'https://id.example.com' }, { cookiePrefix: '__Host-acme' }],
+  [{ SIGNET_DRAIN_SECONDS: '30' }, { drainSeconds: 30 }],
+  [{ SIGNET_BASE_URL: 'https://id.example.com' }, { drainSeconds: 5 }],
+  [{ SIGNET_WORKERS: '64' }, { workers: 64 }],
+  [{ SIGNET_TRUST_PROXY: 'off' }, { trustProxy: false }],
+  [{ SIGNET_TRUST_PROXY: '2' }, { trustProxy: 2 }],
+  [
+    { SIGNET_TRUST_PROXY: '10.0.0.0/8, 192.168.1.7,fd00::/8' },
+    { trustProxy: ['10.0.0.0/8', '192.168.1.7', 'fd00::/8'] },
+  ],
+  [{ SIGNET_RATE_LIMITS: 'off' }, { rateLimits: false }],
+  [{ SIGNET_SELF_APPROVAL: 'on' }, { selfApproval: true }],
+  [{ SIGNET_LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  [{ SIGNET_SIGN_UP: 'off' }, { signUp: false }],
+  [{ SIGNET_SMTP_URL: 'smtp://localhost' }, { smtpUrl: 'smtp://localhost' }],
+  [{ SIGNET_SMTP_URL: 'smtps://u%40x:p%25w@mail.test:465' }, { smtpUrl: 'smtps://u%40x:p%25w@mail.test:465' }],
+  [{ SIGNET_MAIL_FROM: 'id@example.com' }, { mailFrom: 'id@example.com' }],
+  [{ SIGNET_MAIL_FROM: 'Example <id@example.com>' }, { mailFrom: 'Example <id@example.com>' }],
+  [{ SIGNET_BASE_URL: 'https://id.example.com' }, { mailFrom: '"Signet" <no-reply@id.example.com>' }],
+  [
+    { SIGNET_NAME: 'Müller & Söhne', SIGNET_ACCENT: '#AB12cd' },
+    {
+      brand: { name: 'Müller & Söhne', logo: undefined, accent: '#ab12cd' },
+      mailFrom: '"Müller & Söhne" <no-reply@localhost>',
+    },
+  ],
+  [{ SIGNET_LOGO: logo }, { brand: { name: 'Signet', logo, accent: '#2f5d50' } }],
+  [
+    { ...google },
+    { providers: [{ id: 'google', label: 'Google', issuer: 'https://accounts.google.com', ...googleClient }] },
+  ],
+  [
+    { ...google, SIGNET_GOOGLE_ISSUER: 'http://localhost:9000/', SIGNET_GOOGLE_LABEL: 'Ours' },
+    { providers: [{ id: 'google', label: 'Ours', issuer: 'http://localhost:9000', ...googleClient }] },
+  ],
+  [
+    {
+      ...google,
+      ...provider('ZED', 'https://ID.Zed.test/realms/main/'),
+      ...provider('ACME2', 'https://acme.test/'),
+      SIGNET_PROVIDER_ACME2_LABEL: 'Acme Inc.',
+    },
+    {
+      providers: [
+        { id: 'google', label: 'Google', issuer: 'https://accounts.google.com', ...googleClient },
+        { id: 'acme2', label: 'Acme Inc.', issuer: 'https://acme.test', ...own },
+        {
+          id: 'zed',
+          label: 'zed',
+          issuer: 'https://id.zed.test/realms/main/',
+          ...own,
+        },
+      ],
+    },
+  ],
+];
+
+for (const [environment, expected] of good) {
+  test(`takes ${JSON.stringify(environment)}`, () => {
+    const config = readConfig(environment);
+    assert.deepEqual({ ...config, ...expected }, config);
+  });
+}
+
+const malformed: [string, string[], RegExp][] = [
+  ['SIGNET_PORT', ['0', '65536', '-1', '3000.5', '1e3', 'abc', ' 80', '0x50', '9'.repeat(400)], /from 1 to 65535/],
+  ['SIGNET_BASE_URL', ['id.example.com', 'ftp://id.example.com', 'https://', '//x', 'javascript:1'], /absolute http/],
+  [
+    'SIGNET_BASE_URL',
+    ['https://h/path', 'https://h?q=1', 'https://h/#f', 'https://user:hunter2@h', 'https://h//'],
+    /an origin alone/,
+  ],
+  [
+    'SIGNET_BASE_URL',
+    [
+      'http://id.example.com',
+      'http://10.0.0.1',
+      'http://127.evil.test',
+      'http://localhost.evil.test',
+      'http://0.0.0.0',
+    ],
+    /in the clear/,
+  ],
+  ['SIGNET_DATABASE_MAY_LOSE_COMMITS', ['yes', '1'], /on.*off/],
+  ['SIGNET_DATABASE_URL', ['mysql://u:hunter2@h/db', 'postgres://', 'hunter2', '/tmp/db'], /begin with postgres/],
+  [
+    'SIGNET_MASTER_KEY',
+    ['hunter2', key.toString('hex').slice(2), `${key.toString('base64')}AAAA`, '?'.repeat(44)],
+    /32/,
+  ],
+  ['SIGNET_COOKIE_PREFIX', ['a b', 'a;b', 'a=b', 'ä', 'x'.repeat(65), 'a\r\nb'], /letters, digits/],
+  ['SIGNET_COOKIE_PREFIX', ['__Host-signet', '__host-x', '__Secure-x'], /https only/],
+  ['SIGNET_WORKERS', ['0', '65', '-1', '1.5', 'two', 'auto'], /from 1 to 64/],
+  [
+    'SIGNET_TRUST_PROXY',
+    ['on', 'true', '-1', '10.0.0.0/33', '10.0.0.0/8/8', '::/129', '10.0.0.0/', '10.0.0.1,,', 'proxy.test', '1.5'],
+    /"off", a number/,
+  ],
+  ['SIGNET_RATE_LIMITS', ['true', '0', 'OFF', 'no'], /one of: on, off/],
+  ['SIGNET_LOG_LEVEL', ['verbose', 'INFO', 'constructor'], /one of: fatal, error/],
+  ['SIGNET_SIGN_UP', ['yes', 'true', 'ON', 'invited'], /one of: on, off/],
+  [
+    'SIGNET_SMTP_URL',
+    [
+      'mail.test',
+      'http://hunter2@h',
+      'smtp://',
+      'smtp://u:hunter2%zz@h',
+      'smtp://h/path',
+      'smtp://h?x=hunter2',
+      'smtp:h',
+    ],
+    /smtp:\/\/user:password@/,
+  ],
+  [
+    'SIGNET_MAIL_FROM',
+    ['Signet', 'a@b@c', '<a@b', 'a@b>', 'Signet a@b', 'A <a@b>, B <b@c>', 'A <a@b>\r\nBcc: hunter2@h', '@b', 'a@'],
+    /an address, or a name and an address/,
+  ],
+  ['SIGNET_NAME', [' ', 'x'.repeat(41), 'a\u202eb', 'a\nb'], /1 to 40 visible/],
+  ['SIGNET_LOGO', ['logo.gif', 'logo', '/etc/passwd', 'https://example.com/'], /\.svg or \.png/],
+  ['SIGNET_LOGO', ['/nowhere/logo.svg', 'https://example.com/logo.png'], /not there/],
+  ['SIGNET_ACCENT', ['green', '#abc', '2f5d50', '#2f5d5g', 'url(x)', '#2f5d50;'], /a colour such as/],
+  ['SIGNET_GOOGLE_CLIENT_ID', ['g'], /SECRET is missing, although SIGNET_GOOGLE_CLIENT_ID is set/],
+  ['SIGNET_GOOGLE_CLIENT_SECRET', ['hunter2'], /ID is missing, although SIGNET_GOOGLE_CLIENT_SECRET is set/],
+];
+
+for (const [name, values, sentence] of malformed) {
+  test(`${name} refuses ${JSON.stringify(values).slice(0, 100)} and says what it takes`, () => {
+    for (const value of values) {
+      const said = refused({ [name]: value });
+      assert.match(said, sentence, value);
+      assert.ok(said.startsWith(name.replace(/_(ID|SECRET)$/, '_')) && said.length < 400);
+      assert.ok(!said.includes('hunter2'), 'a value may be a secret, so none is quoted');
+      if (name === 'SIGNET_MASTER_KEY' || name === 'SIGNET_DATABASE_URL')
+        assert.ok(!said.includes(value.slice(0, 24)) || value === 'postgres://');
+    }
+  });
+}
+
+test('a provider is switched on whole or not at all, and over https', () => {
+  const { SIGNET_PROVIDER_ACME_ISSUER: issuer = '', ...client } = provider('ACME', 'https://acme.test');
+  assert.match(refused(client), /^SIGNET_PROVIDER_ACME_ISSUER is missing/);
+  assert.match(refused({ SIGNET_PROVIDER_ACME_ISSUER: issuer }), /^SIGNET_PROVIDER_ACME_CLIENT_ID is missing/);
+  assert.match(refused({ SIGNET_PROVIDER_ACME_LABEL: 'Acme' }), /^SIGNET_PROVIDER_ACME_ISSUER is missing/);
+  for (const wrong of [
+    'acme.test',
+    'http://acme.test',
+    'http://127.acme.test',
+    'http://10.0.0.1',
+    'https://acme.test?hunter2',
+    'https://acme.test/#hunter2',
+    'https://u:hunter2@acme.test',
+    'javascript:alert(1)',
+  ]) {
+    const said = refused(provider('ACME', wrong));
+    assert.match(said, /^SIGNET_PROVIDER_ACME_ISSUER must be an https URL/, wrong);
+    assert.doesNotMatch(said, /hunter2/);
+  }
+  for (const label of [' ', 'x'.repeat(41), 'a\u202eb']) {
+    const said = refused({ ...provider('ACME', issuer), SIGNET_PROVIDER_ACME_LABEL: label });
+    assert.match(said, /^SIGNET_PROVIDER_ACME_LABEL must be 1 to 40 visible characters/);
+  }
+});
+
+test('a provider that Signet knows is set under its own name, and a malformed one is no setting', () => {
+  assert.match(refused(provider('GOOGLE', 'https://x.test')), /use SIGNET_GOOGLE_ISSUER instead/);
+  assert.match(refused({ SIGNET_GOOGLE_CLIENTID: 'g' }), /did you mean SIGNET_GOOGLE_CLIENT_ID\?/);
+  for (const name of [
+    'SIGNET_PROVIDER_acme_ISSUER',
+    'SIGNET_PROVIDER_1_ISSUER',
+    'SIGNET_PROVIDER_A_B_ISSUER',
+    'SIGNET_PROVIDER__ISSUER',
+    'SIGNET_PROVIDER_ACME_SCOPE',
+    `SIGNET_PROVIDER_${'A'.repeat(21)}_ISSUER`,
+  ]) {
+    assert.match(refused({ [name]: 'hunter2' }), /is not a setting of Signet/, name);
+  }
+});
+
+test('PostgreSQL needs a master key that its operator supplies', () => {
+  const said = refused({ SIGNET_DATABASE_URL: 'postgres://u:hunter2@db.test/signet' });
+  assert.match(said, /SIGNET_MASTER_KEY or SIGNET_MASTER_KEY_FILE.*openssl rand -base64 32/);
+  assert.doesNotMatch(said, /hunter2/);
+});
+
+test('two master keys are one too many', () => {
+  const said = refused({ SIGNET_MASTER_KEY: key.toString('base64'), SIGNET_MASTER_KEY_FILE: '/run/key' });
+  assert.match(said, /both set/);
+  assert.ok(!said.includes(key.toString('base64')));
+});
+
+test('an unknown setting is refused with the nearest known one', () => {
+  const typos = {
+    SIGNET_PROT: 'SIGNET_PORT',
+    SIGNET_DATABSE_URL: 'SIGNET_DATABASE_URL',
+    SIGNET_BASEURL: 'SIGNET_BASE_URL',
+    SIGNET_WORKER: 'SIGNET_WORKERS',
+    SIGNET_MASTERKEY: 'SIGNET_MASTER_KEY',
+    SIGNET_LOGLEVEL: 'SIGNET_LOG_LEVEL',
+    SIGNET_RATE_LIMIT: 'SIGNET_RATE_LIMITS',
+    SIGNET_LIMIT_PASSWORD_FAILURE: 'SIGNET_LIMIT_PASSWORD_FAILURES',
+  };
+  for (const [typo, meant] of Object.entries(typos)) {
+    const said = refused({ [typo]: 'hunter2' });
+    assert.equal(said, `${typo} is not a setting of Signet; did you mean ${meant}?`);
+  }
+});
+
+test('an unknown setting that resembles none is answered with all of them', () => {
+  const said = refused({ SIGNET_FROBNICATION_STRATEGY: 'hunter2' });
+  assert.match(said, /^SIGNET_FROBNICATION_STRATEGY is not a setting of Signet\. It knows SIGNET_BASE_URL, .+\.$/);
+  assert.doesNotMatch(said, /hunter2/);
+});
+
+test("other programs' variables are none of its business", () => {
+  assert.deepEqual(
+    readConfig({ PORT: 'x', NODE_ENV: 'production', signet_port: '1', DATABASE_URL: 'y' }),
+    readConfig({}),
+  );
+});
+
+test('a master key is 32 bytes of base64, base64url or hex, with a line end or without', () => {
+  const random = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index * 7));
+  for (const text of [random.toString('base64'), random.toString('base64url'), random.toString('hex').toUpperCase()]) {
+    assert.deepEqual(parseMasterKey('x', text), random);
+    assert.deepEqual(parseMasterKey('x', `${text}\n`), random);
+  }
+});

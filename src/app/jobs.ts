@@ -1,0 +1,203 @@
+import { purgeLinks, purgeSpentTokens } from '../accounts/one-time-links/store.ts';
+import { AuditLogTampered } from '../audit/chain.ts';
+import { sealAndKeep } from '../audit/seal-and-keep.ts';
+import { tellHead } from '../audit/tell-head.ts';
+import { purgeUnauthenticated } from '../audit/unauthenticated.store.ts';
+import { deviceSeconds } from '../authentication/sessions/device.ts';
+import { purgeAttempts } from '../authentication/sessions/pending-sign-ins.store.ts';
+import { purgeDevices, purgeSessions } from '../authentication/sessions/store.ts';
+import { suspensionRememberedSeconds } from '../clients/delete-client.ts';
+import { purgeFailures } from '../clients/failures.store.ts';
+import { failureKeptSeconds } from '../clients/failures.ts';
+import { purgeRememberedSuspensions } from '../clients/store.ts';
+import { purgePendingRequests } from '../oauth/authorize/store.ts';
+import { finishClientDeletions } from '../oauth/grants/finish-client-deletions.ts';
+import { purgeExpiredGrants, purgeUnredeemedGrants } from '../oauth/grants/store.ts';
+import { writeGrantEndings } from '../oauth/grants/write-grant-endings.ts';
+import { purgeRevokedAccessTokens } from '../oauth/revoke/store.ts';
+import { rotateDueKeys } from '../oauth/signing-keys/rotate-keys.ts';
+import { accessTokenSeconds } from '../oauth/token/issue-tokens.ts';
+import { now } from '../platform/clock.ts';
+import { type BatchResult, type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
+import { inSlices } from '../platform/db/slices.ts';
+import { beat } from '../platform/heartbeat/heartbeat.ts';
+import { purgeFailureCounters } from '../platform/limits/store.ts';
+import { finishAccountDeletions } from '../self-service/delete-account/finish-deletions.ts';
+import { deliverWebhooks } from '../webhooks/deliver.ts';
+import { finishWebhookDeletions } from '../webhooks/finish-deletions.ts';
+import { purgeDead, purgeDelivered, purgeUnwanted } from '../webhooks/store.ts';
+import type { Deps } from './deps.ts';
+
+/** Ended sessions and grants stay this long, so that whoever is asked "what happened?" can still see it. */
+const keptSeconds = 7 * 86_400;
+
+/** A delivery that was given up may still be sent again for so long. */
+const unsentSeconds = 30 * 86_400;
+
+/** Deletes what expired before a moment, at most so many rows. */
+type Purge = (db: Db, before: number, rows: number) => Promise<BatchResult>;
+
+/** By a clock that was just set nothing is over for good, so nothing is deleted, also in the middle of it. */
+const purge = async (deps: Deps, signal: AbortSignal | undefined, purges: readonly [Purge, number][]) => {
+  const slice = async (one: Purge, before: number, rows: number) =>
+    deps.timekeeper.isSettled() ? (await one(deps.db, before, rows)).changes : 0;
+  for (const [one, before] of purges) await inSlices((rows) => slice(one, before, rows), signal);
+};
+
+/** One line a job. Each is safe on every node at any time, and alone: one that fails does not stop the others. */
+const jobs = {
+  'give a sign of life': (deps) => beat(deps),
+  'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
+  'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is out at once
+  'send mails': (deps) => deps.mail.deliver(),
+  'seal the audit log': (deps) => sealAndKeep(deps),
+  'tell the head of the audit log': (deps) => tellHead(deps),
+  'deliver webhooks': (deps) => deliverWebhooks(deps),
+} satisfies Record<string, (deps: Deps) => Promise<unknown>>;
+
+/**
+ * What may take minutes after a busy day: bounded slices with pauses between them, so that nobody waits for it, and apart
+ * from the other jobs, so that these do not wait either.
+ */
+const longJobs = {
+  'end grants': writeGrantEndings,
+  'delete clients': finishClientDeletions,
+  'delete accounts': finishAccountDeletions,
+  'delete webhooks': finishWebhookDeletions,
+  'purge grants': (deps, signal) =>
+    purge(deps, signal, [
+      [purgeUnredeemedGrants, now(deps) - 600],
+      [purgeExpiredGrants, now(deps) - accessTokenSeconds - keptSeconds],
+    ]),
+  'purge sessions': (deps, signal) => purge(deps, signal, [[purgeSessions, now(deps) - keptSeconds]]),
+  'purge requests': (deps, signal) => purge(deps, signal, [[purgePendingRequests, now(deps)]]),
+  'purge revoked tokens': (deps, signal) => purge(deps, signal, [[purgeRevokedAccessTokens, now(deps)]]),
+  'purge links': (deps, signal) =>
+    purge(deps, signal, [
+      [purgeLinks, now(deps)],
+      [purgeSpentTokens, now(deps)],
+    ]),
+  'purge sign-in attempts': (deps, signal) => purge(deps, signal, [[purgeAttempts, now(deps)]]),
+  'purge devices': (deps, signal) => purge(deps, signal, [[purgeDevices, now(deps) - deviceSeconds]]),
+  'purge deliveries': (deps, signal) =>
+    purge(deps, signal, [
+      [purgeDelivered, now(deps) - keptSeconds],
+      [purgeDead, now(deps) - unsentSeconds],
+      [purgeUnwanted, now(deps) - unsentSeconds],
+    ]),
+  'purge failures of clients': (deps, signal) => purge(deps, signal, [[purgeFailures, now(deps) - failureKeptSeconds]]),
+  'purge remembered suspensions': (deps, signal) =>
+    purge(deps, signal, [[purgeRememberedSuspensions, now(deps) - suspensionRememberedSeconds]]),
+  'purge unauthenticated events': (deps, signal) =>
+    purge(deps, signal, [[purgeUnauthenticated, now(deps) - deps.config.limits.unauthenticatedEventDays * 86_400]]),
+  'purge counters': (deps, signal) => purge(deps, signal, [[purgeFailureCounters, now(deps)]]),
+} satisfies Record<string, (deps: Deps, signal?: AbortSignal) => Promise<unknown>>;
+
+const everyJob: Readonly<Record<string, (deps: Deps, signal?: AbortSignal) => Promise<unknown>>> = {
+  ...jobs,
+  ...longJobs,
+};
+type JobName = keyof typeof jobs | keyof typeof longJobs;
+const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
+/** What somebody waits for, in this order. */
+export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks'];
+const slowJobs = namesOf(jobs).filter((name) => !quickJobs.includes(name));
+
+/**
+ * One after the other.
+ * @param signal ends a long one between two slices, and those after it.
+ * @returns whether all of them did what they are for.
+ */
+export async function runJobs(
+  deps: Deps,
+  names: readonly JobName[] = [...namesOf(jobs), ...namesOf(longJobs)],
+  signal?: AbortSignal,
+): Promise<boolean> {
+  let isWell = true;
+  for (const name of names) {
+    if (signal?.aborted) return isWell;
+    await everyJob[name]!(deps, signal).catch((error: unknown) => {
+      isWell = false;
+      if (error instanceof AuditLogTampered) return; // it has been told, and will be again
+      logFailure(deps, name, error);
+    });
+  }
+  return isWell;
+}
+
+const toldAway = new WeakMap<Db, Map<JobName, number>>();
+
+/** Of an outage every job would tell the same, some of them each second: a short line a minute does. */
+function logFailure({ db, log, timekeeper }: Deps, job: JobName, error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) {
+    log.error({ err: error, job }, 'job failed');
+    return;
+  }
+  const told = toldAway.get(db) ?? new Map<JobName, number>();
+  toldAway.set(db, told);
+  const at = timekeeper.monotonic();
+  const last = told.get(job);
+  if (last !== undefined && at - last < periodMs) return;
+  told.set(job, at);
+  log.error({ job, reason: storeReason(error) }, 'job failed; it is tried again');
+}
+
+export type StopJobs = () => Promise<void>;
+
+const periodMs = 60_000;
+const quickPeriodMs = 1000;
+
+/** @returns a function that stops them, and resolves when those that were running have ended. */
+export function startJobs(deps: Deps): StopJobs {
+  const posting = new Set<Promise<unknown>>();
+  const stopping = new AbortController();
+  const stops = [
+    async () => stopping.abort(),
+    every(periodMs, () => runJobs(deps, slowJobs)),
+    every(periodMs, () => runJobs(deps, namesOf(longJobs), stopping.signal)),
+    every(quickPeriodMs, () => runJobs(deps, ['seal the audit log'])),
+    keepKeysFresh(deps),
+    // Not waited for: it starts a lane for each target, and skips those that are still at it.
+    every(quickPeriodMs, async () => {
+      const lanes = runJobs(deps, ['deliver webhooks']).finally(() => posting.delete(lanes));
+      posting.add(lanes);
+      return true;
+    }),
+    async () => void (await Promise.all(posting)),
+  ];
+  return async () => void (await Promise.all(stops.map((stop) => stop())));
+}
+
+/**
+ * For every process that serves. The key set comes from its own memory, so without this a process that sees no tokens for
+ * a while would publish keys of before a rotation that another node or a command has made.
+ */
+export const keepKeysFresh = (deps: Deps): StopJobs =>
+  every(quickPeriodMs, () => {
+    deps.timekeeper.isSettled(); // looked at so often, a drift is told from a jump
+    return runJobs(deps, ['refresh keys']);
+  });
+
+/** Work that fails is tried again ever more rarely, down to once a minute: what is broken is not mended by haste. */
+function every(ms: number, work: () => Promise<boolean>): StopJobs {
+  const mostSkipped = Math.max(0, Math.floor(periodMs / ms) - 1);
+  let running: Promise<boolean> | undefined;
+  let skipped = 0;
+  let toSkip = 0;
+  const timer = setInterval(async () => {
+    if (running || skipped < toSkip) {
+      skipped += 1;
+      return;
+    }
+    running = work();
+    const isWell = await running;
+    running = undefined;
+    skipped = 0;
+    toSkip = isWell ? 0 : Math.min(mostSkipped, toSkip * 2 + 1);
+  }, ms);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}

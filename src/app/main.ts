@@ -1,0 +1,214 @@
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hasAdministrator } from '../accounts/store.ts';
+import { inviteAdministrator } from '../admin/invite-administrator.ts';
+import { StoreMisconfigured, StoreUnavailable, storeReason } from '../platform/db/db.ts';
+import { firstBeat } from '../platform/heartbeat/heartbeat.ts';
+import { endFailedRequest } from '../platform/http/under-way.ts';
+import type { Config } from './config.ts';
+import type { Deps } from './deps.ts';
+import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
+import { closeDeps, openDeps, openLog } from './open-deps.ts';
+
+/** After this, and the drain, the process goes even if a connection hangs. */
+const lastMs = 10_000;
+
+/**
+ * Serves until SIGTERM or SIGINT: config, database, migrate, app, listen. With several workers the first process
+ * migrates, makes the keys and runs the jobs; the workers share its port and its store.
+ */
+export async function serve(config: Config): Promise<void> {
+  if (cluster.isWorker) return serveRequests(config);
+  const deps = await open(config);
+  await firstBeat(deps);
+  const stopJobs = startJobs(deps);
+  await (config.workers > 1 ? superviseWorkers(deps, stopJobs) : listen(deps, stopJobs));
+  surviveExceptions(deps.log);
+  await greet(deps);
+}
+
+/**
+ * At a first start the keys are made on the thread pool while the service is loaded. A PostgreSQL that is away, slow or
+ * still starting is waited for, without end: whoever starts us knows better when to give up. What waiting does not mend,
+ * such as a wrong password, ends the start with its sentence.
+ */
+async function open(config: Config): Promise<Deps> {
+  const log = openLog(config.logLevel);
+  const loading = import('./app.ts');
+  loading.catch(() => undefined); // it is awaited once there is a store
+  for (const signal of stopSignals) process.off(signal, leaveAtOnce).once(signal, leaveAtOnce);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const deps = await openDeps(config, { clock: Date.now, monotonic: () => performance.now(), log });
+      await loading;
+      return deps;
+    } catch (error) {
+      const isAway = error instanceof StoreUnavailable && !(error instanceof StoreMisconfigured);
+      if (!config.databaseUrl || !isAway) throw error;
+      const again_in_seconds = Math.min(attempt, longestPauseSeconds);
+      log.warn({ reason: storeReason(error), again_in_seconds }, 'PostgreSQL cannot be used yet; trying again');
+      await sleep(again_in_seconds * 1000);
+    }
+  }
+}
+
+const stopSignals = ['SIGTERM', 'SIGINT'] as const;
+
+/** Until there is something to stop: as the first process of a container, we have no default for signals. */
+const leaveAtOnce = () => process.exit(0);
+
+/** Between two attempts to open a store that is away; the first ones come sooner. */
+const longestPauseSeconds = 5;
+
+async function serveRequests(config: Config): Promise<void> {
+  const deps = await open(config);
+  process.on('message', (message) => message === doubt && deps.timekeeper.doubt());
+  process.send?.(opened);
+  const leave = await listen(deps, keepKeysFresh(deps));
+  process.on('message', (message) => message === retire && leave('retire'));
+  surviveExceptions(deps.log, () => process.send?.(replace));
+  process.send?.(ready);
+}
+
+/** What a supervisor and its workers say to each other. */
+const [opened, ready, replace, retire, doubt] = ['opened', 'ready', 'replace', 'retire', 'doubt'] as const;
+type Leaving = NodeJS.Signals | typeof retire;
+
+/** @returns a function that lets go of every client, and ends the process. */
+async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: Leaving) => void> {
+  const { buildApp } = await import('./app.ts');
+  const app = await buildApp(deps);
+  const sayGoodbye = await deps.issuances.start();
+  await app.serving.listen(app);
+  return onStop(deps, async (leaving) => {
+    const jobs = stopJobs();
+    await (leaving === retire ? app.serving.retire() : app.serving.stop(drainMs(deps.config, leaving)));
+    await app.close();
+    await sayGoodbye();
+    await closeDeps(deps, jobs);
+  });
+}
+
+/** Whoever presses Ctrl-C has no load balancer and does not want to wait. */
+const drainMs = ({ drainSeconds }: Config, leaving: Leaving) => (leaving === 'SIGINT' ? 0 : drainSeconds * 1000);
+
+/**
+ * Resolves when every worker listens. One that dies is replaced; the store has kept whatever it acknowledged. One that
+ * asks for it is replaced while it still serves, so that no connection is refused.
+ */
+async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
+  let stage: 'starting' | 'serving' | 'stopping' = 'starting';
+  let isReplacing = false;
+  let listening = 0;
+  const alive = new Set<Worker>();
+  const replaced = new WeakSet<Worker>();
+  // Only this process compares its clock with other nodes' and earlier runs'. A worker that believed a wrong one would end
+  // for good every session that is over by it.
+  const tellDoubt = (worker: Worker) => {
+    if (!deps.timekeeper.isSettled() && worker.isConnected()) worker.send(doubt);
+  };
+  setInterval(() => alive.forEach(tellDoubt), tellsDoubtEveryMs).unref();
+  /** @returns whether it came to listen. */
+  const start = () =>
+    new Promise<boolean>((resolve) => {
+      const worker = cluster.fork();
+      alive.add(worker);
+      worker.on('message', (message) => {
+        if (message === opened) tellDoubt(worker); // before we answer that it may listen
+        if (message !== ready) return;
+        listening += 1;
+        resolve(true);
+      });
+      worker.once('exit', () => resolve(false));
+    });
+  cluster.on('exit', (worker, code, signal) => {
+    alive.delete(worker);
+    // It has said why on standard error; another one would only say it again. The others go with this process. One that was
+    // killed has said nothing, and beside one that listens another may come to.
+    if (stage === 'starting' && signal === null && listening === 0) process.exit(1);
+    if (stage === 'stopping' || alive.size >= deps.config.workers) return;
+    deps.log.error({ pid: worker.process.pid, code, signal }, 'a worker died; starting another');
+    setTimeout(() => stage !== 'stopping' && alive.size < deps.config.workers && void start(), 500);
+  });
+  cluster.on('message', async (worker, message) => {
+    // One that finishes its last requests may meet the exception again; its place is taken.
+    if (message !== replace || stage !== 'serving' || isReplacing || replaced.has(worker)) return;
+    isReplacing = true; // one at a time, or a request that does it again and again has all of them start at once
+    if (await start()) {
+      replaced.add(worker);
+      deps.log.warn({ pid: worker.process.pid }, 'a worker was replaced after an unforeseen exception');
+      if (worker.isConnected()) worker.send(retire);
+    }
+    isReplacing = false;
+  });
+  await Promise.all(Array.from({ length: deps.config.workers }, start));
+  stage = 'serving';
+  onStop(deps, async (leaving) => {
+    stage = 'stopping';
+    const jobs = stopJobs();
+    await Promise.all([...alive].map((worker) => drain(worker, leaving)));
+    await closeDeps(deps, jobs);
+  });
+}
+
+const tellsDoubtEveryMs = 1000;
+
+/** By signal: `cluster.disconnect` would let go of workers that still answer somebody. */
+const drain = (worker: Worker, signal: Leaving) =>
+  new Promise<void>((resolve) => {
+    worker.once('exit', () => resolve());
+    worker.process.kill(signal as NodeJS.Signals);
+  });
+
+function onStop({ log, config }: Deps, stop: (leaving: Leaving) => Promise<void>): (leaving: Leaving) => void {
+  let stopping = false;
+  const handle = (leaving: Leaving) => {
+    if (stopping) return; // Ctrl-C reaches a worker twice, from the terminal and from its supervisor
+    stopping = true;
+    log.info('stopping: requests under way are finished first');
+    setTimeout(() => process.exit(1), drainMs(config, leaving) + lastMs).unref();
+    stop(leaving).then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  for (const signal of stopSignals) process.off(signal, leaveAtOnce).on(signal, handle);
+  return handle;
+}
+
+/**
+ * An exception that no promise of a request has caught, from a timer or an event: it is logged and ends the request that
+ * it belongs to, not those of everybody else. Going on is sound here because every decision is one statement of the
+ * store, and what is in memory is asked anew within a second.
+ * @param ask for a fresh process in place of this one, where there is somebody to ask.
+ */
+function surviveExceptions(log: Deps['log'], ask?: () => void): void {
+  process.on('uncaughtException', (error, origin) => {
+    const endedRequest = endFailedRequest();
+    try {
+      log.error({ err: error, origin, endedRequest }, 'an exception outside of any promise that is waited for');
+    } catch {} // standard error is gone, and that is no reason to stop serving
+    ask?.();
+  });
+}
+
+/** Tells whoever started it where to go. The link is a secret, so it goes to the terminal and never to the log. */
+async function greet(deps: Deps): Promise<void> {
+  const { config } = deps;
+  if (config.secure && config.trustProxy === false) {
+    deps.log.warn(
+      'SIGNET_TRUST_PROXY is off although the base URL is https: behind a proxy everybody shares its address, and with it the limits on failures',
+    );
+  }
+  const lines = [
+    '',
+    `  Signet is ready at ${config.baseUrl}`,
+    `  Discovery:  ${config.baseUrl}/.well-known/openid-configuration`,
+    `  Storage:    ${config.databaseUrl ? 'PostgreSQL' : `SQLite in ${config.dataDir}`}`,
+  ];
+  if (!(await hasAdministrator(deps.db))) {
+    const { url } = await inviteAdministrator(deps, 'system', 'first_administrator');
+    lines.push('', '  There is no administrator yet. This link makes one, once, within a day:', `  ${url}`);
+  }
+  process.stdout.write(`${lines.join('\n')}\n\n`);
+}

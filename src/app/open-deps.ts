@@ -1,0 +1,116 @@
+import pino, { type Logger } from 'pino';
+import { openWitness } from '../audit/witness.ts';
+import { type PasswordHasher, processHasher } from '../authentication/credentials/password-hash.ts';
+import { clientDirectory } from '../clients/client-directory.ts';
+import { readCredential } from '../entitlements/service-credentials/store.ts';
+import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
+import { ensureSigningKeys } from '../oauth/signing-keys/rotate-keys.ts';
+import { openIssuances } from '../oauth/token/issuances.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
+import { onFullDisk, openDb } from '../platform/db/open.ts';
+import { freshCache } from '../platform/fresh-cache.ts';
+import { findHeartbeat } from '../platform/heartbeat/store.ts';
+import { newId } from '../platform/ids.ts';
+import { openOutbox, openQueue } from '../platform/mail/outbox.ts';
+import { openLook } from '../platform/pages/look.ts';
+import { openTimekeeper } from '../platform/timekeeper.ts';
+import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey } from '../platform/vault/master-key.ts';
+import type { Vault } from '../platform/vault/vault.ts';
+import type { Config } from './config.ts';
+import type { Deps } from './deps.ts';
+
+/**
+ * Who opens it. A server brings the tables up to this version, makes what keys are missing, and sends mail. A command
+ * takes the store as it is, or refuses it, and only queues mail: its shell has neither the server's version nor its
+ * settings.
+ */
+type Role = 'server' | 'command';
+
+/** `passwords` are hashed by what the process has for it, unless told otherwise. */
+type Outside = { clock: Clock; monotonic?: Clock; log: Logger; passwords?: PasswordHasher; role?: Role };
+
+/**
+ * Opens everything that a use-case needs: store, master key, signing keys.
+ * @throws {ConfigError} {@link StoreUnavailable} {@link MigrationRefused}, each with a sentence for the operator.
+ */
+export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
+  const { clock, log, passwords = processHasher, role = 'server' } = outside;
+  const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
+  const db = await openDb(given);
+  try {
+    const vault = await (role === 'server' ? prepare(db, masterKey, clock) : openPrepared(db, masterKey));
+    const config = role === 'server' ? given : await asServed(given, db);
+    const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
+    const services = freshCache(clock, (credential_id) => readCredential(db, credential_id));
+    const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, vault });
+    return {
+      node: newId('node'),
+      witness: openWitness(config.auditHeadFile, log),
+      config,
+      db,
+      clock,
+      timekeeper: openTimekeeper({ clock, monotonic: outside.monotonic, log }),
+      log,
+      vault,
+      keys,
+      passwords,
+      mail,
+      services,
+      issuances: openIssuances({ db, clock, log }),
+      look: openLook(config),
+      clients: clientDirectory({ db, clock }),
+    };
+  } catch (error) {
+    await db.close();
+    throw given.databaseUrl ? error : onFullDisk(error, given.dataDir);
+  }
+}
+
+/** How long what runs in the background may take for its end: a mail server or a target of webhooks may say nothing. */
+const endingMs = 3_000;
+
+/**
+ * Closes what {@link openDeps} opened, the store last. What is not done by then had been claimed for a while: it is done
+ * by another node, or after the next start.
+ * @param jobs resolves when the jobs that were running have ended.
+ */
+export async function closeDeps({ mail, db }: Pick<Deps, 'mail' | 'db'>, jobs?: Promise<void>): Promise<void> {
+  const patience = AbortSignal.timeout(endingMs);
+  const isOver = new Promise<void>((resolve) => patience.addEventListener('abort', () => resolve()));
+  await Promise.race([Promise.all([jobs, mail.close()]), isOver]);
+  await db.close();
+}
+
+async function prepare(db: MigratableDb, masterKey: Buffer, clock: Clock): Promise<Vault> {
+  await migrate(db, Math.floor(clock() / 1000));
+  const vault = await prepareVaultFor(db, masterKey);
+  await ensureSigningKeys({ db, clock, vault });
+  return vault;
+}
+
+async function openPrepared(db: MigratableDb, masterKey: Buffer): Promise<Vault> {
+  await refuseUnlessMigrated(db);
+  return openVaultFor(db, masterKey);
+}
+
+/** Links that a command prints or mails begin as the server's do, whatever the shell says or leaves out. */
+async function asServed(config: Config, db: MigratableDb): Promise<Config> {
+  const server = await findHeartbeat(db);
+  return server ? { ...config, baseUrl: server.base_url, secure: server.base_url.startsWith('https:') } : config;
+}
+
+/** Whatever slips into a log line under these names is cut out; nothing should, and then it still does not. */
+const secretPaths = ['password', 'client_secret', 'token', 'refresh_token', 'access_token', 'cookie', 'authorization'];
+
+/** JSON lines on standard error, so that standard output stays free for what a command prints. */
+export const openLog = (level: Config['logLevel']): Logger =>
+  pino(
+    {
+      level,
+      base: undefined,
+      redact: { paths: secretPaths.flatMap((name) => [name, `*.${name}`]), remove: true },
+      serializers: { req: ({ method, id }) => ({ method, id }), res: () => undefined },
+    },
+    pino.destination({ dest: 2, sync: true }),
+  );

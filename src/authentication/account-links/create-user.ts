@@ -1,0 +1,75 @@
+import { insertUser } from '../../accounts/store.ts';
+import { emailProblem, type Role } from '../../accounts/user.ts';
+import type { Deps } from '../../app/deps.ts';
+import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
+import { now } from '../../platform/clock.ts';
+import type { Statement } from '../../platform/db/db.ts';
+import { UniqueViolation } from '../../platform/db/db.ts';
+import { type FieldProblem, fieldProblem, invalidFields } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
+import { type PasswordContext, passwordProblems } from '../credentials/password-policy.ts';
+import { setPassword } from '../credentials/passwords.store.ts';
+
+type NewAccount = {
+  email: string;
+  name: string;
+  password: string;
+  role: Role;
+  emailVerified: boolean;
+  /** The language that they used when they made it; left out where somebody else makes it for them. */
+  locale?: string;
+};
+
+/**
+ * Makes an account with a password, all or nothing.
+ * @param by who makes it for them; for whoever makes their own by a link, the address that they come from.
+ * @param also statements that must commit with it: the one-time link that allowed it, say. If one of them is refused by
+ * a unique index, nothing is kept.
+ * @returns its `user_id`.
+ * @throws {RequestError} `invalid_request` with one entry a field; also when the address is taken.
+ */
+export async function createUser(
+  deps: Pick<Deps, 'db' | 'clock' | 'passwords'>,
+  account: NewAccount,
+  by: Actor | { address: string },
+  also: readonly Statement[] = [],
+): Promise<string> {
+  const problems = [...identityProblems(account), ...newPasswordProblems(account.password, account)];
+  if (problems.length > 0) throw invalidFields(problems);
+
+  const at = now(deps);
+  const user_id = newId('usr');
+  const caller: Caller = typeof by === 'string' ? { actor: by } : { actor: `user:${user_id}`, ...by };
+  const password_hash = await deps.passwords.hash(account.password);
+  const { statement } = auditEvent(
+    { action: 'user.created', ...caller, target: user_id, after: { role: account.role } },
+    at,
+  );
+  const user = {
+    ...account,
+    user_id,
+    name: tidyName(account.name),
+    email_verified_at: account.emailVerified ? at : null,
+  };
+  try {
+    await deps.db.batch([...also, insertUser(user, at), setPassword(user_id, password_hash, at), statement]);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })], error);
+  }
+  return user_id;
+}
+
+/** What stands against an e-mail address and a name. */
+function identityProblems({ email, name }: { email: string; name: string }): FieldProblem[] {
+  const problem = emailProblem(email);
+  return [
+    ...(problem ? [fieldProblem('email', { key: problem })] : []),
+    ...(displayNameProblem(name) ? [fieldProblem('name', { key: 'problem.name' })] : []),
+  ];
+}
+
+/** What stands against a new password, for the form field `password`. */
+export const newPasswordProblems = (password: string, context: PasswordContext): FieldProblem[] =>
+  passwordProblems(password, context).map((sentence) => fieldProblem('password', sentence));

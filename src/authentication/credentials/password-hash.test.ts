@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { argon2Sync } from 'node:crypto';
+import { test } from 'node:test';
+import { RequestError } from '../../platform/errors.ts';
+import { longestPasswordBytes, needsRehash, passwordHasher, processHasher } from './password-hash.ts';
+
+const { hash: hashPassword, verify: verifyPassword } = processHasher;
+
+const isRefusal = (code: string) => (error: unknown) => error instanceof RequestError && error.code === code;
+
+test('the platform computes the Argon2id vector of RFC 9106 section 5.3', () => {
+  const tag = argon2Sync('argon2id', {
+    message: Buffer.alloc(32, 1),
+    nonce: Buffer.alloc(16, 2),
+    secret: Buffer.alloc(8, 3),
+    associatedData: Buffer.alloc(12, 4),
+    parallelism: 4,
+    tagLength: 32,
+    memory: 32,
+    passes: 3,
+  });
+  assert.equal(tag.toString('hex'), '0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659');
+});
+
+test('a hash that the reference implementation wrote is verified, and asks to be made anew', async () => {
+  // phc-winner-argon2, src/test.c: "password", "somesalt", t=2, m=2^16, p=1.
+  const stored = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
+  assert.equal(await verifyPassword('password', stored), true);
+  assert.equal(await verifyPassword('passwort', stored), false);
+  assert.equal(needsRehash(stored), true);
+});
+
+test('a password opens its own hash, which carries the parameters that OWASP asks for', async () => {
+  const stored = await hashPassword('correct horse battery staple');
+  assert.match(stored, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+  assert.equal(await verifyPassword('correct horse battery staple', stored), true);
+  assert.equal(await verifyPassword('Correct horse battery staple', stored), false);
+  assert.equal(needsRehash(stored), false);
+});
+
+test('the same password never hashes to the same text', async () => {
+  assert.notEqual(
+    await hashPassword('correct horse battery staple'),
+    await hashPassword('correct horse battery staple'),
+  );
+});
+
+test('every character counts, up to the last byte that we take', async () => {
+  const longest = 'x'.repeat(longestPasswordBytes);
+  const stored = await hashPassword(longest);
+  assert.equal(await verifyPassword(longest, stored), true);
+  assert.equal(await verifyPassword(`${longest.slice(1)}y`, stored), false);
+  assert.equal(await verifyPassword(longest.slice(1), stored), false);
+});
+
+test('a composed and a decomposed letter are the same, and so are a wide and a plain space', async () => {
+  const stored = await hashPassword('caf\u00e9 au lait');
+  assert.equal(await verifyPassword('cafe\u0301\u3000au\u00a0lait', stored), true);
+  assert.equal(await verifyPassword('cafe au lait', stored), false);
+});
+
+test('an overlong password cannot be set, and verifies as false', async () => {
+  const overlong = 'x'.repeat(longestPasswordBytes + 1);
+  await assert.rejects(hashPassword(overlong), isRefusal('invalid_request'));
+  await assert.rejects(hashPassword('x'.repeat(1_000_000)), isRefusal('invalid_request'));
+  const stored = await hashPassword('');
+  assert.equal(await verifyPassword(overlong, stored), false);
+  assert.equal(await verifyPassword('x'.repeat(1_000_000), stored), false);
+});
+
+test('without a hash nothing opens, the empty password included', async () => {
+  assert.equal(await verifyPassword('', undefined), false);
+  assert.equal(await verifyPassword('correct horse battery staple', undefined), false);
+});
+
+test('an unknown user takes a place in the queue like a known one', async () => {
+  const { hash, verify } = passwordHasher({ concurrency: 1, queueLimit: 0 });
+  const stored = await hash('correct horse battery staple');
+  const overlong = 'x'.repeat(longestPasswordBytes + 1);
+  for (const [password, of] of [
+    ['a', stored],
+    ['a', undefined],
+    [overlong, stored],
+  ] as const) {
+    const first = verify(password, of);
+    await assert.rejects(verify(password, of), isRefusal('temporarily_unavailable'));
+    assert.equal(await first, false);
+  }
+});
+
+test('a full queue answers 503 with Retry-After, and serves again once there is room', async () => {
+  const { hash } = passwordHasher({ concurrency: 2, queueLimit: 3 });
+  const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => hash('correct horse battery staple')));
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason);
+  assert.equal(refused.length, 3);
+  for (const reason of refused) {
+    assert.ok(reason instanceof RequestError);
+    assert.equal(reason.status, 503);
+    assert.ok(reason.retryAfter);
+  }
+  assert.match(await hash('correct horse battery staple'), /^\$argon2id\$/);
+});
+
+test('a stored text that is no Argon2id hash is an error, not a wrong password', async () => {
+  await assert.rejects(verifyPassword('a', '$2b$10$abcdefghijklmnopqrstuv'), /not an Argon2id PHC string/);
+});

@@ -1,0 +1,159 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { invalidRequest, unavailable } from '../../platform/errors.ts';
+
+/**
+ * What one hash costs. The OWASP Password Storage Cheat Sheet asks for at least 19 MiB, 2 passes and 1 lane; raise
+ * these as machines get faster (SP 800-63B-4 §3.1.1.2), and every sign-in moves one stored hash along: {@link needsRehash}.
+ */
+const cost = { memory: 19_456 /* KiB */, passes: 2, parallelism: 1 };
+/** Bytes. RFC 9106 §3.1 recommends 16 for the salt; §4 recommends a tag of 256 bits. */
+const saltLength = 16;
+const tagLength = 32;
+
+/**
+ * Bytes of UTF-8 after normalisation. Far above the 64 characters that SP 800-63B-4 §3.1.1.2 wants accepted, and a
+ * bound all the same, so nobody can send us a megabyte to normalise and hash.
+ */
+export const longestPasswordBytes = 1024;
+/**
+ * Code units before normalisation. Composing makes one byte of one code unit and a half at most (`u`, diaeresis, macron
+ * are the two bytes of `ǖ`), so whatever is longer stays too long; and composing takes time that grows with the square.
+ */
+const longestPasswordUnits = 2 * longestPasswordBytes;
+
+/** Nothing may be done with a password before this is asked. */
+export const isOverlong = (password: string): boolean =>
+  password.length > longestPasswordUnits || Buffer.byteLength(normalizePassword(password)) > longestPasswordBytes;
+
+export type PasswordHasher = {
+  /**
+   * @returns a PHC string, `$argon2id$v=19$m=...,t=...,p=...$salt$tag`: it carries its own parameters.
+   * @throws {RequestError} `invalid_request` above {@link longestPasswordBytes}; `temporarily_unavailable` when the queue is full.
+   */
+  hash(password: string): Promise<string>;
+  /**
+   * Whether the password is the one that `stored` was made of. With no hash (an unknown user, or one that signs in by
+   * other means) and with an overlong password it does the same work and answers false, so that time tells nothing.
+   * @throws {RequestError} `temporarily_unavailable` when the queue is full.
+   */
+  verify(password: string, stored: string | undefined): Promise<boolean>;
+};
+
+/**
+ * A hasher with a bounded queue: a flood of sign-ins must end in a prompt 503, not in memory and latency without end.
+ *
+ * @param concurrency hashes at once. Each holds 19 MiB, and one of libuv's threads (four unless UV_THREADPOOL_SIZE
+ * says otherwise) for some 30 ms. Signing tokens runs on the same threads, so this must stay below their number.
+ * @param queueLimit hashes that may wait.
+ */
+export function passwordHasher({
+  concurrency,
+  queueLimit,
+}: {
+  concurrency: number;
+  queueLimit: number;
+}): PasswordHasher {
+  const inTurn = boundedQueue(concurrency, queueLimit);
+
+  const hash = async (password: string) => {
+    const message = encode(password);
+    if (message === undefined) throw invalidRequest(`A password may have at most ${longestPasswordBytes} bytes.`);
+    const salt = randomBytes(saltLength);
+    const tag = await inTurn(() => argon2id({ ...cost, message, nonce: salt, tagLength }));
+    return formatPhc({ ...cost, salt, tag });
+  };
+
+  const verify = async (password: string, stored: string | undefined) => {
+    const message = encode(password);
+    // Overlong: the dummy's parameters, not the account's, since the answer is known and only the cost matters.
+    const expected = stored === undefined || message === undefined ? dummy : parsePhc(stored);
+    const { salt: nonce, tag, ...parameters } = expected;
+    const computed = await inTurn(() =>
+      argon2id({ ...parameters, message: message ?? Buffer.alloc(0), nonce, tagLength: tag.length }),
+    );
+    return timingSafeEqual(computed, tag) && expected !== dummy;
+  };
+
+  return { hash, verify };
+}
+
+/**
+ * The one hasher of the process, because the threads that it shares out belong to the process too. Two at once leave
+ * half of libuv's four threads to token signing; 128 waiting is a few seconds, about as long as a person waits.
+ */
+export const processHasher = passwordHasher({ concurrency: 2, queueLimit: 128 });
+
+/**
+ * Whether a stored hash was made with other parameters than today's. After a successful sign-in the caller then stores
+ * a new one. Until that happens such an account costs another time than an unknown one, which is a second reason to do it.
+ */
+export function needsRehash(stored: string): boolean {
+  const { memory, passes, parallelism, salt, tag } = parsePhc(stored);
+  return (
+    memory !== cost.memory ||
+    passes !== cost.passes ||
+    parallelism !== cost.parallelism ||
+    salt.length !== saltLength ||
+    tag.length !== tagLength
+  );
+}
+
+/**
+ * The form in which a password is counted, compared and hashed: the OpaqueString profile of RFC 8265 §4.2.2. Every
+ * space becomes U+0020 and the whole is composed (NFC, as SP 800-63B-4 §3.1.1.2 says too), so that an "é" typed as one
+ * code point and as two is the same password. Case and width stay as they are: folding them would throw away entropy.
+ */
+export const normalizePassword = (password: string): string => password.replace(/\p{Zs}/gu, ' ').normalize('NFC');
+
+/** @returns the bytes to hash, all of them; nothing when they are more than we take. */
+function encode(password: string): Buffer | undefined {
+  return isOverlong(password) ? undefined : Buffer.from(normalizePassword(password), 'utf8');
+}
+
+type Phc = { memory: number; passes: number; parallelism: number; salt: Buffer; tag: Buffer };
+
+/** Nobody's hash: a tag drawn at random, which no password that anyone can find produces. */
+const dummy: Phc = { ...cost, salt: randomBytes(saltLength), tag: randomBytes(tagLength) };
+
+/** The PHC string format, as the reference implementation of Argon2 writes it: base64 without padding. */
+const formatPhc = ({ memory, passes, parallelism, salt, tag }: Phc) =>
+  `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
+const unpadded = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
+
+function parsePhc(stored: string): Phc {
+  const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(stored);
+  if (!parts) throw new Error('A stored password hash is not an Argon2id PHC string.');
+  const [, memory, passes, parallelism, salt = '', tag = ''] = parts;
+  return {
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    salt: Buffer.from(salt, 'base64'),
+    tag: Buffer.from(tag, 'base64'),
+  };
+}
+
+/** Off the event loop. Fails only when the machine has no memory left for it: overload, so 503 and not 500. */
+const argon2id = (parameters: Parameters<typeof argon2>[1]) =>
+  new Promise<Buffer>((resolve, reject) => {
+    argon2('argon2id', parameters, (error, tag) => (error ? reject(unavailable(error)) : resolve(tag)));
+  });
+
+/** Runs at most `concurrency` tasks at once, first come first served; refuses when `limit` are waiting already. */
+function boundedQueue(concurrency: number, limit: number) {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async <Result>(task: () => Promise<Result>): Promise<Result> => {
+    if (running < concurrency) running += 1;
+    else if (waiting.length >= limit) throw unavailable();
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      // The place passes straight to the next in line, so a newcomer cannot slip in between.
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}

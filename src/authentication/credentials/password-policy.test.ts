@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { inEnglish } from '../../platform/i18n/translate.ts';
+import { passwordProblems } from './password-policy.ts';
+
+const ada = { email: 'ada.l@mail.example.com', name: 'Ada Lovelace' };
+const problems = (password: string) => passwordProblems(password, ada).map(inEnglish);
+const listed = readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n');
+
+for (const password of [
+  'correct horse battery staple',
+  'correct-horse-battery-staple',
+  'My-very-long-password-1',
+  'kV9pQ2zL7wX4mN1',
+  '#$%^&*()_+{}|:"<>?',
+  'dragon#&*@^%!~$(@horse',
+  'пароль который никто не знает',
+  '馬と電池とホチキスと正しい答えを組む',
+]) {
+  test(`"${password}" is fine`, () => assert.deepEqual(problems(password), []));
+}
+
+for (const password of [
+  'password123456789',
+  'PASSWORD123456789',
+  'p@ssw0rd-123456789',
+  'pa$$word pa$$word!!!',
+  'passwordpassword',
+  'aaaaaaaaaaaaaaa',
+  'aaaaaaaaaaaaaab',
+  '               ',
+  '!!!!!!!!!!!!!!!',
+  'ééééééééééééééé',
+  '123456789012345',
+  '987654321098765',
+  'abcabcabcabcabca',
+  'qwertyuiopasdfgh',
+  'qazwsxedcrfvtgbyhn',
+  '1qaz2wsx3edc4rfv',
+  '!@#$%^&*()_+!@#$',
+  'basketballplayer',
+  'iloveyou iloveyou',
+  'basketball-2024',
+  'Ada Lovelace 123456',
+  'adalovelace1990',
+  'lovelace.example',
+  'ada.l@mail.example.com',
+  'signet-signet-signet',
+  'Signet-adalovelace',
+]) {
+  test(`"${password}" is refused`, () => assert.equal(problems(password).length, 1));
+}
+
+test('fifteen characters are enough and fourteen are not; code points count, not bytes', () => {
+  assert.deepEqual(problems('kV9pQ2zL7wX4mN1'), []);
+  assert.match(problems('kV9pQ2zL7wX4mN').join(), /at least 15 characters/);
+  assert.match(
+    problems('\u{1f434}\u{1f50b}\u{1f4ce}\u{2705}\u{1f40e}\u{1f680}\u{1f3b7}\u{1f9ca}').join(),
+    /at least 15/,
+  );
+});
+
+test('with a second factor eight characters are enough and seven are not', () => {
+  const withSecondFactor = { ...ada, secondFactor: true };
+  assert.deepEqual(passwordProblems('kV9pQ2zL', withSecondFactor), []);
+  assert.match(passwordProblems('kV9pQ2z', withSecondFactor).map(inEnglish).join(), /at least 8 characters/);
+  assert.equal(passwordProblems('dragon12', withSecondFactor).length, 1);
+});
+
+test('64 and 200 characters are welcome; beyond 1024 bytes none is', () => {
+  const words = 'tangerine lamps seldom argue with quiet violin makers on trains ';
+  assert.deepEqual(problems(words.slice(0, 64)), []);
+  assert.deepEqual(
+    problems(Array.from({ length: 200 }, (_, i) => String.fromCharCode(97 + ((i * i) % 23))).join('')),
+    [],
+  );
+  assert.match(problems(`${words}${'é'.repeat(512)}`).join(), /at most 1024 bytes/);
+});
+
+test('a word that is expected at this installation is refused like a common one', () => {
+  const password = 'Acme Corporation 2026';
+  assert.deepEqual(problems(password), []);
+  assert.equal(passwordProblems(password, { ...ada, words: ['Acme Corporation'] }).length, 1);
+});
+
+test('the list holds at least 3 000 passwords, in the form in which they are compared', () => {
+  assert.ok(listed.length >= 3000);
+  assert.deepEqual(
+    listed.filter((word) => word !== word.normalize('NFKC').toLowerCase() || /\s/.test(word) || word.length > 20),
+    [],
+  );
+});
+
+test('every listed password of full length, and every two of them side by side, are refused', () => {
+  // Signs inside a word run together with the sign between two: "asdfjkl;-123456" is another matter.
+  const word = fc.constantFrom(...listed.filter((one) => /^[a-z0-9]+$/.test(one)));
+  const glued = fc.tuple(word, fc.constantFrom('', ' ', '-', '!!'), word).map((parts) => parts.join(''));
+  fc.assert(fc.property(glued, (password) => problems(password).length === 1));
+  for (const one of listed.filter(({ length }) => length >= 15)) assert.equal(problems(one).length, 1, one);
+});
+
+test('whatever is typed gets reasons in printable ASCII that do not repeat it', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (password) =>
+      problems(password).every((reason) => /^[ !#-[\]-~]+$/.test(reason)),
+    ),
+  );
+});

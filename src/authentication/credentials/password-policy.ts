@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs';
+import type { MessageKey, Sentence } from '../../platform/i18n/translate.ts';
+import { isOverlong, longestPasswordBytes, normalizePassword } from './password-hash.ts';
+
+/** Code points (SP 800-63B-4 §3.1.1.2): 15 where the password is all there is, 8 where a second factor is asked too. */
+const shortest = { alone: 15, withSecondFactor: 8 };
+
+/** For the form that asks for a password. */
+export const leastCharacters = ({ secondFactor }: Pick<PasswordContext, 'secondFactor'>): number =>
+  secondFactor ? shortest.withSecondFactor : shortest.alone;
+
+/** What a guesser knows about the account (§3.1.1.2: "context-specific words"). */
+export type PasswordContext = {
+  email: string;
+  name?: string | null;
+  /** More words that anyone would try here, such as the name of the organisation. */
+  words?: readonly string[];
+  /** True when the account asks for a second factor at every sign-in with the password. */
+  secondFactor?: boolean;
+};
+
+/**
+ * What speaks against a new password: sentences for the person, each saying what to do. None when it is fine.
+ *
+ * Kinds of characters do not matter, §3.1.1.2 forbids such rules. It is the *whole* password that is compared, never a
+ * part: refused is what is listed, and what nothing but two things make up that a guesser tries first. So
+ * `password123456789` falls, and four ordinary words in a row stand.
+ */
+export function passwordProblems(password: string, context: PasswordContext): Sentence[] {
+  if (isOverlong(password)) return [{ key: 'problem.password.long', values: { most: longestPasswordBytes } }];
+  const normalized = normalizePassword(password);
+  const least = leastCharacters(context);
+  if ([...normalized].length < least) {
+    return [{ key: 'problem.password.short', values: { least } }];
+  }
+  const problem = guessable(normalized, least, contextWords(context));
+  return problem === undefined ? [] : [{ key: problem }];
+}
+
+function guessable(password: string, least: number, personal: ReadonlySet<string>): MessageKey | undefined {
+  const isKnown: Test = (word) => commonPasswords().has(word) || personal.has(word);
+  const seen = readings(password);
+  const some = (test: Test) => seen.some(test);
+
+  if (some((reading) => commonPasswords().has(reading))) {
+    return 'problem.password.common';
+  }
+  if (some((reading) => shortestPeriod(reading, least - 1) < least)) {
+    return 'problem.password.repeats';
+  }
+  if (some((reading) => isOneOrTwoPieces(reading, isKnown))) {
+    return 'problem.password.pieces';
+  }
+  return undefined;
+}
+
+type Test = (text: string) => boolean;
+
+/**
+ * The password as a guesser sees it: case and decoration gone. A lone sign or one repeated is decoration, as in
+ * `Pass-word!!!`; different signs in a row are not. `@` and `$` may stand for a letter, so one reading keeps them.
+ */
+function readings(password: string): string[] {
+  const folded = fold(password);
+  const withoutSigns = folded.replace(/(?<![\p{P}\p{S}])([\p{P}\p{S}])\1*(?![\p{P}\p{S}])/gu, '');
+  const withLetterSigns = folded.replace(/(?<![\p{P}\p{S}])([[\p{P}\p{S}]--[@$]])\1*(?![\p{P}\p{S}])/gv, '');
+  return [...new Set([folded, withoutSigns, withLetterSigns])];
+}
+
+const fold = (text: string) => text.normalize('NFKC').toLowerCase().replace(/\s/gu, '');
+
+/** @returns the length of the part that the whole text repeats, the last time perhaps cut short; else infinity. */
+function shortestPeriod(text: string, longest: number): number {
+  for (let period = 1; period <= Math.min(longest, text.length / 2); period += 1) {
+    if (text.slice(period) === text.slice(0, -period)) return period;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Characters up to which a password is cut in two at every place, which takes time that grows with the square. Beyond
+ * it only two endless repeats could be meant, and a folded password may have six thousand (U+FDFA alone becomes 18).
+ */
+const longestCut = 128;
+
+/** What nobody needs to guess character by character, or two such things and nothing between, before or after. */
+function isOneOrTwoPieces(text: string, isKnown: Test): boolean {
+  if (isPiece(text, isKnown)) return true;
+  if (text.length > longestCut) return false;
+  for (let cut = 1; cut < text.length; cut += 1) {
+    if (isPiece(text.slice(0, cut), isKnown) && isPiece(text.slice(cut), isKnown)) return true;
+  }
+  return false;
+}
+
+/** A known word, a sequence, a repeat of these or of up to four characters, a year or PIN, or two characters at most. */
+function isPiece(text: string, isKnown: Test): boolean {
+  const isPlain: Test = (part) => isKnown(part) || isKnown(unleet(part)) || isSequence(part);
+  if (text.length <= 2 || /^\d{3,4}$/.test(text) || isPlain(text)) return true;
+  const period = shortestPeriod(text, longestWord);
+  return period <= 4 || (period <= longestWord && isPlain(text.slice(0, period)));
+}
+
+/** Characters. Nothing in the list is longer. */
+const longestWord = 20;
+
+const letterFor: Readonly<Record<string, string>> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+};
+const unleet = (text: string) => text.replace(/[013457@$!]/g, (sign) => letterFor[sign] ?? sign);
+
+/** Counting, the alphabet, and keyboards of three countries: along the rows, and down the columns. */
+const rows = [
+  '1234567890',
+  '!@#$%^&*()_+',
+  'abcdefghijklmnopqrstuvwxyz',
+  ...['qwertyuiop', 'asdfghjkl', 'zxcvbnm'],
+  ...['qwertzuiop', 'yxcvbnm'],
+  ...['azertyuiop', 'qsdfghjklm', 'wxcvbn'],
+  ...['1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9ol0p', 'qazwsxedcrfvtgbyhnujmikolp'],
+].flatMap((row) => [row, [...row].reverse().join('')]);
+
+/** Three characters or more that follow each other in a row, from any place on and round its end. */
+const isSequence: Test = (text) =>
+  text.length >= 3 &&
+  rows.some((row) => {
+    const start = row.indexOf(text.charAt(0));
+    if (start < 0) return false;
+    for (let step = 1; step < text.length; step += 1) {
+      if (text.charAt(step) !== row.charAt((start + step) % row.length)) return false;
+    }
+    return true;
+  });
+
+/** Whole and in parts, folded like the password: `Ada Lovelace`, `ada.l@mail.example` give ada, lovelace, adal, mail … */
+function contextWords({ email, name, words = [] }: PasswordContext): Set<string> {
+  const [local = '', domain = ''] = email.split('@');
+  const wholes = ['signet', email, local, domain, name ?? '', ...words];
+  const parts = wholes.flatMap((whole) => whole.split(/[^\p{L}\p{N}]+/u));
+  const folded = [...wholes, ...parts].map((word) => fold(word).replace(/[^\p{L}\p{N}]/gu, ''));
+  return new Set(folded.filter((word) => word.length >= 3));
+}
+
+let list: ReadonlySet<string> | undefined;
+
+/** 20 000 of them (§3.1.1.2 wants a list long enough for the attempts that limits leave); read at first use, 2 ms. */
+function commonPasswords(): ReadonlySet<string> {
+  list ??= new Set(
+    readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8')
+      .trimEnd()
+      .split('\n'),
+  );
+  return list;
+}

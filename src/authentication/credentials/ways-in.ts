@@ -1,0 +1,42 @@
+import { holds, lockUser } from '../../accounts/store.ts';
+import type { Config } from '../../app/config.ts';
+import type { Deps } from '../../app/deps.ts';
+import type { Condition } from '../../audit/store.ts';
+import type { Statement } from '../../platform/db/db.ts';
+
+/**
+ * Puts changes of one person's ways in after one another. First in a batch that takes a way in away: each of two batches
+ * that count ways would otherwise count the one that the other removes, and nobody could sign in any more.
+ */
+export const lockWaysIn = (user_id: string): Statement => lockUser(user_id);
+
+/**
+ * True while the person has at least two ways to sign in: password, passkeys, identities of issuers that are still
+ * configured. For the `where` of what takes one of them away.
+ */
+export function hasAnotherWayIn({ providers }: Pick<Config, 'providers'>, user_id: string): Condition {
+  const issuers = [...new Set(providers.map(({ issuer }) => issuer))];
+  const places = issuers.map((_, index) => `$${index + 2}`).join(', ');
+  const ofUser = (table: string) => `(select count(*) from ${table} w where w.user_id = $1`;
+  const identities = issuers.length === 0 ? '' : ` + ${ofUser('identities')} and w.issuer in (${places}))`;
+  return { sql: `${ofUser('passwords')}) + ${ofUser('passkeys')})${identities} > 1`, params: [user_id, ...issuers] };
+}
+
+/** Whether one of their ways in may go, for a page that offers it. The batch that takes it away asks again. */
+export const mayLoseAWayIn = ({ db, config }: Pick<Deps, 'db' | 'config'>, user_id: string): Promise<boolean> =>
+  holds(db, hasAnotherWayIn(config, user_id));
+
+/**
+ * @param removal a `delete … where …` of one way in, without `returning`, or the condition that one is there. Put
+ * {@link lockWaysIn} before it in the batch.
+ * @returns the same, doing or finding nothing for the last way in.
+ */
+export function unlessLastWayIn(
+  config: Pick<Config, 'providers'>,
+  user_id: string,
+  { sql, params: before = [] }: Statement,
+): Condition {
+  const { sql: condition, params } = hasAnotherWayIn(config, user_id);
+  const renumbered = condition.replace(/\$(\d+)/g, (_, place: string) => `$${Number(place) + before.length}`);
+  return { sql: `${sql} and ${renumbered}`, params: [...before, ...params] };
+}

@@ -1,0 +1,41 @@
+import type { Deps } from '../../app/deps.ts';
+import type { SignInForm } from '../sign-in/page.ts';
+import { listIdentities } from './identities.store.ts';
+import { listPasskeys } from './passkeys.store.ts';
+import { passwordOf } from './passwords.store.ts';
+import { canHavePasskeys } from './relying-party.ts';
+import { findTotp } from './two-factor.store.ts';
+
+/** What a form offers to sign in with. */
+type Ways = Pick<SignInForm, 'providers' | 'offersPasskey' | 'offersPassword' | 'secondFactor'>;
+
+/** Before somebody has said who they are, everybody may have each of them. */
+export const everyWay = ({ config }: Pick<Deps, 'config'>): Ways => ({
+  providers: config.providers,
+  offersPasskey: canHavePasskeys(config),
+  offersPassword: true,
+});
+
+/**
+ * What this person can confirm with: whatever ends in a session that has seen the strongest kind of factor that they
+ * have. After any of these ways TOTP is asked for; without TOTP a passkey is the only one that is two factors, and with
+ * another the page would lead back to itself.
+ */
+export async function waysOf({ db, config }: Pick<Deps, 'db' | 'config'>, user_id: string): Promise<Ways> {
+  const [password, passkeys, identities, totp] = await Promise.all([
+    passwordOf(db, user_id),
+    listPasskeys(db, user_id),
+    listIdentities(db, user_id),
+    findTotp(db, user_id),
+  ]);
+  const secondFactor = totp?.confirmed_at != null ? 'totp' : passkeys.length > 0 ? 'passkey' : undefined;
+  if (secondFactor === 'passkey') return { providers: [], offersPasskey: true, offersPassword: false, secondFactor };
+  const canProveHere = password !== undefined || passkeys.length > 0;
+  const providers = config.providers.filter(
+    ({ issuer, saysNoTime }) => identities.some((one) => one.issuer === issuer) && !(canProveHere && saysNoTime),
+  );
+  const hasOther = passkeys.length > 0 || providers.length > 0;
+  // Who has nothing at all sees the field all the same: the link to a reset is under it.
+  const offersPassword = password !== undefined || !hasOther;
+  return { providers, offersPasskey: passkeys.length > 0, offersPassword, secondFactor };
+}

@@ -1,0 +1,59 @@
+import type { Deps } from '../../app/deps.ts';
+import { now } from '../../platform/clock.ts';
+import type { Goal } from '../sign-in/page.ts';
+import { goalQuery } from '../sign-in/page.ts';
+
+/** A detour to an upstream provider, as a sign-in under way (decisions §3). */
+export const detourSeconds = 600;
+
+/** What it is for: a sign-in; the same person once more; an identity for the account that is signed in. */
+export type DetourMode = 'sign_in' | 'confirm' | 'link';
+
+/**
+ * What we must remember while a browser is with an upstream. It travels in that browser's own cookie, sealed, so that a
+ * callback works there and nowhere else, and a row is written only by who comes back.
+ */
+export type Detour = Goal & {
+  provider: string;
+  mode: DetourMode;
+  state: string;
+  nonce: string;
+  code_verifier: string;
+  started_at: number;
+  /** The browser left from one of our own pages; see origin.ts. */
+  fromOurPage?: boolean;
+  /** Another site has sent the browser, so its user may not have meant to sign in; see origin.ts. */
+  fromElsewhere?: boolean;
+  /** The upstream must ask who it is, although it knows the browser. */
+  asksAnew?: boolean;
+  /** How old a client lets the proof be at most, in seconds. */
+  max_age?: number;
+  /** For `confirm` and `link`: whose session began it. */
+  session_id?: string;
+  user_id?: string;
+};
+
+export const sealDetour = (deps: Pick<Deps, 'vault'>, detour: Detour): string =>
+  deps.vault.browser.seal('federation', JSON.stringify(detour));
+
+/** @returns undefined for a cookie that is missing, altered, another provider's, or older than ten minutes. */
+export function openDetour(
+  deps: Pick<Deps, 'vault' | 'clock'>,
+  sealed: string | undefined,
+  provider_id: string,
+): Detour | undefined {
+  if (sealed === undefined || sealed.length > 8192) return undefined;
+  let detour: Detour;
+  try {
+    detour = JSON.parse(deps.vault.browser.open('federation', sealed)) as Detour;
+  } catch {
+    return undefined;
+  }
+  return detour.provider === provider_id && detour.started_at + detourSeconds > now(deps) ? detour : undefined;
+}
+
+/** Where somebody goes on whom the detour has not brought where they wanted. */
+export function wayBack({ mode, ...goal }: Goal & { mode: DetourMode }): string {
+  if (mode === 'link') return '/account/security/providers';
+  return `${mode === 'confirm' ? '/signin/confirm' : '/signin'}${goalQuery(goal)}`;
+}

@@ -1,0 +1,104 @@
+import type { User } from '../../accounts/user.ts';
+import type { MailDeps } from '../../app/deps.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import { eventWasKept } from '../../audit/store.ts';
+import { now } from '../../platform/clock.ts';
+import { UniqueViolation } from '../../platform/db/db.ts';
+import { mailTo } from '../../platform/mail/mail-to.ts';
+import {
+  findIdentity,
+  insertIdentity,
+  listIdentities,
+  mayLink,
+  mayLinkByEmail,
+} from '../credentials/identities.store.ts';
+import { takeSecurityChange } from '../credentials/security-changes.ts';
+import { lockWaysIn } from '../credentials/ways-in.ts';
+import { failUnlessHeld, type Held, requireHeld } from '../sessions/renew-secret.ts';
+import type { Session } from '../sessions/session.ts';
+import { connectQuestion, type Question } from './question.ts';
+import { refuseIdentity, type Trip } from './refuse-identity.ts';
+import { nameOf, type UpstreamAccount } from './upstream-account.ts';
+
+type Link = {
+  user: Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
+  account: UpstreamAccount;
+  trip: Trip;
+  /** The address that alone says who it is: then it must still be theirs and proved when the link is made. */
+  byEmail?: string;
+  /** The session that asks for it, which must hold until it is done. */
+  held?: Held;
+};
+
+/**
+ * Lets an identity open an account from now on, and tells its owner.
+ * @returns false if nothing was linked: the person may not sign in, has another identity of that issuer, or the address
+ * is no longer theirs. True also if it was linked with them before.
+ */
+export async function linkIdentity(deps: MailDeps, { user, account, trip, byEmail, held }: Link): Promise<boolean> {
+  const { user_id } = user;
+  if (held) await takeSecurityChange(deps, user_id);
+  const at = now(deps);
+  const { issuer, subject, email } = account;
+  const { provider, address } = trip;
+  const { event_id, statement } = auditEvent(
+    {
+      action: 'identity.linked',
+      actor: `user:${user_id}`,
+      target: user_id,
+      reason: byEmail === undefined ? 'by_person' : 'by_email',
+      after: { provider: provider.id, issuer, subject },
+      address,
+      onlyIf: byEmail === undefined ? mayLink(user_id, issuer) : mayLinkByEmail(user_id, issuer, byEmail),
+    },
+    at,
+  );
+  const identity = { issuer, subject, user_id, provider: provider.id, email: email ?? null };
+  try {
+    // Event first: its condition decides, and the link and the mail follow it.
+    await deps.db.batch([
+      lockWaysIn(user_id),
+      ...(held ? [failUnlessHeld(held, event_id, at)] : []),
+      statement,
+      insertIdentity(identity, event_id, at),
+      ...mailTo(
+        deps,
+        user,
+        'provider_linked',
+        { provider: provider.label, email: email ?? subject },
+        eventWasKept(event_id),
+      ),
+    ]);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+  }
+  return (await findIdentity(deps.db, issuer, subject))?.user_id === user_id;
+}
+
+/**
+ * Links what a signed-in person has shown to be theirs upstream, once they have seen which account there it is: the
+ * browser may be signed in there as somebody else. Its address needs no proof: they came from the account, and back.
+ * @returns the question, as long as nobody has agreed; undefined when it is linked.
+ * @throws {RequestError} `invalid_state` if it is somebody else's, or the person has another one of that issuer;
+ * `login_required` if the session has ended meanwhile.
+ */
+export async function linkByPerson(
+  deps: MailDeps,
+  link: Omit<Link, 'byEmail' | 'held'> & { user: Session; agreement?: string },
+): Promise<Question | undefined> {
+  const { account, trip, user } = link;
+  const { user_id } = user;
+  const refuse = async (reason: 'linked_elsewhere' | 'linked_already') =>
+    Promise.reject(
+      await refuseIdentity(deps, trip, { code: 'invalid_state', say: `federation.${reason}`, reason, user_id }),
+    );
+  const owner = await findIdentity(deps.db, account.issuer, account.subject);
+  if (owner) return owner.user_id === user_id ? undefined : refuse('linked_elsewhere');
+  const identities = await listIdentities(deps.db, user_id);
+  if (identities.some(({ issuer }) => issuer === account.issuer)) return refuse('linked_already');
+  const question = connectQuestion(user, nameOf(account));
+  if (question.agreement !== link.agreement) return question;
+  if (await linkIdentity(deps, { user, account, trip, held: user })) return undefined;
+  await requireHeld(deps, user);
+  return refuse((await findIdentity(deps.db, account.issuer, account.subject)) ? 'linked_elsewhere' : 'linked_already');
+}

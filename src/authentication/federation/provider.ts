@@ -1,0 +1,84 @@
+import { isIPv4 } from 'node:net';
+import { displayNameProblem } from '../../platform/text/display-name.ts';
+import { google } from './providers/google.ts';
+import type { KnownProvider } from './providers/known-provider.ts';
+
+/** One line a provider. */
+const knownProviders: readonly KnownProvider[] = [google];
+
+/** A provider that an operator has switched on. */
+export type Provider = KnownProvider & { readonly client_id: string; readonly client_secret: string };
+
+/** @returns undefined for what nobody has switched on. */
+export const findProvider = (config: { readonly providers: readonly Provider[] }, id: string): Provider | undefined =>
+  config.providers.find((one) => one.id === id);
+
+const parts = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'LABEL'] as const;
+type Part = (typeof parts)[number];
+
+/** `SIGNET_PROVIDER_<ID>_<part>`, for any issuer that is not in {@link knownProviders}. */
+const ownProvider = new RegExp(`^SIGNET_PROVIDER_([A-Z][A-Z0-9]{0,19})_(${parts.join('|')})$`);
+
+export const isProviderSetting = (name: string): boolean =>
+  ownProvider.test(name) || knownProviderSettings.includes(name);
+
+/** By name, so that a typing error can be told from another program's variable. */
+export const knownProviderSettings: readonly string[] = knownProviders.flatMap(({ id }) =>
+  parts.map((part) => `SIGNET_${id.toUpperCase()}_${part}`),
+);
+
+type Environment = Readonly<Record<string, string | undefined>>;
+/** Is given a sentence that begins with the setting's name. */
+type Refuse = (sentence: string) => never;
+type Candidate = { id: string; prefix: string; known?: KnownProvider };
+
+/** The providers that the environment switches on: known ones first, then the operator's own by name. */
+export function readProviders(environment: Environment, refuse: Refuse): readonly Provider[] {
+  const ids = Object.keys(environment).flatMap((name) => ownProvider.exec(name)?.[1] ?? []);
+  const own = [...new Set(ids)].sort().map((id) => ({ id: id.toLowerCase(), prefix: `SIGNET_PROVIDER_${id}` }));
+  const known = knownProviders.map((provider) => ({
+    id: provider.id,
+    prefix: `SIGNET_${provider.id.toUpperCase()}`,
+    known: provider,
+  }));
+  return Object.freeze([...known, ...own].flatMap((candidate) => readProvider(environment, candidate, refuse) ?? []));
+}
+
+function readProvider(environment: Environment, { id, prefix, known }: Candidate, refuse: Refuse) {
+  const read = (part: Part) => environment[`${prefix}_${part}`] || undefined;
+  const set = parts.find((part) => read(part) !== undefined);
+  if (set === undefined) return undefined;
+  if (!known && knownProviders.some((one) => one.id === id)) {
+    refuse(`${prefix}_${set} names a provider that Signet knows: use SIGNET_${id.toUpperCase()}_${set} instead.`);
+  }
+  const missing = (part: Part) => refuse(`${prefix}_${part} is missing, although ${prefix}_${set} is set.`);
+  const label = read('LABEL') ?? known?.label ?? id;
+  if (displayNameProblem(label) !== undefined || label.length > 40) {
+    refuse(`${prefix}_LABEL must be 1 to 40 visible characters.`);
+  }
+  return Object.freeze({
+    id,
+    label,
+    promptToChoose: known?.promptToChoose,
+    saysNoTime: known?.saysNoTime,
+    issuer: readIssuer(read('ISSUER') ?? known?.issuer ?? missing('ISSUER'), prefix, refuse),
+    client_id: read('CLIENT_ID') ?? missing('CLIENT_ID'),
+    client_secret: read('CLIENT_SECRET') ?? missing('CLIENT_SECRET'),
+  });
+}
+
+/**
+ * https, or http on this machine: an id token that was fetched in the clear proves nothing.
+ * @returns it in one spelling, since identities are kept under it.
+ */
+function readIssuer(text: string, prefix: string, refuse: Refuse): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url));
+  if (!url || !isSafe || url.search || url.hash || url.username || url.password) {
+    return refuse(`${prefix}_ISSUER must be an https URL without query, fragment or user name; http is for loopback.`);
+  }
+  return url.pathname === '/' ? url.origin : url.href;
+}
+
+export const isLoopback = ({ hostname }: URL): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'));

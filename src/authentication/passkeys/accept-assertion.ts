@@ -1,0 +1,159 @@
+import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
+import { spendLink } from '../../accounts/one-time-links/store.ts';
+import { findUser } from '../../accounts/store.ts';
+import type { Deps, LimitDeps, MailDeps, SecretDeps } from '../../app/deps.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
+import { now } from '../../platform/clock.ts';
+import { UniqueViolation } from '../../platform/db/db.ts';
+import { RequestError, refusal } from '../../platform/errors.ts';
+import { mailTo } from '../../platform/mail/mail-to.ts';
+import { readAssertion } from '../credentials/passkey-credential.ts';
+import {
+  findUsablePasskey,
+  listPasskeys,
+  type Passkey,
+  type PasskeyUse,
+  usePasskey,
+} from '../credentials/passkeys.store.ts';
+import { passkeyId, relyingParty, userHandle } from '../credentials/relying-party.ts';
+import { type ChallengeUse, challengeSeconds, newChallenge, type OpenChallenge, openChallenge } from './challenge.ts';
+import { countOptions } from './limits.ts';
+
+const expired = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.problem.expired' }, { cause });
+/** For every reason alike: whose key was almost right is nobody's business. */
+const notAccepted = (cause?: unknown) => refusal('access_denied', { key: 'passkey.problem.refused' }, { cause });
+
+/** @param user_id whose passkeys may answer; left out, the person is found by the passkey. */
+type AssertionAsked = { use: ChallengeUse; user_id?: string; address: string };
+
+/**
+ * What to hand to `navigator.credentials.get`.
+ * @throws {RequestError} `rate_limited`
+ */
+export async function assertionOptions(
+  deps: SecretDeps,
+  { use, user_id, address }: AssertionAsked,
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  await countOptions(deps, address);
+  const own = user_id === undefined ? [] : await listPasskeys(deps.db, user_id);
+  return {
+    challenge: newChallenge(deps, use),
+    rpId: relyingParty(deps.config).rpID,
+    timeout: challengeSeconds * 1000,
+    userVerification: 'required',
+    allowCredentials: own.map(({ credential_id, transports }) => ({
+      id: credential_id,
+      type: 'public-key',
+      transports: transportsOf(transports),
+    })),
+  };
+}
+
+type Transports = NonNullable<PublicKeyCredentialRequestOptionsJSON['allowCredentials']>[number]['transports'];
+export const transportsOf = (transports: string) => transports.split(' ').filter(Boolean) as Transports;
+
+/**
+ * Verifies an assertion (WebAuthn §7.2), with the person verified by the authenticator, and uses up its challenge. The
+ * caller may then let that person in.
+ * @throws {RequestError} `invalid_request` for what is not an assertion, and for a challenge that is over, spent or for
+ * something else; `access_denied` for a passkey that does not count.
+ */
+export async function acceptAssertion(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
+  credential: unknown,
+  asked: AssertionAsked,
+): Promise<Passkey> {
+  const assertion = readAssertion(credential);
+  const challenge = openChallenge(deps, assertion.clientData.challenge, asked.use);
+  if (!challenge) throw expired();
+  const passkey = await findUsablePasskey(deps.db, assertion.credential.id);
+  try {
+    if (!passkey || !mayAnswer(passkey, assertion.credential, asked)) throw notAccepted('unknown passkey');
+    if (assertion.clientData.isFramed) throw notAccepted('made in a frame');
+    const use = await verify(deps, passkey, assertion);
+    await spend(deps, { passkey, challenge, use, address: asked.address });
+    return passkey;
+  } catch (error) {
+    if (error instanceof RequestError && error.code === 'access_denied') await recordRefusal(deps, asked, passkey);
+    throw error;
+  }
+}
+
+/** A passkey that names its person must name its owner; without a list to choose from it has to (WebAuthn §7.2 step 6). */
+function mayAnswer(passkey: Passkey, { response }: AuthenticationResponseJSON, { user_id }: AssertionAsked): boolean {
+  const named = response.userHandle;
+  if (named !== undefined && named !== userHandle(passkey.user_id).toString('base64url')) return false;
+  return user_id === undefined ? named !== undefined : user_id === passkey.user_id;
+}
+
+async function verify(
+  deps: Pick<Deps, 'clock' | 'config'>,
+  passkey: Passkey,
+  { credential, clientData }: ReturnType<typeof readAssertion>,
+): Promise<PasskeyUse> {
+  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
+  const { rpID, origin } = relyingParty(deps.config);
+  const answer = await verifyAuthenticationResponse({
+    response: credential,
+    expectedChallenge: clientData.challenge,
+    expectedOrigin: origin,
+    expectedRPID: rpID,
+    requireUserVerification: true,
+    credential: {
+      id: passkey.credential_id,
+      publicKey: new Uint8Array(Buffer.from(passkey.public_key, 'base64url')),
+      counter: 0, // the statement that writes the counter judges it, so that two at once cannot both be newer
+    },
+  }).catch((error: unknown) => {
+    throw notAccepted(error);
+  });
+  if (!answer.verified) throw notAccepted('wrong signature');
+  const { newCounter, credentialBackedUp } = answer.authenticationInfo;
+  return { sign_count: newCounter, backedUp: credentialBackedUp, at: now(deps) };
+}
+
+type Spending = { passkey: Passkey; challenge: OpenChallenge; use: PasskeyUse; address: string };
+
+/** Before anything is given for it, so that of many answers to one challenge a single one goes on. */
+async function spend(deps: MailDeps, { passkey, challenge, use, address }: Spending): Promise<void> {
+  let used: { changes: number } | undefined;
+  try {
+    [, used] = await deps.db.batch([spendLink(challenge), usePasskey(passkey, use)]);
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw expired(error);
+    throw error;
+  }
+  if (used?.changes === 1) return;
+  const present = await findUsablePasskey(deps.db, passkey.credential_id);
+  if (!present) throw notAccepted('removed meanwhile');
+  await reportCopy(deps, { passkey: present, use, address });
+  throw refusal('access_denied', { key: 'passkey.problem.copied' }, { cause: 'signature counter' });
+}
+
+/** The counter of an authenticator only grows, so somebody else has signed with the same key. */
+async function reportCopy(deps: MailDeps, { passkey, use, address }: Omit<Spending, 'challenge'>): Promise<void> {
+  const owner = await findUser(deps.db, passkey.user_id);
+  const { statement } = auditEvent(
+    {
+      action: 'passkey.copy_suspected',
+      actor: 'system',
+      target: passkey.user_id,
+      before: { passkey: passkeyId(passkey), sign_count: passkey.sign_count },
+      after: { sign_count: use.sign_count },
+      address,
+    },
+    use.at,
+  );
+  const mails = owner ? mailTo(deps, owner, 'passkey_copied', { passkey: passkey.name, address }) : [];
+  await deps.db.batch([statement, ...mails]);
+}
+
+async function recordRefusal(
+  deps: LimitDeps,
+  { address }: AssertionAsked,
+  passkey: Passkey | undefined,
+): Promise<void> {
+  const event = { action: 'session.refused', target: passkey?.user_id, reason: 'passkey_refused', address } as const;
+  await deps.db.batch(unauthenticatedEvent(deps, event));
+}

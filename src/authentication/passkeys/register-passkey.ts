@@ -1,0 +1,185 @@
+import type { PublicKeyCredentialCreationOptionsJSON, VerifiedRegistrationResponse } from '@simplewebauthn/server';
+import { spendLink } from '../../accounts/one-time-links/store.ts';
+import type { Deps, MailDeps, SecretDeps } from '../../app/deps.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import { eventWasKept } from '../../audit/store.ts';
+import { now } from '../../platform/clock.ts';
+import { UniqueViolation } from '../../platform/db/db.ts';
+import { refusal } from '../../platform/errors.ts';
+import { mailTo } from '../../platform/mail/mail-to.ts';
+import { readRegistration } from '../credentials/passkey-credential.ts';
+import { fitsAnother, insertPasskey, isRegistered, listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
+import { algorithms, mostPasskeys, passkeyId, relyingParty, userHandle } from '../credentials/relying-party.ts';
+import { takeSecurityChange } from '../credentials/security-changes.ts';
+import { lockWaysIn } from '../credentials/ways-in.ts';
+import { deleteAttemptsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import type { Session } from '../sessions/session.ts';
+import { transportsOf } from './accept-assertion.ts';
+import { type ChallengeUse, challengeSeconds, newChallenge, type OpenChallenge, openChallenge } from './challenge.ts';
+import { countOptions } from './limits.ts';
+import { readName } from './rename-passkey.ts';
+
+type Registrant = { session: Session; browser: string; address: string };
+
+const useOf = ({ session, browser }: Registrant): ChallengeUse => ({
+  purpose: 'register',
+  browser,
+  subject: session.user_id,
+});
+
+const tooMany = () =>
+  refusal(
+    'invalid_state',
+    { key: 'passkey.problem.too_many', values: { most: mostPasskeys } },
+    { details: { current_status: 'full' } },
+  );
+const notRegistered = (cause: unknown) => refusal('invalid_request', { key: 'passkey.problem.register' }, { cause });
+const expired = () => refusal('invalid_request', { key: 'passkey.problem.expired' });
+
+/**
+ * What to hand to `navigator.credentials.create`: a passkey proper, found without a user name, which verifies its person.
+ * @throws {RequestError} `invalid_state` for whoever has twenty; `rate_limited`.
+ */
+export async function registrationOptions(
+  deps: SecretDeps,
+  registrant: Registrant,
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  const { session, address } = registrant;
+  await countOptions(deps, address);
+  const own = await listPasskeys(deps.db, session.user_id);
+  if (own.length >= mostPasskeys) throw tooMany();
+  const { generateRegistrationOptions } = await import('@simplewebauthn/server');
+  const { rpID, rpName } = relyingParty(deps.config);
+  return generateRegistrationOptions({
+    rpID,
+    rpName,
+    userID: new Uint8Array(userHandle(session.user_id)),
+    userName: session.email,
+    userDisplayName: session.name ?? session.email,
+    challenge: new Uint8Array(Buffer.from(newChallenge(deps, useOf(registrant)), 'base64url')),
+    timeout: challengeSeconds * 1000,
+    attestationType: 'none', // which make of key somebody uses is not our business
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    supportedAlgorithmIDs: algorithms,
+    excludeCredentials: own.map(({ credential_id, transports }) => ({
+      id: credential_id,
+      transports: transportsOf(transports),
+    })),
+  });
+}
+
+/**
+ * Registers a passkey (WebAuthn §7.1), tells its person by mail, and uses up the challenge, all or nothing.
+ * @throws {RequestError} `invalid_request` for what is not a registration, and for a challenge that is over, spent or
+ * for something else; `invalid_state` when it is registered already, or for whoever has twenty;
+ * `login_required` if the session has ended meanwhile.
+ */
+export async function registerPasskey(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
+  registrant: Registrant,
+  { credential, name: typed }: { credential: unknown; name: string },
+): Promise<Passkey> {
+  const asked = readRegistration(credential);
+  const name = readName(typed);
+  const challenge = openChallenge(deps, asked.clientData.challenge, useOf(registrant));
+  if (!challenge) throw expired();
+  if (asked.clientData.isFramed) throw notRegistered('made in a frame');
+  const { credential: made, credentialBackedUp } = await verify(deps, asked);
+  const at = now(deps);
+  const passkey: Passkey = {
+    credential_id: made.id,
+    user_id: registrant.session.user_id,
+    public_key: Buffer.from(made.publicKey).toString('base64url'),
+    sign_count: made.counter,
+    transports: asked.credential.response.transports?.join(' ') ?? '',
+    backed_up_at: credentialBackedUp ? at : null,
+    name,
+    created_at: at,
+    last_used_at: null,
+  };
+  await keep(deps, registrant, { passkey, challenge });
+  return passkey;
+}
+
+type Verified = NonNullable<VerifiedRegistrationResponse['registrationInfo']>;
+/** Bytes: an RSA key of 8192 bits fits, one that would keep us busy for long does not. */
+const longestKey = 1200;
+
+async function verify(
+  deps: Pick<Deps, 'config'>,
+  { credential, clientData }: ReturnType<typeof readRegistration>,
+): Promise<Verified> {
+  const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+  const { rpID, origin } = relyingParty(deps.config);
+  try {
+    await refuseForeignAttestation(credential.response.attestationObject);
+    const { registrationInfo } = await verifyRegistrationResponse({
+      response: credential,
+      expectedChallenge: clientData.challenge,
+      expectedOrigin: origin,
+      expectedRPID: rpID,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
+    });
+    if (!registrationInfo || registrationInfo.credential.id !== credential.id) throw new Error('not verified');
+    if (registrationInfo.credential.publicKey.length > longestKey) throw new Error('key too long');
+    return registrationInfo;
+  } catch (error) {
+    throw notRegistered(error);
+  }
+}
+
+/**
+ * We ask for no attestation, and then a browser sends none, or what the new key says of itself (WebAuthn §5.1.3). Any
+ * other comes from no browser, and its certificates could make the verifier ask addresses of their choice.
+ */
+async function refuseForeignAttestation(attestationObject: string): Promise<void> {
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
+  const attestation = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
+  const isOwn = attestation.get('fmt') === 'packed' && attestation.get('attStmt').get('x5c') === undefined;
+  if (attestation.get('fmt') !== 'none' && !isOwn) throw new Error('attested although not asked to');
+}
+
+async function keep(
+  deps: MailDeps,
+  { session, address }: Registrant,
+  { passkey, challenge }: { passkey: Passkey; challenge: OpenChallenge },
+): Promise<void> {
+  const { user_id } = session;
+  await takeSecurityChange(deps, user_id); // removing is not counted: there is never more to remove than was added
+  const { event_id, statement } = auditEvent(
+    {
+      action: 'passkey.added',
+      actor: `user:${user_id}`,
+      target: user_id,
+      after: { passkey: passkeyId(passkey), name: passkey.name },
+      address,
+      onlyIf: fitsAnother(user_id, mostPasskeys),
+    },
+    passkey.created_at,
+  );
+  // The event decides, behind the lock; everything after it happens with it or not at all.
+  const kept = eventWasKept(event_id);
+  try {
+    const results = await deps.db.batch([
+      lockWaysIn(user_id),
+      failUnlessHeld(session, event_id, passkey.created_at),
+      spendLink(challenge),
+      statement,
+      ...mailTo(deps, session, 'passkey_added', { passkey: passkey.name, address }, kept),
+      deleteAttemptsOfUser(user_id),
+      insertPasskey(passkey, kept),
+    ]);
+    if (results.at(-1)?.changes !== 1) throw tooMany();
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    await requireHeld(deps, session);
+    if (!(await isRegistered(deps.db, passkey.credential_id))) throw expired();
+    throw refusal(
+      'invalid_state',
+      { key: 'passkey.problem.known' },
+      { cause: error, details: { current_status: 'registered' } },
+    );
+  }
+}

@@ -1,0 +1,137 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../app/deps.ts';
+import { browserToken } from '../../oauth/authorize/browser.ts';
+import { RequestError } from '../../platform/errors.ts';
+import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { sendPage } from '../../platform/pages/page.ts';
+import { viewOf } from '../../platform/pages/view.ts';
+import { parseCredential } from '../credentials/passkey-credential.ts';
+import { listPasskeys } from '../credentials/passkeys.store.ts';
+import { canHavePasskeys } from '../credentials/relying-party.ts';
+import { deviceName } from '../sessions/device.ts';
+import { requireRecentSession, requireSession, type Session } from '../sessions/session.ts';
+import { beginRegistration, listOwn, register, remove, rename } from './operations.ts';
+import { passkeyRecord } from './own-passkey.ts';
+import { type Deed, deeds, type PasskeysPage, passkeysPage, passkeysPath } from './page.ts';
+import { registerPasskey, registrationOptions } from './register-passkey.ts';
+import { removePasskey } from './remove-passkey.ts';
+import { renameOwnPasskey } from './rename-passkey.ts';
+import { readNameBody, readRegistrationBody } from './requests.ts';
+
+type OnePasskey = { Params: { id: string } };
+
+/** A person's own passkeys, for programs. */
+export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/v1/me/passkeys', { config: { operation: listOwn } }, async (request) => {
+    const { user_id } = await requireSession(deps, request);
+    return { passkeys: (await listPasskeys(deps.db, user_id)).map(passkeyRecord) };
+  });
+
+  app.post('/v1/me/passkeys/options', { config: { operation: beginRegistration } }, (request, reply) =>
+    sendOptions(deps, request, reply),
+  );
+
+  app.post('/v1/me/passkeys', { config: { operation: register } }, async (request, reply) => {
+    const registrant = await registrantOf(deps, request, reply);
+    const { credential, name = suggestName(deps, request, registrant.session) } = readRegistrationBody(request.body);
+    return reply.code(201).send(passkeyRecord(await registerPasskey(deps, registrant, { credential, name })));
+  });
+
+  app.patch<OnePasskey>('/v1/me/passkeys/:id', { config: { operation: rename } }, async (request) => {
+    const session = await requireRecentSession(deps, request);
+    const change = { session, id: request.params.id, address: request.ip };
+    return passkeyRecord(await renameOwnPasskey(deps, change, () => readNameBody(request.body)));
+  });
+
+  app.delete<OnePasskey>('/v1/me/passkeys/:id', { config: { operation: remove } }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    await removePasskey(deps, session, { id: request.params.id, address: request.ip });
+    return reply.code(204).send();
+  });
+
+  await passkeyPages(app, deps);
+}
+
+const config = { page: true, form: passkeysPath } as const;
+
+/** The same for people. Adding takes a script, since only a script can ask a browser for a passkey. */
+async function passkeyPages(app: FastifyInstance, deps: Deps) {
+  app.get(passkeysPath, { config }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    const { done } = parseParameters(queryOf(request.url)).values;
+    return sendPasskeys(deps, { request, reply, session }, { done: deeds.find((deed) => deed === done) });
+  });
+
+  app.post(`${passkeysPath}/options`, (request, reply) => sendOptions(deps, request, reply));
+
+  app.post(passkeysPath, { config }, (request, reply) =>
+    change(deps, request, reply, 'added', async () => {
+      const registrant = await registrantOf(deps, request, reply);
+      const { credential, name } = readForm(request.body);
+      const fallback = suggestName(deps, request, registrant.session);
+      await registerPasskey(deps, registrant, { credential: parseCredential(credential), name: name ?? fallback });
+    }),
+  );
+
+  app.post<OnePasskey>(`${passkeysPath}/:id/name`, { config }, (request, reply) =>
+    change(deps, request, reply, 'renamed', async () => {
+      const session = await requireRecentSession(deps, request);
+      const { name = '' } = readForm(request.body);
+      await renameOwnPasskey(deps, { session, id: request.params.id, address: request.ip }, () => name);
+    }),
+  );
+
+  app.post<OnePasskey>(`${passkeysPath}/:id/remove`, { config }, (request, reply) =>
+    change(deps, request, reply, 'removed', async () => {
+      const session = await requireRecentSession(deps, request);
+      await removePasskey(deps, session, { id: request.params.id, address: request.ip });
+    }),
+  );
+}
+
+async function sendOptions(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
+  return registrationOptions(deps, await registrantOf(deps, request, reply));
+}
+
+async function registrantOf(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
+  const session = await requireRecentSession(deps, request);
+  return { session, browser: browserToken(deps, request, reply), address: request.ip };
+}
+
+const suggestName = (deps: Deps, request: FastifyRequest, session: Session): string =>
+  deviceName(request.headers['user-agent']) ?? viewOf(deps, request, session.locale).plain('passkey.default_name');
+
+/** What cannot be done is said above the list; whoever must sign in first is taken there. */
+async function change(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deed: Deed,
+  make: () => Promise<void>,
+): Promise<FastifyReply> {
+  try {
+    await make();
+  } catch (error) {
+    if (!(error instanceof RequestError) || ![400, 409].includes(error.status)) throw error;
+    const session = await requireSession(deps, request);
+    return sendPasskeys(deps, { request, reply, session }, { refused: error });
+  }
+  return reply.redirect(`${passkeysPath}?done=${deed}`, 303);
+}
+
+async function sendPasskeys(
+  deps: Deps,
+  { request, reply, session }: { request: FastifyRequest; reply: FastifyReply; session: Session },
+  { done, refused }: { done?: Deed; refused?: RequestError },
+): Promise<FastifyReply> {
+  const view = viewOf(deps, request, session.locale);
+  const say = refused && (refused.problems[0]?.say ?? refused.say);
+  const page: PasskeysPage = {
+    passkeys: await listPasskeys(deps.db, session.user_id),
+    suggestedName: suggestName(deps, request, session),
+    canAdd: canHavePasskeys(deps.config),
+    done,
+    problem: refused && (say ? view.t(say.key, say.values) : refused.message),
+  };
+  return sendPage(reply, view, passkeysPage(view, page), refused?.status);
+}

@@ -1,0 +1,115 @@
+import { forgetMailsTo } from '../../accounts/mail-limits.ts';
+import { deleteLinksOfUser } from '../../accounts/one-time-links/store.ts';
+import { lockUser } from '../../accounts/store.ts';
+import type { User } from '../../accounts/user.ts';
+import type { Deps, LimitDeps } from '../../app/deps.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
+import { now } from '../../platform/clock.ts';
+import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import { invalidFields, loginRequired } from '../../platform/errors.ts';
+import { digest } from '../../platform/ids.ts';
+import { forgetHourOfCodes } from '../../platform/limits/code-limits.ts';
+import { passwordLimits } from '../../platform/limits/failure-limits.ts';
+import { mailTo } from '../../platform/mail/mail-to.ts';
+import { newPasswordProblems } from '../account-links/create-user.ts';
+import type { PasswordContext } from '../credentials/password-policy.ts';
+import { passwordOf, setPassword } from '../credentials/passwords.store.ts';
+import { takeSecurityChange } from '../credentials/security-changes.ts';
+import { findTotp, forgetPendingTotp } from '../credentials/two-factor.store.ts';
+import { deleteAttemptsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { renewSecret, requireHeld } from '../sessions/renew-secret.ts';
+import type { Session } from '../sessions/session.ts';
+import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
+
+type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
+
+/**
+ * Changes the password, or sets the first one. All else that was open by the old one ends: other sessions, grants,
+ * sign-ins between two factors, links to a reset or another address, a second factor that waits to be confirmed. The
+ * caller has made sure that the sign-in is recent; that stands for the old password, which somebody who came another way
+ * may not know.
+ * @param change.deviceToken the secret of the browser that asks: it stays one that the person is known by.
+ * @returns the session's new secret, for its cookie.
+ * @throws {RequestError} `invalid_request` for a weak password; `login_required` if the session has ended meanwhile;
+ * `rate_limited`.
+ */
+export async function changePassword(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail'>,
+  session: Session,
+  { password, address, deviceToken }: { password: string; address: string; deviceToken?: string | undefined },
+): Promise<string> {
+  await takeSecurityChange(deps, session.user_id);
+  const password_hash = await hashNewPassword(deps, session, password);
+  const hadOne = (await passwordOf(deps.db, session.user_id)) !== undefined;
+  const at = now(deps);
+  const { event_id, statement } = auditEvent(
+    {
+      action: hadOne ? 'password.changed' : 'password.set',
+      actor: `user:${session.user_id}`,
+      target: session.user_id,
+      address,
+    },
+    at,
+  );
+  const renewal = renewSecret(session, event_id, at);
+  try {
+    await deps.db.batch([
+      lockUser(session.user_id), // so that a sign-in with the old password comes before it, and ends, or after, and fails
+      ...renewal.statements,
+      setPassword(session.user_id, password_hash, at),
+      ...(deviceToken === undefined ? [] : [touchDevice(session.user_id, digest(deviceToken), at)]),
+      ...endWhatItOpened(deps, session, session.session_id),
+      ...mailTo(deps, session, hadOne ? 'password_changed' : 'password_set', { address }),
+      statement,
+    ]);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    await requireHeld(deps, session);
+    throw loginRequired(); // signed in anew meanwhile
+  }
+  return renewal.token;
+}
+
+/** @throws {RequestError} `invalid_request` with what speaks against the password; `temporarily_unavailable`. */
+export async function hashNewPassword(
+  deps: Pick<Deps, 'db' | 'config' | 'passwords'>,
+  owner: Owner,
+  password: string,
+): Promise<string> {
+  const problems = newPasswordProblems(password, await passwordContext(deps, owner));
+  if (problems.length > 0) throw invalidFields(problems);
+  return deps.passwords.hash(password);
+}
+
+/**
+ * What the rules for a new password depend on. Eight characters are enough only while a code is asked for beside them
+ * (SP 800-63B-4 §3.1.1.2). Whoever gives that up later may be left with a short password: we keep no length, which
+ * would help whoever steals the store, so the password page tells everybody without TOTP to replace a shorter one.
+ */
+export async function passwordContext(
+  deps: Pick<Deps, 'db' | 'config'>,
+  { user_id, email, name }: Owner,
+): Promise<PasswordContext> {
+  const totp = await findTotp(deps.db, user_id);
+  const secondFactor = totp !== undefined && totp.confirmed_at !== null;
+  return { email, name, secondFactor, words: [deps.config.brand.name] };
+}
+
+/** @param keep the session that goes on. */
+export function endWhatItOpened(deps: LimitDeps, { user_id, email }: Owner, keep?: string): Statement[] {
+  const at = now(deps);
+  return [
+    keep === undefined
+      ? endSessionsOfUser(user_id, 'password_change', at)
+      : endOtherSessions(user_id, keep, 'password_change', at),
+    ...revokeGrantsOfUser(user_id, 'password_change', at),
+    deleteAttemptsOfUser(user_id),
+    deleteLinksOfUser(user_id, 'password_reset'),
+    deleteLinksOfUser(user_id, 'change_email'),
+    forgetPendingTotp(user_id),
+    ...passwordLimits(deps).reset(email),
+    forgetHourOfCodes(deps, user_id),
+    forgetMailsTo(deps, 'reset', email), // their links are gone
+  ];
+}

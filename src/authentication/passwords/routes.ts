@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../app/deps.ts';
+import { RequestError } from '../../platform/errors.ts';
+import { cookie, cookieNames } from '../../platform/http/cookies.ts';
+import { jsonBody } from '../../platform/http/json-body.ts';
+import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { sendPage } from '../../platform/pages/page.ts';
+import { viewOf } from '../../platform/pages/view.ts';
+import { leastCharacters } from '../credentials/password-policy.ts';
+import { passwordOf } from '../credentials/passwords.store.ts';
+import { mayLoseAWayIn } from '../credentials/ways-in.ts';
+import { keepSession, requireRecentSession, type Session } from '../sessions/session.ts';
+import { changePassword, passwordContext } from './change-password.ts';
+import { changePassword as change, PasswordBody, removePassword as remove } from './operations.ts';
+import { type PasswordForm, passwordPage } from './page.ts';
+import { removePassword } from './remove-password.ts';
+
+const path = '/account/security/password';
+const config = { page: true, form: path } as const;
+const readPassword = jsonBody(PasswordBody);
+
+/** The password of somebody who is signed in, as a page and as JSON. */
+export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
+  app.get(path, { config }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const { done } = parseParameters(queryOf(request.url)).values;
+    const isKnown = done === 'changed' || done === 'removed';
+    return showForm(deps, { request, reply, session }, isKnown ? { done } : {});
+  });
+
+  app.post(path, { config }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const { password = '' } = readForm(request.body);
+    try {
+      keepSession(deps, reply, session, await changePassword(deps, session, { password, ...originOf(deps, request) }));
+    } catch (error) {
+      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
+      return showForm(deps, { request, reply, session }, { problems: error.problems });
+    }
+    return reply.redirect(`${path}?done=changed`, 303);
+  });
+
+  app.post(`${path}/remove`, { config }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    readForm(request.body);
+    keepSession(deps, reply, session, await removePassword(deps, session, request.ip));
+    return reply.redirect(`${path}?done=removed`, 303);
+  });
+
+  app.post('/v1/me/password', { config: { operation: change } }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const { password } = readPassword(request.body);
+    keepSession(deps, reply, session, await changePassword(deps, session, { password, ...originOf(deps, request) }));
+    return reply.code(204).send();
+  });
+
+  app.delete('/v1/me/password', { config: { operation: remove } }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    keepSession(deps, reply, session, await removePassword(deps, session, request.ip));
+    return reply.code(204).send();
+  });
+}
+
+const originOf = ({ config }: Deps, request: FastifyRequest) => ({
+  address: request.ip,
+  deviceToken: cookie(request, cookieNames(config).device),
+});
+
+type Asked = { request: FastifyRequest; reply: FastifyReply; session: Session };
+
+async function showForm(deps: Deps, { request, reply, session }: Asked, said: Pick<PasswordForm, 'done' | 'problems'>) {
+  const view = viewOf(deps, request, session.locale);
+  const { secondFactor = false } = await passwordContext(deps, session);
+  const form = {
+    email: session.email,
+    hasPassword: (await passwordOf(deps.db, session.user_id)) !== undefined,
+    hasAnotherWay: await mayLoseAWayIn(deps, session.user_id),
+    secondFactor,
+    least: leastCharacters({ secondFactor }),
+    ...said,
+  };
+  return sendPage(reply, view, passwordPage(view, form), said.problems ? 400 : 200);
+}

@@ -1,0 +1,58 @@
+import { requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
+import { failUnless, type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
+import { findUser, isReachedAt, lockUser, markEmailVerified } from '../../accounts/store.ts';
+import type { User } from '../../accounts/user.ts';
+import type { Deps, StoreDeps } from '../../app/deps.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import { now } from '../../platform/clock.ts';
+import { UniqueViolation } from '../../platform/db/db.ts';
+import { mailTo } from '../../platform/mail/mail-to.ts';
+import { setPassword } from '../credentials/passwords.store.ts';
+import { endWhatItOpened, hashNewPassword } from '../passwords/change-password.ts';
+import { otherWaysInMail, otherWaysOf } from './other-ways.ts';
+
+/** @throws {RequestError} `invalid_request` when the link is over, or its account is disabled or moved to another address. */
+export async function requireResetLink(deps: StoreDeps, token: string): Promise<{ link: OneTimeLink; user: User }> {
+  const link = await requireLink(deps, token, ['password_reset']);
+  const user = link.user_id === null ? undefined : await findUser(deps.db, link.user_id);
+  if (!user || user.disabled_at !== null || user.email !== link.email) throw spentLink('password_reset');
+  return { link, user };
+}
+
+/**
+ * Uses the link up and sets the password. Everything that was open ends, this browser included: what comes next is a
+ * sign-in, which asks for the second factor of whoever has one. It sets a first password, too: the mailbox is the
+ * recovery authority of every account here, and whoever takes it over could ask for a password in other ways as well
+ * (docs/decisions). Passkeys and providers stay, and the mail lists them: to remove one takes a session that was
+ * confirmed with the strongest factor of the account, which a mailbox is not.
+ * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and the password is not.
+ */
+export async function resetPassword(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail'>,
+  token: string,
+  { password, address }: { password: string; address: string },
+): Promise<string> {
+  const { link, user } = await requireResetLink(deps, token);
+  const { user_id, email } = user;
+  const password_hash = await hashNewPassword(deps, user, password);
+  const others = otherWaysInMail(deps, await otherWaysOf(deps, user_id), user.locale);
+  const at = now(deps);
+  const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;
+  const { event_id, statement } = auditEvent(event, at);
+  try {
+    await deps.db.batch([
+      lockUser(user_id),
+      spendLink(link),
+      failUnless(isReachedAt(user_id, email), event_id, at),
+      setPassword(user_id, password_hash, at),
+      markEmailVerified(user_id, email, at), // The link has shown that its mails are read.
+      ...endWhatItOpened(deps, user),
+      ...mailTo(deps, user, 'password_reset', { address, others }),
+      statement,
+    ]);
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw spentLink('password_reset');
+    throw error;
+  }
+  return user_id;
+}

@@ -1,0 +1,27 @@
+import type { FastifyRequest } from 'fastify';
+import type { Deps } from '../../app/deps.ts';
+import type { Caller } from '../../audit/audit.ts';
+import { type Parameters, parseParameters, queryOf } from '../../platform/http/parameters.ts';
+import { type View, viewOf } from '../../platform/pages/view.ts';
+import { requireRecentSession, requireSession, type Session } from './session.ts';
+
+/** Somebody at a page about their own clients: in whose language it is drawn, and on whose behalf things are done. */
+export type DeveloperVisit = {
+  view: View;
+  owner: { owner_user_id: string; caller: Caller };
+  query: Parameters;
+};
+
+/** @throws {RequestError} `login_required`. */
+export const developerAt = async (deps: Deps, request: FastifyRequest): Promise<DeveloperVisit> =>
+  visitOf(deps, request, await requireSession(deps, request));
+
+/** @throws {RequestError} `login_required`, `reauthentication_required`. */
+export const recentDeveloperAt = async (deps: Deps, request: FastifyRequest): Promise<DeveloperVisit> =>
+  visitOf(deps, request, await requireRecentSession(deps, request));
+
+const visitOf = (deps: Deps, request: FastifyRequest, { user_id, locale }: Session): DeveloperVisit => ({
+  view: viewOf(deps, request, locale),
+  owner: { owner_user_id: user_id, caller: { actor: `user:${user_id}`, address: request.ip } },
+  query: parseParameters(queryOf(request.url)).values,
+});

@@ -1,0 +1,54 @@
+import { lockUser } from '../../accounts/store.ts';
+import type { MailDeps, StoreDeps } from '../../app/deps.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import { revokeGrantsOfOtherSessions } from '../../oauth/grants/store.ts';
+import { now } from '../../platform/clock.ts';
+import { forgetPendingTotp } from '../credentials/two-factor.store.ts';
+import { endSessionOf } from './end-session-of.ts';
+import { deleteAttemptsOfUser } from './pending-sign-ins.store.ts';
+import type { Session } from './session.ts';
+import { endOtherSessions, hasAccessElsewhere } from './store.ts';
+
+/** Who ends sessions of their own. `address` is where the request came from. */
+export type Ending = { session: Session; address: string };
+
+/**
+ * Ends one session of the person who asks, their present one or another, with every grant that came from it.
+ * @throws {RequestError} `not_found` for one that has ended, is unknown or is somebody else's, all alike.
+ */
+export const endOneSession = (
+  deps: MailDeps,
+  { session: { user_id }, address }: Ending,
+  session_id: string,
+): Promise<void> => endSessionOf(deps, { actor: `user:${user_id}`, address }, { user_id, session_id }, 'sign_out');
+
+/**
+ * Signs a person out everywhere but here: every other session, every grant that did not come from this one, also those
+ * that have outlived their session, every sign-in that is half done, and a second factor that waits to be confirmed.
+ * @returns how many live sessions that were.
+ */
+export async function endAllOtherSessions(deps: StoreDeps, { session, address }: Ending): Promise<number> {
+  const { user_id, session_id } = session;
+  const at = now(deps);
+  const { statement } = auditEvent(
+    {
+      action: 'session.ended_others',
+      actor: `user:${user_id}`,
+      target: user_id,
+      reason: 'sign_out',
+      after: { kept_session_id: session_id },
+      address,
+      onlyIf: hasAccessElsewhere(user_id, session_id, at),
+    },
+    at,
+  );
+  const [, , ended] = await deps.db.batch([
+    lockUser(user_id),
+    statement, // before all is ended: it is told only if there is something to end
+    endOtherSessions(user_id, session_id, 'sign_out', at),
+    ...revokeGrantsOfOtherSessions(user_id, session_id, 'sign_out', at),
+    deleteAttemptsOfUser(user_id),
+    forgetPendingTotp(user_id),
+  ]);
+  return ended?.changes ?? 0;
+}

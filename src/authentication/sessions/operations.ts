@@ -1,0 +1,52 @@
+import Type from 'typebox';
+import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+
+/** As `sessionRecord` tells of one. */
+export const SessionRecord = Type.Object({
+  session_id: Type.String(),
+  device: nullable(Type.String({ description: 'Browser and system, as far as its User-Agent tells.' })),
+  address: nullable(Type.String({ description: 'Where it signed in from.' })),
+  created_at: Time,
+  auth_time: Time,
+  last_seen_at: Time,
+  expires_at: Time,
+  amr: Type.Array(Type.String()),
+  acr: Type.String(),
+});
+const OwnSession = Type.Object({
+  ...SessionRecord.properties,
+  current: Type.Boolean({ description: 'The session of this very request.' }),
+});
+
+const shared = { tag: 'Account', authentication: ['session'] } as const;
+
+/** What is said when something ends with its tokens. */
+export const ended = {
+  answers: { 204: { description: 'It has ended, on every node.' } },
+  refusals: ['not_found'],
+} as const satisfies Partial<Operation>;
+
+export const listSessions: Operation = {
+  ...shared,
+  summary: 'Your live sessions, last used first',
+  answers: { 200: { description: 'All of them.', schema: Type.Object({ sessions: Type.Array(OwnSession) }) } },
+};
+
+export const endSession: Operation = {
+  ...shared,
+  summary: 'End one of your sessions and every grant that came from it',
+  parameters: { session_id: { description: 'As in the list.' } },
+  ...ended,
+};
+
+export const endOtherSessions: Operation = {
+  ...shared,
+  summary: 'Sign out everywhere but here',
+  description: 'Ends every other session, and every grant that did not come from this one.',
+  answers: {
+    200: {
+      description: 'How many sessions that were.',
+      schema: Type.Object({ ended: Type.Integer({ minimum: 0 }) }),
+    },
+  },
+};

@@ -1,0 +1,63 @@
+import { notice } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import type { Method } from './authentication.ts';
+import { deviceName } from './device.ts';
+import type { ListedSession } from './store.ts';
+
+type SessionsList = {
+  sessions: readonly ListedSession[];
+  /** The session that asks, and where from. */
+  current: string;
+  address: string;
+  /** What has just been done. */
+  done?: 'one' | 'others';
+};
+
+export const sessionsPage = (view: View, list: SessionsList): Page => ({
+  title: view.plain('sessions.title'),
+  tab: 'sessions',
+  content: html`<h1>${view.t('sessions.title')}</h1>
+<p class="soft">${view.t('sessions.intro')}</p>
+${notice(list.done && view.t(`sessions.done.${list.done}`))}
+<ul class="items">${list.sessions.map((session) => sessionItem(view, session, list))}</ul>
+${
+  list.sessions.length > 1 &&
+  html`<form method="post" action="/account/sessions/end-others">
+<button type="submit" id="end-others" class="danger">${view.t('sessions.end_others')}</button>
+</form>`
+}`,
+});
+
+function sessionItem(view: View, session: ListedSession, { current, address }: SessionsList): Html {
+  const { t } = view;
+  const isCurrent = session.session_id === current;
+  const name = deviceName(session.user_agent) ?? t('sessions.unknown_device');
+  const id = `session-${session.session_id}`;
+  return html`<li>
+<div>
+<h2 id="${id}">${name}${isCurrent && html` <span class="badge">${t('sessions.this_one')}</span>`}</h2>
+<p>${t('sessions.signed_in', { when: view.ago(session.auth_time), how: methodsInWords(view, session.amr) })}</p>
+<p>${isCurrent ? t('sessions.seen_now') : t('sessions.seen', { when: view.ago(session.last_seen_at) })}${
+    session.address &&
+    html` · ${t(session.address === address ? 'sessions.same_address' : 'sessions.address', { address: session.address })}`
+  }</p>
+</div>
+${
+  !isCurrent &&
+  html`<form method="post" action="/account/sessions/end">
+<input type="hidden" name="session_id" value="${session.session_id}">
+<button type="submit" class="quiet" aria-describedby="${id}">${t('sessions.end')}</button>
+</form>`
+}
+</li>`;
+}
+
+const spoken = ['pwd', 'otp', 'fed', 'hwk'] as const satisfies Method[];
+
+/** "password and one-time code". */
+function methodsInWords({ locale, plain }: View, amr: string): string {
+  const names = spoken.filter((method) => amr.split(' ').includes(method)).map((one) => plain(`sessions.how.${one}`));
+  return new Intl.ListFormat(locale, { type: 'conjunction' }).format(names);
+}

@@ -1,0 +1,103 @@
+import { lockUser } from '../../accounts/store.ts';
+import type { StoreDeps } from '../../app/deps.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { revokeGrantsOfSession } from '../../oauth/grants/store.ts';
+import { now } from '../../platform/clock.ts';
+import type { Statement } from '../../platform/db/db.ts';
+import { digest, newId, newSecret } from '../../platform/ids.ts';
+import { acrOf, type Method } from './authentication.ts';
+import { type Session, sessionIdleSeconds, sessionSeconds } from './session.ts';
+import {
+  endSession,
+  endSurplusSessions,
+  insertSession,
+  isLiveSessionOf,
+  renewSession,
+  sessionCarries,
+} from './store.ts';
+
+type Arrival = {
+  user_id: string;
+  /** What the person has proved, all of it: a session exists only after every factor. */
+  methods: readonly Method[];
+  /** The session that the browser came with, if it lives. */
+  previous: Session | undefined;
+  /** True once a second factor was asked for and given in this sign-in. Without it nobody who has TOTP gets in. */
+  secondStep: boolean;
+  /** When it was proved, if not now. Unix seconds. */
+  authTime?: number;
+  /** Statements that fail the batch unless what was proved is true still. Behind the lock of the person's row. */
+  stillTrue?: readonly Statement[];
+  address: string;
+  userAgent: string | undefined;
+};
+
+/**
+ * Starts a session after all factors. The cookie value is new each time: what an attacker planted or kept from before
+ * is worth nothing (ASVS 7.2.4). The same person's session goes on under its id, so that their apps stay signed in;
+ * another person's ends with all its grants, as a sign-out would.
+ * @param also statements to commit with it, given the session's id and secret.
+ * @returns the secret for the cookie, or undefined if the person was disabled, or got a second factor, this very moment.
+ */
+export async function startSession(
+  deps: StoreDeps,
+  arrival: Arrival,
+  also: (session: { session_id: string; token: string }) => readonly Statement[] = () => [],
+): Promise<{ session_id: string; token: string } | undefined> {
+  const at = now(deps);
+  const continues = arrival.previous?.user_id === arrival.user_id ? arrival.previous : undefined;
+  const replaced = continues ? undefined : arrival.previous;
+  const token = newSecret('st_');
+  const session = {
+    session_id: continues?.session_id ?? newId('ses'),
+    token_hash: digest(token),
+    user_id: arrival.user_id,
+    auth_time: arrival.authTime ?? at,
+    amr: arrival.methods.join(' '),
+    acr: acrOf(arrival.methods),
+    idle_expires_at: at + sessionIdleSeconds,
+    expires_at: at + sessionSeconds,
+    address: arrival.address,
+    user_agent: arrival.userAgent?.slice(0, 300) ?? null,
+    second_step: arrival.secondStep ? 1 : (0 as 0 | 1),
+  };
+  const { statement: audit } = auditEvent(
+    {
+      action: 'session.started',
+      actor: `user:${arrival.user_id}`,
+      target: session.session_id,
+      after: { user_id: arrival.user_id, amr: session.amr },
+      address: arrival.address,
+      onlyIf: sessionCarries(session.session_id, session.token_hash),
+    },
+    at,
+  );
+  // On PostgreSQL a sign-in comes before a change of password or factors, which then sees and ends it, or after.
+  const first = [lockUser(arrival.user_id), ...(arrival.stillTrue ?? [])];
+  const results = await deps.db.batch([
+    ...first,
+    continues ? renewSession(session, at) : insertSession(session, at),
+    ...(continues ? [] : [endSurplusSessions(arrival.user_id, session.session_id, at)]),
+    ...(replaced
+      ? signOutStatements(replaced, { actor: `user:${arrival.user_id}`, address: arrival.address }, at)
+      : []),
+    ...also({ session_id: session.session_id, token }),
+    audit,
+  ]);
+  return results[first.length]?.changes === 1 ? { session_id: session.session_id, token } : undefined;
+}
+
+/** Ends the session and every grant that came from it, at once and everywhere. */
+export async function signOut(deps: StoreDeps, session: Session): Promise<void> {
+  await deps.db.batch(signOutStatements(session, { actor: `user:${session.user_id}` }, now(deps)));
+}
+
+/** The event comes first: it asks whether there is a session to end. */
+function signOutStatements({ user_id, session_id }: Session, caller: Caller, at: number): Statement[] {
+  const event = { action: 'session.ended', ...caller, target: session_id, reason: 'sign_out', after: { user_id } };
+  return [
+    auditEvent({ ...event, onlyIf: isLiveSessionOf(user_id, session_id, at) }, at).statement,
+    endSession(session_id, 'sign_out', at),
+    ...revokeGrantsOfSession({ user_id, session_id }, 'sign_out', at),
+  ];
+}

@@ -1,0 +1,146 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../app/deps.ts';
+import { requirePendingRequest } from '../../oauth/authorize/browser.ts';
+import { selectAccount } from '../../oauth/authorize/select-account.ts';
+import type { PendingRequest } from '../../oauth/authorize/store.ts';
+import { RequestError } from '../../platform/errors.ts';
+import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
+import { type Parameters, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import type { Renderable } from '../../platform/pages/html.ts';
+import { type Page, sendPage } from '../../platform/pages/page.ts';
+import { type View, viewOf } from '../../platform/pages/view.ts';
+import { everyWay, waysOf } from '../credentials/ways-to-confirm.ts';
+import type { Outcome } from '../sessions/complete-sign-in.ts';
+import { localPath } from '../sessions/local-path.ts';
+import { goalOf, sendOnward, visitOf } from '../sessions/return-target.ts';
+import { currentSession, requireSession, type Session } from '../sessions/session.ts';
+import { signOut } from '../sessions/start-session.ts';
+import { accountChoicePage, confirmPage, type SignInForm, signInPage } from './page.ts';
+import { signInWithPassword } from './sign-in.ts';
+
+const config = { page: true } as const;
+
+/** The sign-in pages (decisions §9): forms that work without JavaScript. */
+export async function signInRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/signin', { config }, async (request, reply) => {
+    const goal = await readGoal(deps, request, parseParameters(queryOf(request.url)).values);
+    return sendPage(reply, goal.view, signInPage(goal.view, goal.form));
+  });
+
+  app.post('/signin', { config }, async (request, reply) => {
+    const form = readForm(request.body);
+    const goal = await readGoal(deps, request, form);
+    return attemptPassword(deps, { request, reply, goal, form, username: form.username ?? '', page: signInPage });
+  });
+
+  app.get('/signin/confirm', { config }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    const goal = await readGoal(deps, request, parseParameters(queryOf(request.url)).values, session);
+    const { user_id, email: username } = session;
+    return sendPage(reply, goal.view, confirmPage(goal.view, { ...goal.form, username, user_id }));
+  });
+
+  app.post('/signin/confirm', { config }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    const form = readForm(request.body);
+    const goal = await readGoal(deps, request, form, session);
+    const { user_id, email: username } = session;
+    if (goal.form.secondFactor === 'passkey') {
+      const problem = goal.view.t('confirm.passkey.only');
+      return sendPage(reply, goal.view, confirmPage(goal.view, { ...goal.form, username, user_id, problem }), 403);
+    }
+    const page: Attempt['page'] = (view, again) => confirmPage(view, { ...again, user_id });
+    return attemptPassword(deps, { request, reply, goal, form, username, page });
+  });
+
+  app.get('/signin/account', { config }, async (request, reply) => {
+    const { request: request_id } = parseParameters(queryOf(request.url)).values;
+    const pending = await requirePendingRequest(deps, request, request_id);
+    const session = await currentSession(deps, request);
+    if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
+    const { clientName = '', endsAt } = await describe(deps, pending);
+    const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
+    const { user_id, email } = session;
+    const choice = { request_id: pending.request_id, clientName, endsAt, user_id, email };
+    return sendPage(reply, view, accountChoicePage(view, choice));
+  });
+
+  app.post('/signin/account', { config }, async (request, reply) => {
+    const form = readForm(request.body);
+    const pending = await requirePendingRequest(deps, request, form.request);
+    const session = await currentSession(deps, request);
+    // "Continue as" names one account; if another one is signed in by now, its user has not been asked.
+    if (session && form.user !== session.user_id) {
+      return reply.redirect(`/signin/account?request=${pending.request_id}`, 303);
+    }
+    if (session) await selectAccount(deps, pending, session.user_id);
+    return reply.redirect(goalOf({ request_id: pending.request_id, next: undefined }), 303);
+  });
+
+  app.post('/signout', { config }, async (request, reply) => {
+    const session = await currentSession(deps, request);
+    if (session) await signOut(deps, session);
+    return endOfSession(deps, reply);
+  });
+}
+
+function endOfSession(deps: Deps, reply: FastifyReply) {
+  clearCookie(reply, deps.config, cookieNames(deps.config).session);
+  return reply.headers({ 'clear-site-data': '"cache"' }).redirect('/signin', 303);
+}
+
+type Attempt = {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  goal: { view: View; form: SignInForm };
+  form: Parameters;
+  username: string;
+  page: (view: View, form: SignInForm & { username: string }) => Page;
+};
+
+async function attemptPassword(deps: Deps, { request, reply, goal, form, username, page }: Attempt) {
+  const { view } = goal;
+  const again = (problem: Renderable, status: number) =>
+    sendPage(reply, view, page(view, { ...goal.form, username, problem }), status);
+  const visit = await visitOf(deps, request, goal.form);
+  let outcome: Outcome | undefined;
+  try {
+    outcome = await signInWithPassword(deps, { username, password: form.password ?? '', visit });
+  } catch (error) {
+    if (!(error instanceof RequestError) || ![403, 429, 503].includes(error.status)) throw error;
+    if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
+    return again(delayed(view, error), error.status);
+  }
+  return outcome ? sendOnward(deps, reply, visit, outcome) : again(view.t('signin.wrong'), 401);
+}
+
+/** @returns what the page says, and in whose language. */
+export async function readGoal(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
+  const pending = query.request === undefined ? undefined : await requirePendingRequest(deps, request, query.request);
+  const view = viewOf(deps, request, pending?.parameters.ui_locales, session?.locale);
+  const cancelled = deps.config.providers.find(({ id }) => id === query.cancelled);
+  const form: SignInForm = {
+    request_id: pending?.request_id,
+    next: pending ? undefined : localPath(query.next, deps.config.baseUrl),
+    username: query.username ?? pending?.parameters.login_hint,
+    notice: cancelled && view.t('federation.cancelled', { provider: cancelled.label }),
+    offersSignUp: deps.config.signUp && deps.mail.works,
+    offersReset: deps.mail.works,
+    ...(session ? await waysOf(deps, session.user_id) : everyWay(deps)),
+    ...(pending ? await describe(deps, pending) : {}),
+  };
+  return { view, form };
+}
+
+/** What a page says about the application that waits, and what its policy needs to know of it. */
+async function describe(deps: Deps, { parameters }: PendingRequest) {
+  const client = await deps.clients.find(parameters.client_id);
+  return { clientName: client?.name, endsAt: parameters.redirect_uri };
+}
+
+const delayed = (view: View, error: RequestError): Renderable =>
+  error.say
+    ? view.t(error.say.key, error.say.values)
+    : error.status === 429
+      ? view.t('signin.too_many', { wait: view.lasting(error.retryAfter ?? 60) })
+      : view.t('signin.overloaded');

@@ -1,0 +1,58 @@
+import { failUnless } from '../../accounts/one-time-links/store.ts';
+import { lockUser } from '../../accounts/store.ts';
+import type { MailDeps, StoreDeps } from '../../app/deps.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import type { Condition } from '../../audit/store.ts';
+import { now } from '../../platform/clock.ts';
+import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import { invalidState } from '../../platform/errors.ts';
+import { type MailName, mailTo } from '../../platform/mail/mail-to.ts';
+import { takeSecurityChange } from '../credentials/security-changes.ts';
+import { findTotp } from '../credentials/two-factor.store.ts';
+import { deleteAttemptsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import type { Session } from '../sessions/session.ts';
+import { totpStatus } from './two-factor-state.ts';
+
+/** Who changes their own factors, and where from. */
+export type Owner = { session: Session; address: string };
+
+type FactorChange = {
+  action: 'totp.confirmed' | 'totp.disabled' | 'backup_codes.regenerated';
+  mail: MailName;
+  /** What must still be so when the change is made. */
+  onlyIf: Condition;
+  statements: readonly Statement[];
+};
+
+/**
+ * One change of factors, whole or not at all: with its event, its mail, and an end to every sign-in that is under way by
+ * the factors of before. Of many at once that rest on the same state, one is made.
+ * @throws {RequestError} `invalid_state` when the state has moved; `login_required` when the session has ended;
+ * `rate_limited`.
+ */
+export async function changeFactors(deps: MailDeps, { session, address }: Owner, change: FactorChange): Promise<void> {
+  const { user_id } = session;
+  await takeSecurityChange(deps, user_id);
+  const at = now(deps);
+  const event = auditEvent({ action: change.action, actor: `user:${user_id}`, target: user_id, address }, at);
+  try {
+    await deps.db.batch([
+      lockUser(user_id),
+      failUnlessHeld(session, event.event_id, at),
+      failUnless(change.onlyIf, event.event_id, at),
+      ...change.statements,
+      deleteAttemptsOfUser(user_id),
+      event.statement,
+      ...mailTo(deps, session, change.mail, { address }),
+    ]);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    await requireHeld(deps, session);
+    throw await wrongState(deps, session);
+  }
+}
+
+export async function wrongState(deps: StoreDeps, { user_id, session_id }: Session) {
+  return invalidState(totpStatus(await findTotp(deps.db, user_id), session_id, now(deps)));
+}

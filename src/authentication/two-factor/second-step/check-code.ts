@@ -1,0 +1,169 @@
+import { takeMailAbout } from '../../../accounts/mail-limits.ts';
+import { failUnless } from '../../../accounts/one-time-links/store.ts';
+import { findUser, lockUser } from '../../../accounts/store.ts';
+import type { Deps, LimitDeps, MailDeps } from '../../../app/deps.ts';
+import { auditEvent } from '../../../audit/audit.ts';
+import { now } from '../../../platform/clock.ts';
+import type { Statement } from '../../../platform/db/db.ts';
+import { refusal } from '../../../platform/errors.ts';
+import { digest, newId } from '../../../platform/ids.ts';
+import { type CodeLimits, codeLimits } from '../../../platform/limits/code-limits.ts';
+import { type MailName, mailTo } from '../../../platform/mail/mail-to.ts';
+import { backupCodeHash } from '../../credentials/backup-codes.ts';
+import { matchingStep, totpPurpose } from '../../credentials/totp.ts';
+import {
+  consumeBackupCode,
+  consumeStep,
+  countBackupCodes,
+  findTotp,
+  type TotpRow,
+} from '../../credentials/two-factor.store.ts';
+import type { Method } from '../../sessions/authentication.ts';
+import { completeSignIn, type Outcome, type Proof, type Visit } from '../../sessions/complete-sign-in.ts';
+import { attemptIsThere, deleteAttempt, type SignInAttempt, takeTry } from '../../sessions/pending-sign-ins.store.ts';
+import { hasSignedInSince } from '../../sessions/store.ts';
+
+type Verdict =
+  | { kind: 'passed'; outcome: Outcome }
+  /** `triesLeft` is 0 when this sign-in has to begin again. */
+  | { kind: 'wrong'; triesLeft: number }
+  /** There is no such sign-in, or no longer. */
+  | { kind: 'over' };
+
+/**
+ * The second step of a sign-in, by TOTP or backup code. A try is used up before the code is looked at, and the code
+ * before there is a session, each by one conditional statement: of any number of requests at once, a few are looked at,
+ * and one code gives one session.
+ * @throws {RequestError} `rate_limited` after too many failures of this person within an hour, `access_denied` after too
+ * many in a row; both for TOTP alone, where they came from.
+ */
+export async function checkCode(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
+  attempt_hash: string,
+  code: string,
+  visit: Visit,
+): Promise<Verdict> {
+  const attempt = await takeTry(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
+  if (!attempt) return { kind: 'over' };
+  const guess = await guessOf(deps, attempt, visit);
+  const right = await consumeCode(deps, guess, code);
+  if (right === 'disabled') {
+    await recordRefusal(deps, { ...guess, attempt }, 'codes_disabled', visit.address);
+    throw refusal('access_denied', { key: 'second_factor.disabled' });
+  }
+  if (right === 'wrong') {
+    await recordRefusal(deps, { ...guess, attempt }, 'wrong_code', visit.address);
+    return { kind: 'wrong', triesLeft: attempt.triesLeft };
+  }
+  const also =
+    right === 'totp'
+      ? guess.limits.forget()
+      : [...guess.limits.open(), ...(await tellOfBackupCode(deps, attempt, visit))];
+  const outcome = await passSecondStep(deps, { attempt_hash, attempt, method: 'otp' }, visit, also);
+  return outcome ? { kind: 'passed', outcome } : { kind: 'over' };
+}
+
+/** What a code is held against, and what is counted where it comes from. */
+type Guess = { totp: TotpRow | undefined; isKnown: boolean; limits: CodeLimits };
+
+/** A browser is known if it has passed the second step since there is this secret: a thief's of before has not. */
+async function guessOf(deps: LimitDeps, { user_id }: SignInAttempt, { deviceToken }: Visit): Promise<Guess> {
+  const totp = await findTotp(deps.db, user_id);
+  const confirmed_at = totp?.confirmed_at ?? 0;
+  const device_hash = digest(deviceToken);
+  const isKnown = await hasSignedInSince(deps.db, { user_id, device_hash }, confirmed_at);
+  const guess = { user_id, confirmed_at, device_hash: isKnown ? device_hash : undefined };
+  return { totp, isKnown, limits: codeLimits(deps, guess) };
+}
+
+/**
+ * The end of a sign-in whose second factor was right, whichever it was. The attempt goes with the same batch that makes
+ * the session: it gives one at most, and none if a change of password or factors has ended it meanwhile.
+ * @param also commits with the session.
+ * @returns undefined if it was ended, or the person was disabled, this very moment.
+ */
+export async function passSecondStep(
+  deps: MailDeps,
+  { attempt_hash, attempt, method }: { attempt_hash: string; attempt: SignInAttempt; method: Method },
+  visit: Visit,
+  also: readonly Statement[] = [],
+): Promise<Outcome | undefined> {
+  const { user_id, methods } = attempt;
+  const isThere = failUnless(attemptIsThere(attempt_hash), newId('att'), now(deps));
+  const proof: Proof = {
+    user_id,
+    methods: [...new Set([...methods, method, 'mfa' as const])],
+    secondStep: true,
+    stillTrue: [lockUser(user_id), isThere],
+  };
+  const opened = method === 'hwk' ? (await guessOf(deps, attempt, visit)).limits.open() : [];
+  return completeSignIn(deps, proof, visit, [deleteAttempt(attempt_hash), ...opened, ...also]);
+}
+
+type Finding = 'totp' | 'backup_code' | 'wrong' | 'disabled';
+
+async function consumeCode(
+  deps: Pick<Deps, 'db' | 'clock' | 'vault'>,
+  { totp, limits }: Guess,
+  code: string,
+): Promise<Finding> {
+  const at = now(deps);
+  if (!totp?.secret_sealed) return 'wrong';
+  const { user_id, secret_sealed } = totp;
+  const code_hash = backupCodeHash(code);
+  if (code_hash !== undefined) {
+    return (await consumeBackupCode(deps.db, user_id, code_hash, at)) ? 'backup_code' : 'wrong';
+  }
+  if (!(await limits.take())) return 'disabled';
+  const step = await matchingStep(deps.vault.open(totpPurpose(user_id), secret_sealed), code, at);
+  if (step === undefined) return 'wrong';
+  return (await consumeStep(deps.db, { user_id, secret_sealed, step }, at)) ? 'totp' : 'wrong';
+}
+
+async function tellOfBackupCode(deps: MailDeps, { user_id }: SignInAttempt, { address }: Visit): Promise<Statement[]> {
+  const [user, { remaining }] = await Promise.all([findUser(deps.db, user_id), countBackupCodes(deps.db, user_id)]);
+  const event = {
+    action: 'backup_code.used',
+    actor: `user:${user_id}`,
+    target: user_id,
+    after: { remaining },
+    address,
+  } as const;
+  const { statement } = auditEvent(event, now(deps));
+  return [statement, ...(user ? mailTo(deps, user, 'backup_code_used', { remaining, address }) : [])];
+}
+
+type Refused = Pick<Guess, 'isKnown'> & { attempt: SignInAttempt & { triesLeft: number } };
+
+async function recordRefusal(deps: MailDeps, refused: Refused, reason: Refusal, address: string): Promise<void> {
+  const { user_id } = refused.attempt;
+  const event = { action: 'session.refused', actor: 'system', target: user_id, reason, address } as const;
+  const { statement } = auditEvent(event, now(deps));
+  const name = await whatToTell(deps, refused, reason);
+  const user = name && (await findUser(deps.db, user_id));
+  await deps.db.batch([statement, ...(name && user ? mailTo(deps, user, name, { address }) : [])]);
+}
+
+type Refusal = 'wrong_code' | 'codes_disabled';
+
+/**
+ * Whoever gets here has the first factor, so the owner should know of the first wrong code in an hour: else guesses that
+ * stop before the last would go on unseen. A slip in their own browser is not told before it ends the sign-in; and
+ * nobody who knows a password fills a mailbox.
+ */
+async function whatToTell(
+  deps: LimitDeps,
+  { attempt: { user_id, triesLeft }, isKnown }: Refused,
+  reason: Refusal,
+): Promise<MailName | undefined> {
+  const may = (kind: string, most: { limit: number; windowSeconds: number }) =>
+    takeMailAbout(deps, kind, user_id, most);
+  if (reason === 'codes_disabled') {
+    return (await may('codes-disabled', { limit: 1, windowSeconds: 86_400 })) ? 'codes_disabled' : undefined;
+  }
+  if (triesLeft === 0) {
+    return (await may('second-factor', { limit: 3, windowSeconds: 3600 })) ? 'second_factor_refused' : undefined;
+  }
+  if (isKnown) return undefined;
+  return (await may('wrong-code', { limit: 1, windowSeconds: 3600 })) ? 'second_factor_wrong' : undefined;
+}

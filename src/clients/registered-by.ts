@@ -1,0 +1,18 @@
+import { domainToASCII } from 'node:url';
+import { findUser } from '../accounts/store.ts';
+import type { Deps } from '../app/deps.ts';
+import type { RegisteredBy } from '../oauth/consent/page.ts';
+import type { Client } from './client.ts';
+
+/** Who answers for a client: the house, a domain that its owner has proved to read mail of, or nobody any more. */
+export async function registeredBy(
+  { db }: Pick<Deps, 'db'>,
+  { of_house, owner_user_id }: Client,
+): Promise<RegisteredBy> {
+  if (of_house) return 'house';
+  const owner = owner_user_id === null ? undefined : await findUser(db, owner_user_id);
+  if (owner === undefined) return 'gone';
+  if (owner.email_verified_at === null) return { domain: undefined };
+  // In the letters of the domain name system, as the host of the app stands beside it: no letter looks like another.
+  return { domain: domainToASCII(owner.email.split('@').at(-1) ?? '') || undefined };
+}

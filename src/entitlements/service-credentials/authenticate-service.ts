@@ -1,0 +1,44 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Deps } from '../../app/deps.ts';
+import { readBasic } from '../../oauth/client-authentication.ts';
+import { now } from '../../platform/clock.ts';
+import { accessDenied, invalidClient } from '../../platform/errors.ts';
+import { digest } from '../../platform/ids.ts';
+import { clientSecretLimits } from '../../platform/limits/failure-limits.ts';
+import { isCredentialId, type Permission, type ServiceCredential } from './service-credential.ts';
+
+/**
+ * A back end by HTTP Basic.
+ * @throws {RequestError} `invalid_client` for anything that is not a service credential that counts, a client's own
+ * secret included; `access_denied` without the permission; `rate_limited`.
+ */
+export async function authenticateService(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'services'>,
+  presented: { authorization: string | undefined; address: string },
+  permission: Permission,
+): Promise<ServiceCredential> {
+  if (presented.authorization === undefined) throw invalidClient('no credentials');
+  const { client_id, client_secret } = readBasic(presented.authorization);
+  if (!isCredentialId(client_id)) throw invalidClient('not a service credential');
+  const limits = clientSecretLimits(deps);
+  limits.check(client_id, presented.address);
+  const credential = await deps.services.find(client_id);
+  if (!credential) throw invalidClient('unknown service credential');
+  if (!proves(credential, client_secret, now(deps))) {
+    await limits.failed(client_id, presented.address);
+    throw invalidClient('wrong secret');
+  }
+  if (credential.retired_at !== null) throw invalidClient('service credential is retired');
+  if (!credential.permissions.includes(permission)) throw accessDenied(`This credential lacks ${permission}.`);
+  return credential;
+}
+
+/** Every digest is compared, in constant time, so that the time tells nothing about which was close. */
+function proves({ secrets }: ServiceCredential, secret: string, at: number): boolean {
+  const sent = Buffer.from(digest(secret));
+  const equal = secrets.filter(({ secret_hash }) => timingSafeEqual(sent, Buffer.from(secret_hash)));
+  return equal.some(({ expires_at }) => expires_at === null || expires_at > at);
+}
+
+/** Whether Basic credentials name a service rather than a client. */
+export const namesService = (authorization: string): boolean => isCredentialId(readBasic(authorization).client_id);

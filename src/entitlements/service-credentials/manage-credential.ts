@@ -1,0 +1,173 @@
+import type { Deps } from '../../app/deps.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { now } from '../../platform/clock.ts';
+import type { Statement } from '../../platform/db/db.ts';
+import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../../platform/errors.ts';
+import { digest, newId, newSecret } from '../../platform/ids.ts';
+import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
+import { isProduct, type Permission, permissions, type ServiceCredential } from './service-credential.ts';
+import {
+  credentialCarries,
+  deleteReplacedSecrets,
+  endOlderSecrets,
+  insertCredential,
+  insertServiceSecret,
+  readCredential,
+  restrictCredential,
+  retireCredential,
+  touchCredential,
+} from './store.ts';
+
+type CredentialDeps = Pick<Deps, 'db' | 'clock' | 'services'>;
+
+type CredentialTerms = { permissions: readonly string[]; products: readonly string[] };
+
+/** After a rotation the secret before still works this long unless it is said otherwise, so that a back end can be given the new one in peace. */
+export const longestOverlapSeconds = 86_400;
+/** What a page offers of it, in seconds. */
+export const overlaps = { now: 0, hour: 3600, day: longestOverlapSeconds } as const;
+
+/**
+ * Makes a service credential (decisions §12).
+ * @returns it, and its secret: this is the only time that anybody sees it.
+ * @throws {RequestError} `invalid_request` with a problem for each field.
+ */
+export async function createCredential(
+  deps: CredentialDeps,
+  caller: Caller,
+  wanted: { name: string } & CredentialTerms,
+): Promise<{ credential: ServiceCredential; client_secret: string }> {
+  const isNameless = displayNameProblem(wanted.name) !== undefined;
+  const terms = readTerms(wanted, isNameless ? [fieldProblem('name', { key: 'problem.name' })] : []);
+  const at = now(deps);
+  const credential_id = newId('svc');
+  const client_secret = newSecret('ss_');
+  const credential = { ...terms, credential_id, name: tidyName(wanted.name), created_at: at, retired_at: null };
+  const event = auditEvent(
+    {
+      action: 'service_credential.created',
+      ...caller,
+      target: credential_id,
+      after: { name: credential.name, ...terms },
+    },
+    at,
+  );
+  const secret = { secret_id: newId('sec'), credential_id, secret_hash: digest(client_secret) };
+  await deps.db.batch([
+    insertCredential(credential, event.event_id),
+    insertServiceSecret(secret, event.event_id, at),
+    event.statement,
+  ]);
+  deps.services.forget(credential_id);
+  return { credential: { ...credential, secrets: [] }, client_secret };
+}
+
+/**
+ * Gives it a new secret. The one before works for `overlapSeconds` more, and those before that end now: two are alive at
+ * most, and a secret that has leaked ends at once with an overlap of 0.
+ * @param overlapSeconds 0 to a day.
+ * @throws {RequestError} `invalid_request` for another overlap; as {@link findCredential} does; `invalid_state` if retired.
+ */
+export async function rotateCredential(
+  deps: CredentialDeps,
+  caller: Caller,
+  credential_id: string,
+  overlapSeconds: number = longestOverlapSeconds,
+) {
+  if (!(Number.isInteger(overlapSeconds) && overlapSeconds >= 0 && overlapSeconds <= longestOverlapSeconds)) {
+    const say = { key: 'problem.service.overlap', values: { most: longestOverlapSeconds } } as const;
+    throw invalidFields([fieldProblem('overlap_seconds', say)]);
+  }
+  const client_secret = newSecret('ss_');
+  const secret = { secret_id: newId('sec'), credential_id, secret_hash: digest(client_secret) };
+  const at = now(deps);
+  await change(
+    deps,
+    caller,
+    { action: 'service_credential.rotated', credential_id, after: { overlap_seconds: overlapSeconds } },
+    (event_id) => [
+      touchCredential(credential_id, event_id),
+      deleteReplacedSecrets(credential_id, event_id),
+      endOlderSecrets(credential_id, secret.secret_id, at + overlapSeconds),
+      insertServiceSecret(secret, event_id, at),
+    ],
+  );
+  return { credential_id, client_secret, previous_expires_at: at + overlapSeconds };
+}
+
+/** Gives it other permissions and products. */
+export async function restrictTo(deps: CredentialDeps, caller: Caller, credential_id: string, wanted: CredentialTerms) {
+  const terms = readTerms(wanted, []);
+  const before = await findCredential(deps, credential_id);
+  await change(
+    deps,
+    caller,
+    {
+      action: 'service_credential.restricted',
+      credential_id,
+      before: { permissions: before.permissions, products: before.products },
+      after: terms,
+    },
+    (event_id) => [restrictCredential(credential_id, terms, event_id)],
+  );
+}
+
+/** Ends it for good, at once on every node within a second. */
+export const retire = (deps: CredentialDeps, caller: Caller, credential_id: string) =>
+  change(deps, caller, { action: 'service_credential.retired', credential_id }, (event_id) => [
+    retireCredential(credential_id, event_id, now(deps)),
+  ]);
+
+/** @throws {RequestError} `not_found`. */
+export async function findCredential(deps: Pick<Deps, 'db'>, credential_id: string): Promise<ServiceCredential> {
+  const credential = await readCredential(deps.db, credential_id);
+  if (!credential) throw notFound();
+  return credential;
+}
+
+type Change = {
+  action: string;
+  credential_id: string;
+  before?: Record<string, unknown>;
+  after?: Record<string, unknown>;
+};
+
+/** @param statements the first one makes the change, or does not when the credential is retired. */
+async function change(
+  deps: CredentialDeps,
+  caller: Caller,
+  { credential_id, ...what }: Change,
+  statements: (event_id: string) => Statement[],
+): Promise<void> {
+  const event = auditEvent(
+    { ...what, ...caller, target: credential_id, onlyIf: credentialCarries(credential_id) },
+    now(deps),
+  );
+  const [changed] = await deps.db.batch([...statements(event.event_id), event.statement]);
+  deps.services.forget(credential_id);
+  if (changed?.changes === 1) return;
+  await findCredential(deps, credential_id);
+  throw invalidState('retired');
+}
+
+function readTerms(
+  terms: CredentialTerms,
+  before: FieldProblem[],
+): Pick<ServiceCredential, 'permissions' | 'products'> {
+  const problems = [...before];
+  const wanted = [...new Set(terms.permissions)];
+  const known = wanted.filter((name): name is Permission => permissions.some((one) => one === name));
+  if (known.length === 0 || known.length < wanted.length) {
+    const values = { permissions: permissions.join(', ') };
+    problems.push(fieldProblem('permissions', { key: 'problem.service.permissions', values }));
+  }
+  const products = [...new Set(terms.products)];
+  if (!products.every(isProduct) || products.length > 100) {
+    problems.push(fieldProblem('products', { key: 'problem.service.products' }));
+  }
+  if (known.includes('entitlements:write') && products.length === 0) {
+    problems.push(fieldProblem('products', { key: 'problem.service.no_product' }));
+  }
+  if (problems.length > 0) throw invalidFields(problems);
+  return { permissions: known, products };
+}

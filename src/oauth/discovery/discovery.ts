@@ -1,0 +1,55 @@
+import type { Config } from '../../app/config.ts';
+import { acrs } from '../../authentication/sessions/authentication.ts';
+import { scopeNames } from '../../clients/scopes.ts';
+import { algorithms } from '../../clients/signing-algorithm.ts';
+import { prompts } from '../authorize/authorization-request.ts';
+
+/** RFC 8414 and OIDC Discovery in one document: exactly what works here, and no field of our own. */
+export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
+  const secretMethods = ['client_secret_basic', 'client_secret_post'];
+  return {
+    issuer: baseUrl,
+    authorization_endpoint: `${baseUrl}/oauth/authorize`,
+    token_endpoint: `${baseUrl}/oauth/token`,
+    userinfo_endpoint: `${baseUrl}/oauth/userinfo`,
+    jwks_uri: `${baseUrl}/.well-known/jwks.json`,
+    introspection_endpoint: `${baseUrl}/oauth/introspect`,
+    revocation_endpoint: `${baseUrl}/oauth/revoke`,
+    scopes_supported: scopeNames,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: algorithms,
+    token_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic'],
+    revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+    code_challenge_methods_supported: ['S256'],
+    claims_supported: [
+      'iss',
+      'sub',
+      'aud',
+      'azp',
+      'exp',
+      'iat',
+      'auth_time',
+      'nonce',
+      'at_hash',
+      'sid',
+      'acr',
+      'amr',
+      'email',
+      'email_verified',
+      'name',
+      'picture',
+      'role',
+      'entitlements',
+    ],
+    prompt_values_supported: prompts,
+    acr_values_supported: acrs,
+    claims_parameter_supported: false,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    authorization_response_iss_parameter_supported: true,
+  };
+}

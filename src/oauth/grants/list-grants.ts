@@ -1,0 +1,14 @@
+import type { StoreDeps } from '../../app/deps.ts';
+import { now } from '../../platform/clock.ts';
+import { type ListedGrant, liveGrantsOf } from './grant-lists.store.ts';
+
+/** What a person has let clients have, newest first. */
+export const listGrants = (deps: StoreDeps, user_id: string, limit: number): Promise<ListedGrant[]> =>
+  liveGrantsOf(deps.db, user_id, now(deps), limit);
+
+/** A live grant as those see it who run the service. Times are Unix seconds. */
+export const grantRecord = ({ scope, refreshed_at, idle_expires_at: _, ...grant }: ListedGrant) => ({
+  ...grant,
+  scope: scope.split(' '),
+  last_used_at: refreshed_at,
+});

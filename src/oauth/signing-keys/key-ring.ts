@@ -1,0 +1,215 @@
+import { type KeyObject, sign, verify } from 'node:crypto';
+import { type Algorithm, type KeyStatus, privateKeyFrom, publicKeyFrom } from '../../clients/signing-algorithm.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { invalidToken, unavailable } from '../../platform/errors.ts';
+import { type PublicDocument, publicDocument } from '../../platform/http/public-document.ts';
+import type { Vault } from '../../platform/vault/vault.ts';
+import { listSigningKeys, type SigningKeyRow } from './store.ts';
+
+/** `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token. Every verification of ours says which it wants. */
+type TokenType = 'at+jwt' | 'JWT';
+type Claims = Record<string, unknown>;
+
+export type KeyRing = {
+  /** A compact JWS. Signing runs on the thread pool, so the event loop goes on serving. */
+  sign(algorithm: Algorithm, typ: TokenType, claims: Claims): Promise<string>;
+  /**
+   * Checks that a token is one of ours: the key from our own store by `kid`, the algorithm from that key and never
+   * from the header (RFC 8725 §3.1), the type, the signature, the issuer. Not its expiry.
+   * @throws {RequestError} `invalid_token`.
+   */
+  verify(typ: TokenType, token: string): Promise<Claims>;
+  /** The public key set as bytes in memory; never touches the store. */
+  readonly published: PublicDocument;
+  /** Reads the keys anew. */
+  refresh(): Promise<void>;
+};
+
+type LoadedKey = {
+  kid: string;
+  algorithm: Algorithm;
+  status: KeyStatus;
+  publicKey: KeyObject;
+  privateKey: KeyObject | undefined;
+  publicJwk: JsonWebKey;
+  /** The encoded JOSE header of each type, which never changes for a key. */
+  headers: Record<TokenType, string>;
+};
+
+type Snapshot = { at: number; rows: string; byKid: Map<string, LoadedKey>; published: PublicDocument };
+type RingDeps = { db: Db; clock: Clock; vault: Vault; issuer: string };
+
+const maxAgeMs = 1000;
+const maxTokenLength = 8192;
+const joseAlgorithms: Record<Algorithm, readonly string[]> = {
+  EdDSA: ['EdDSA', 'Ed25519'], // RFC 9864 renames it; some libraries already write the new name
+  RS256: ['RS256'],
+};
+
+/** Opens the ring on the keys in the store; there must be some (see `ensureSigningKeys`). */
+export async function openKeyRing(deps: RingDeps): Promise<KeyRing> {
+  let snapshot = await load(deps);
+  let loading: Promise<Snapshot> | undefined;
+  const genuine = genuineTokens();
+
+  const refresh = async () => {
+    loading ??= load(deps, snapshot).finally(() => {
+      loading = undefined;
+    });
+    snapshot = await loading;
+  };
+  /** At most a second old, so that a key which was withdrawn stops counting on every node within that second. */
+  const current = async () => {
+    if (Math.abs(deps.clock() - snapshot.at) >= maxAgeMs) await refresh();
+    return snapshot;
+  };
+
+  return {
+    refresh,
+    get published() {
+      return snapshot.published;
+    },
+    async sign(algorithm, typ, claims) {
+      const key = activeKey(await current(), algorithm);
+      const token = await signCompact(key, typ, claims);
+      if (typ === 'at+jwt') genuine.add(token, key.kid, claims);
+      return token;
+    },
+    async verify(typ, token) {
+      const { byKid } = await current();
+      const known = typ === 'at+jwt' ? genuine.find(token) : undefined;
+      if (known && byKid.has(known.kid)) return known.claims;
+      const { key, claims } = await verifyCompact(byKid, typ, token);
+      if (claims.iss !== deps.issuer) throw invalidToken('foreign issuer');
+      if (typ === 'at+jwt') genuine.add(token, key.kid, claims);
+      return claims;
+    },
+  };
+}
+
+/**
+ * Access tokens whose signature this process has made or checked, by their signature. It spares a relying
+ * party's second userinfo call an Ed25519 verification; whether the token still *counts* is asked of the store each
+ * time. Bounded: the oldest goes first.
+ */
+function genuineTokens(limit = 10_000) {
+  const tokens = new Map<string, { token: string; kid: string; claims: Claims }>();
+  const keyOf = (token: string) => token.slice(token.lastIndexOf('.') + 1);
+  return {
+    find(token: string) {
+      const known = tokens.get(keyOf(token));
+      return known?.token === token ? known : undefined; // every character counts, not the signature alone
+    },
+    add(token: string, kid: string, claims: Claims) {
+      if (tokens.size >= limit) tokens.delete(tokens.keys().next().value as string);
+      tokens.set(keyOf(token), { token, kid, claims });
+    },
+  };
+}
+
+function activeKey(snapshot: Snapshot, algorithm: Algorithm): LoadedKey & { privateKey: KeyObject } {
+  for (const key of snapshot.byKid.values()) {
+    if (key.algorithm === algorithm && key.status === 'active' && key.privateKey) {
+      return key as LoadedKey & { privateKey: KeyObject };
+    }
+  }
+  throw unavailable(new Error(`no active ${algorithm} key`));
+}
+
+async function signCompact(key: LoadedKey & { privateKey: KeyObject }, typ: TokenType, claims: Claims) {
+  const input = `${key.headers[typ]}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
+  const signature = await new Promise<Buffer>((resolve, reject) =>
+    sign(digestOf(key.algorithm), Buffer.from(input), key.privateKey, (error, bytes) =>
+      error ? reject(error) : resolve(bytes),
+    ),
+  );
+  return `${input}.${signature.toString('base64url')}`;
+}
+
+async function verifyCompact(byKid: Map<string, LoadedKey>, typ: TokenType, token: string) {
+  const parts = token.length <= maxTokenLength ? token.split('.') : [];
+  const [encodedHeader = '', encodedClaims = '', encodedSignature = ''] = parts;
+  if (parts.length !== 3) throw invalidToken('not a compact JWS');
+  const header = decodeJson(encodedHeader);
+  const key = typeof header.kid === 'string' ? byKid.get(header.kid) : undefined;
+  if (!key) throw invalidToken('unknown kid');
+  // Ours carry these three and no others, so jku, x5u, jwk, crit and b64 are refused without being understood.
+  const onlyOurs = Object.keys(header).every((name) => name === 'alg' || name === 'kid' || name === 'typ');
+  if (!onlyOurs || header.typ !== typ || !joseAlgorithms[key.algorithm].includes(String(header.alg))) {
+    throw invalidToken('not the header of such a token');
+  }
+  const signature = decodeBase64url(encodedSignature);
+  const input = Buffer.from(`${encodedHeader}.${encodedClaims}`);
+  const isGenuine = await new Promise<boolean>((resolve, reject) =>
+    verify(digestOf(key.algorithm), input, key.publicKey, signature, (error, ok) =>
+      error ? reject(error) : resolve(ok),
+    ),
+  );
+  if (!isGenuine) throw invalidToken('bad signature');
+  return { key, claims: decodeJson(encodedClaims) };
+}
+
+const digestOf = (algorithm: Algorithm) => (algorithm === 'EdDSA' ? null : 'sha256');
+
+function decodeBase64url(text: string): Buffer {
+  const bytes = Buffer.from(text, 'base64url');
+  // Node decodes several strings to the same bytes; only the canonical one is the token we issued.
+  if (bytes.toString('base64url') !== text) throw invalidToken('not canonical base64url');
+  return bytes;
+}
+
+function decodeJson(text: string): Claims {
+  try {
+    const decoded: unknown = JSON.parse(decodeBase64url(text).toString('utf8'));
+    if (decoded !== null && typeof decoded === 'object' && !Array.isArray(decoded)) return decoded as Claims;
+  } catch {}
+  throw invalidToken('not JSON');
+}
+
+/** @param before is kept, all but its age, while nothing has changed: the keys are read every second. */
+async function load(deps: RingDeps, before?: Snapshot): Promise<Snapshot> {
+  const at = deps.clock();
+  const rows = await listSigningKeys(deps.db);
+  const seen = JSON.stringify(rows);
+  if (before?.rows === seen) return { ...before, at };
+  const byKid = new Map(rows.map((row) => [row.kid, loadKey(row, deps.vault)]));
+  const keys = [...byKid.values()].map(({ kid, algorithm, publicJwk }) => ({
+    ...publicJwk,
+    kid,
+    alg: algorithm,
+    use: 'sig',
+  }));
+  return { at, rows: seen, byKid, published: publicDocument({ keys }) };
+}
+
+const loaded = new WeakMap<Vault, Map<string, { publicKey: KeyObject; privateKey: KeyObject | undefined }>>();
+
+function loadKey(row: SigningKeyRow, vault: Vault): LoadedKey {
+  const publicJwk = JSON.parse(row.public_jwk) as JsonWebKey;
+  const header = (typ: TokenType) =>
+    Buffer.from(JSON.stringify({ alg: row.algorithm, kid: row.kid, typ })).toString('base64url');
+  return {
+    ...keyObjects(row, vault, publicJwk),
+    kid: row.kid,
+    algorithm: row.algorithm,
+    status: row.status,
+    publicJwk,
+    headers: { 'at+jwt': header('at+jwt'), JWT: header('JWT') },
+  };
+}
+
+/** A key's material never changes under its kid, so it is opened and parsed once, not once a second. */
+function keyObjects(row: SigningKeyRow, vault: Vault, publicJwk: JsonWebKey) {
+  const ofVault = loaded.get(vault) ?? new Map();
+  loaded.set(vault, ofVault);
+  const known = ofVault.get(row.kid);
+  if (known) return row.private_key_sealed ? known : { ...known, privateKey: undefined };
+  const sealed = row.private_key_sealed;
+  const opened = {
+    publicKey: publicKeyFrom(publicJwk),
+    privateKey: sealed ? privateKeyFrom(vault.open(`signing-key:${row.kid}`, sealed)) : undefined,
+  };
+  ofVault.set(row.kid, opened);
+  return opened;
+}

@@ -1,0 +1,38 @@
+import type { Deps } from '../../app/deps.ts';
+import type { Entitlement } from '../../entitlements/entitlement.ts';
+import { listEntitlements } from '../../entitlements/store.ts';
+import { insufficientScope } from '../../platform/errors.ts';
+import { useAccessToken } from '../access-token.ts';
+
+/** Spec 2.4 and decisions §5: `sub` always, the rest by scope. */
+type Userinfo = {
+  sub: string;
+  email?: string;
+  email_verified?: boolean;
+  name?: string;
+  picture?: string;
+  role?: string;
+  entitlements?: Entitlement[];
+};
+
+/**
+ * What the access token's scope lets its client know about the person, as it is now.
+ * @throws {RequestError} `invalid_token`; `insufficient_scope` without `openid`.
+ */
+export async function userinfo(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, accessToken: string): Promise<Userinfo> {
+  const { claims, subject } = await useAccessToken(deps, accessToken);
+  const granted = claims.scope.split(' ');
+  if (!granted.includes('openid')) throw insufficientScope('openid');
+  const answer: Userinfo = { sub: subject.user_id };
+  if (granted.includes('email')) {
+    answer.email = subject.email;
+    answer.email_verified = subject.email_verified_at !== null;
+  }
+  if (granted.includes('profile')) {
+    if (subject.name !== null) answer.name = subject.name;
+    if (subject.picture !== null) answer.picture = subject.picture;
+    answer.role = subject.role;
+  }
+  if (granted.includes('entitlements:read')) answer.entitlements = await listEntitlements(deps.db, subject.user_id);
+  return answer;
+}

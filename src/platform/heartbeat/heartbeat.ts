@@ -1,0 +1,31 @@
+import type { Deps, StoreDeps } from '../../app/deps.ts';
+import { now } from '../clock.ts';
+import { compareAtStart, compareClocks } from './compare-clocks.ts';
+import { findHeartbeat, keepHeartbeat } from './store.ts';
+
+/** Seconds. Servers give a sign of life every minute; after this one that gives none is taken to be down. */
+const silentAfterSeconds = 300;
+
+type BeatDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'mail' | 'node' | 'timekeeper'>;
+
+/** Tells the command line, and other nodes, that a server runs here and how; and looks whether clocks agree. */
+export async function beat(deps: BeatDeps, compare = compareClocks): Promise<void> {
+  const { db, config, mail, node } = deps;
+  compare(deps, await findHeartbeat(db));
+  await keepHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.way });
+}
+
+/** The first one of a server. */
+export const firstBeat = (deps: BeatDeps): Promise<void> => beat(deps, compareAtStart);
+
+/** Why a mail that is queued now may not be sent soon; undefined when a server runs that sends it. */
+export async function mailDoubt(deps: StoreDeps): Promise<string | undefined> {
+  const server = await findHeartbeat(deps.db);
+  if (!server || Math.abs(now(deps) - server.at) > silentAfterSeconds) {
+    return 'Mail to the person was queued, and no running server was found: it is sent once one runs with SIGNET_SMTP_URL.';
+  }
+  if (server.mail === 'none') {
+    return 'Mail to the person was queued, and the server cannot send it: SIGNET_SMTP_URL is not set there. Set it within three days, or tell the person yourself.';
+  }
+  return undefined;
+}

@@ -1,0 +1,30 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../../app/config.ts';
+
+/** The session cookie's name is part of the API (spec §5). */
+export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
+  session: `${config.cookiePrefix}_identity_session`,
+  /** Ties what waits for a person to their browser. */
+  browser: `${config.cookiePrefix}_browser`,
+  /** A sign-in between its first factor and its second. */
+  attempt: `${config.cookiePrefix}_attempt`,
+  /** Tells a browser that has signed in before from a new one. Opens nothing. */
+  device: `${config.cookiePrefix}_device`,
+  /** A detour to an upstream provider. */
+  federation: `${config.cookiePrefix}_federation`,
+  /** The language that was chosen at the foot of a page. */
+  language: `${config.cookiePrefix}_language`,
+});
+
+/** HttpOnly, Lax, host-only; `Secure` on https, as the `__Host-` prefix demands. */
+export function setCookie(reply: FastifyReply, config: Config, name: string, value: string, maxAge: number): void {
+  reply.setCookie(name, value, { path: '/', httpOnly: true, sameSite: 'lax', secure: config.secure, maxAge });
+}
+
+export function clearCookie(reply: FastifyReply, config: Config, name: string): void {
+  setCookie(reply, config, name, '', 0);
+}
+
+/** The type promises cookies, but there are none until the plugin's hook has run. */
+export const cookie = (request: FastifyRequest, name: string): string | undefined =>
+  (request.cookies as FastifyRequest['cookies'] | undefined)?.[name] || undefined;

@@ -1,0 +1,70 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../../app/config.ts';
+import type { Deps } from '../../app/deps.ts';
+import { invalidRequest, RequestError } from '../errors.ts';
+import { isWrite, refuseCrossSiteWrite } from './cross-site.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A person looks at the answer, so its errors are pages. */
+    page?: boolean;
+    /** The page with the form that posts here; somebody who must sign in first is brought back to it. */
+    form?: string;
+    /** No cookie authenticates here, or other sites post here on purpose: the cross-site guard stands aside. */
+    anySite?: boolean;
+  }
+}
+
+const longestUrl = 8192;
+
+/** What holds for every request before its route sees it. */
+export function guard(app: FastifyInstance, deps: Pick<Deps, 'config'>): void {
+  app.decorateRequest('boundTo', undefined);
+  app.addHook('onRequest', (request, reply, done) => {
+    guardAnswer(reply, deps.config);
+    const malformed = malformation(request, deps.config.baseUrl);
+    if (malformed !== undefined) {
+      reply.header('connection', 'close');
+      throw invalidRequest(malformed);
+    }
+    if (request.url.length > longestUrl) {
+      throw new RequestError('uri_too_long', 'The URL is longer than 8192 bytes.');
+    }
+    if (request.url.includes('%00')) throw invalidRequest('The URL contains a NUL character.');
+    // What has no route changes nothing, whoever sends it.
+    const isOpen = request.is404 || request.routeOptions.config?.anySite;
+    if (isWrite(request) && !isOpen) refuseCrossSiteWrite(request, deps.config.baseUrl);
+    done();
+  });
+}
+
+/** The headers of every answer. A route whose answer may be kept replaces `cache-control`. */
+export function guardAnswer(reply: FastifyReply, { secure }: Pick<Config, 'secure'>): void {
+  reply.header('cache-control', 'no-store');
+  reply.header('x-content-type-options', 'nosniff');
+  if (secure) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
+}
+
+/**
+ * What Node lets pass and another server on the way could read as a request for somebody else (RFC 9112 §3.2). We are
+ * nobody's proxy, so an absolute URL must be one of ours.
+ */
+function malformation({ raw, url }: FastifyRequest, baseUrl: string): string | undefined {
+  if (raw.httpVersionMajor < 1) return 'The request line names no version of HTTP.';
+  if (!url.startsWith('/') && !url.startsWith(`${baseUrl}/`))
+    return 'The request target is not a path of this service.';
+  // RFC 9112 §6.1: "chunked" is the one coding that every server on the way reads alike.
+  const coding = raw.headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return 'The only Transfer-Encoding is chunked.';
+  return hasTwoHosts(raw.rawHeaders) ? 'The header Host was sent more than once.' : undefined;
+}
+
+/** @param headers names and values in turn, as they came; Node itself keeps the first of several Host headers. */
+function hasTwoHosts(headers: readonly string[]): boolean {
+  let hosts = 0;
+  for (let place = 0; place < headers.length; place += 2) {
+    const name = headers[place]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts > 1;
+}

@@ -1,0 +1,136 @@
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Socket, Server as TcpServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance, FastifyServerFactoryHandler } from 'fastify';
+import type { Logger } from 'pino';
+import type { Config } from '../../app/config.ts';
+import { readableForwardedFor } from './forwarded-for.ts';
+import { endFailedRequest, inCourseOf } from './under-way.ts';
+import { answerUnreadable } from './unreadable.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    serving: Serving;
+  }
+}
+
+/** The life of the connections of one process, from the first that is accepted to the last that is let go. */
+export type Serving = {
+  /** True from the moment when the service was asked to stop. */
+  readonly isStopping: boolean;
+  /** For Fastify. */
+  createServer(handler: FastifyServerFactoryHandler): Server;
+  /** Listens on every address of the host: a browser may take `localhost` for either family. */
+  listen(app: FastifyInstance): Promise<void>;
+  /**
+   * Lets go of every client without failing one: from now on each answer ends its connection. Resolves when no request is
+   * under way any more.
+   * @param delayMs how long the listener stays open, so that a load balancer can see `/readyz` fail first.
+   */
+  stop(delayMs: number): Promise<void>;
+  /** The same for a process whose place another one has taken already: the service goes on, and is ready. */
+  retire(): Promise<void>;
+};
+
+/** A request from its first byte to its last. One second of it is the interval at which Node looks. */
+const requestMs = 15_000;
+const checkEveryMs = 1_000;
+/** A kept-alive connection that was silent for so long is not about to be used. */
+const quietMs = 1_000;
+
+type ServingDeps = { config: Pick<Config, 'host' | 'port' | 'limits' | 'trustProxy'>; log: Pick<Logger, 'error'> };
+
+export function openServing({ config, log }: ServingDeps): Serving {
+  const servers: Server[] = [];
+  const connections = new Set<Socket>();
+  const underWay = new Set<ServerResponse>();
+  let isDraining = false;
+  let isStopping = false;
+  let handle: FastifyServerFactoryHandler = () => undefined;
+
+  function serve(request: IncomingMessage, response: ServerResponse): void {
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
+    if (isDraining) response.shouldKeepAlive = false;
+    if (config.trustProxy !== false) keepReadableAddresses(request);
+    inCourseOf({ request, response }, () => {
+      try {
+        handle(request, response);
+      } catch (error) {
+        log.error({ err: error }, 'failed outside of a route');
+        endFailedRequest();
+      }
+    });
+  }
+
+  function makeServer(): Server {
+    const headersTimeout = config.limits.headerSeconds * 1000;
+    const requestTimeout = Math.max(requestMs - checkEveryMs, headersTimeout);
+    const server = createServer({ headersTimeout, requestTimeout, connectionsCheckingInterval: checkEveryMs }, serve);
+    server.keepAliveTimeout = 72_000; // longer than what load balancers keep theirs for, so that they end it first
+    server.on('connection', (socket: Socket) => {
+      connections.add(socket);
+      socket.once('close', () => connections.delete(socket));
+    });
+    servers.push(server);
+    return server;
+  }
+
+  /** By net.Server: the `close` of http.Server also destroys kept-alive connections, and a request on its way to us. */
+  const stopListening = () => {
+    for (const server of servers) if (server.listening) TcpServer.prototype.close.call(server);
+  };
+
+  async function drain(delayMs: number): Promise<void> {
+    isDraining = true;
+    for (const response of underWay) response.shouldKeepAlive = false;
+    await sleep(delayMs);
+    stopListening();
+    await Promise.race([sleep(Math.max(quietMs - delayMs, 0)), untilEmpty(connections)]);
+    for (const server of servers) server.closeIdleConnections(); // silent since the drain began, or they were closed
+    await untilEmpty(underWay);
+    for (const server of servers) server.closeAllConnections();
+  }
+
+  return {
+    get isStopping() {
+      return isStopping;
+    },
+    createServer(handler) {
+      handle = handler;
+      return makeServer();
+    },
+    async listen(app) {
+      const { host, port } = config;
+      await app.listen({ host, port });
+      if (host !== 'localhost') return;
+      const bound = app.addresses().map((bound) => (typeof bound === 'string' ? bound : bound.address));
+      for (const { address } of await lookup(host, { all: true })) {
+        if (bound.includes(address)) continue;
+        const server = makeServer().on('clientError', answerUnreadable);
+        server.listen({ host: address, port });
+        await once(server, 'listening').catch(() => servers.splice(servers.indexOf(server), 1)); // no such family here
+      }
+    },
+    stop(delayMs) {
+      isStopping = true;
+      return drain(delayMs);
+    },
+    retire: () => drain(0),
+  };
+}
+
+async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
+  while (set.size > 0) await sleep(10);
+}
+
+/** Before anything reads `request.ip`: what stands there is counted, logged and kept. */
+function keepReadableAddresses({ headers }: IncomingMessage): void {
+  const said = headers['x-forwarded-for'];
+  if (said === undefined) return;
+  const readable = readableForwardedFor(String(said));
+  if (readable === undefined) delete headers['x-forwarded-for'];
+  else headers['x-forwarded-for'] = readable;
+}

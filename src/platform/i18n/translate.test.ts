@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { IntlMessageFormat } from 'intl-messageformat';
+import { chooseLocale, locales, nameOfLanguage, translatePlain, translator } from './translate.ts';
+
+const read = (locale: string): Record<string, string> =>
+  JSON.parse(readFileSync(new URL(`${locale}.json`, import.meta.url), 'utf8'));
+const english = read('en');
+type Element = ReturnType<IntlMessageFormat['getAst']>[number];
+const literal = 0;
+
+/** @throws when it is no ICU message. */
+const parse = (text: string) => new IntlMessageFormat(text, 'en', undefined, { ignoreTag: true }).getAst();
+
+const withOptions = (elements: Element[]): Element[] =>
+  elements.flatMap((element) => [
+    element,
+    ...('options' in element ? Object.values(element.options).flatMap(({ value }) => withOptions(value)) : []),
+  ]);
+
+/** @returns the names of the values, each once; `literals` are the texts around them. */
+function parts(text: string) {
+  const all = withOptions(parse(text)).filter((element) => 'value' in element);
+  const names = all.filter(({ type }) => type !== literal).map(({ value }) => value);
+  return { names: [...new Set(names)].sort(), literals: all.filter(({ type }) => type === literal) };
+}
+
+test('a language is a file, and every file is a language', () => {
+  const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.json'));
+  assert.deepEqual([...locales].sort(), files.map((name) => name.slice(0, -5)).sort());
+  assert.ok(locales.length >= 2);
+  assert.deepEqual(['de', 'en'].map(nameOfLanguage), ['Deutsch', 'English']);
+});
+
+for (const locale of locales) {
+  const messages = read(locale);
+
+  test(`${locale} says everything that English says, and nothing else`, () => {
+    assert.deepEqual(Object.keys(messages).sort(), Object.keys(english).sort());
+    for (const [key, text] of Object.entries(messages)) {
+      assert.ok(text.trim() !== '' || english[key]!.trim() === '', `${locale}: ${key} is empty`);
+    }
+  });
+
+  test(`${locale} has the values of English, in messages that are well-formed`, () => {
+    for (const [key, text] of Object.entries(messages)) {
+      const { names, literals } = parts(text);
+      assert.deepEqual(names, parts(english[key]!).names, `${locale}: ${key}`);
+      for (const name of names) assert.match(name, /^\w+$/, `${locale}: ${key}`);
+      for (const { value } of literals) assert.doesNotMatch(value, /[{}]/, `${locale}: ${key} has a brace too many`);
+      assert.doesNotMatch(text, /''|'[{}]/, `${locale}: ${key} quotes what ICU would not read as syntax`);
+    }
+  });
+
+  test(`${locale} has every plural form of the language`, () => {
+    const { pluralCategories } = new Intl.PluralRules(locale).resolvedOptions();
+    for (const [key, text] of Object.entries(messages)) {
+      for (const element of withOptions(parse(text))) {
+        if (!('options' in element)) continue;
+        const forms = Object.keys(element.options).filter((form) => !form.startsWith('='));
+        assert.deepEqual(forms.sort(), [...pluralCategories].sort(), `${locale}: ${key}`);
+      }
+    }
+  });
+
+  test(`${locale} has no markup in it, and no line breaks but in mails`, () => {
+    for (const [key, text] of Object.entries(messages)) {
+      assert.doesNotMatch(text, /<\/?[a-z]|&[a-z]+;/i, `${locale}: ${key}`);
+      if (!key.startsWith('mail.')) assert.doesNotMatch(text, /[\r\n\t]/, `${locale}: ${key}`);
+      if (/^mail\..*\.subject$/.test(key)) assert.doesNotMatch(text, /[\r\n]/, `${locale}: ${key}`);
+    }
+  });
+}
+
+test('every refusal that programs may read is ASCII without quote and backslash (RFC 6749 §5.2)', () => {
+  const refusals = new Set(Object.keys(english).filter((key) => /(^|\.)problem\./.test(key)));
+  // Whatever the code hands to a refusal or a field problem, under whatever key.
+  for (const entry of readdirSync(new URL('../..', import.meta.url), { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
+    const code = readFileSync(`${entry.parentPath}/${entry.name}`, 'utf8');
+    for (const [, key = ''] of code.matchAll(/(?:refusal|fieldProblem)\(\s*'[^']*',\s*\{\s*key:\s*'([^']+)'/g)) {
+      refusals.add(key);
+    }
+  }
+  assert.ok(refusals.size > 8);
+  for (const key of refusals) {
+    assert.ok(key in english, `${key} is not in the message file`);
+    assert.match(english[key]!, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/, key);
+  }
+});
+
+test('the first wish that names a language we have decides; without one it is English', () => {
+  assert.equal(chooseLocale('de', 'en', 'en'), 'de');
+  assert.equal(chooseLocale(undefined, null, 'de'), 'de');
+  assert.equal(chooseLocale('', 'de', 'en'), 'de');
+  assert.equal(chooseLocale('fr it', 'de', 'en'), 'de');
+  assert.equal(chooseLocale('fr', undefined, 'ja'), 'en');
+  assert.equal(chooseLocale(), 'en');
+});
+
+test('ui_locales is in order of preference, Accept-Language in order of quality', () => {
+  assert.equal(chooseLocale('fr de en'), 'de');
+  assert.equal(chooseLocale('de-CH en'), 'de');
+  assert.equal(chooseLocale('DE'), 'de');
+  assert.equal(chooseLocale('en;q=0.5, de;q=0.9'), 'de');
+  assert.equal(chooseLocale('en; q=0.5 , de-AT ; q=0.9'), 'de');
+  assert.equal(chooseLocale('fr, de;q=0.2, en;q=0.1'), 'de');
+  assert.equal(chooseLocale('de;q=0, en'), 'en');
+  assert.equal(chooseLocale('de;q=0'), 'en');
+});
+
+test('nothing that a browser may send instead of a language breaks a page', () => {
+  const parts = fc.constantFrom('de', 'en', ';q=', ',', ' ', ';', '=', '-', '*', '0.5', '__proto__', 'constructor');
+  const broken = fc.array(fc.oneof(parts, fc.string({ maxLength: 8 })), { maxLength: 40 }).map((all) => all.join(''));
+  fc.assert(
+    fc.property(broken, broken, (one, other) => {
+      assert.ok(locales.includes(chooseLocale(one, other)));
+    }),
+    {
+      numRuns: 1000,
+      examples: [
+        ['*', 'de;q=NaN'],
+        ['de;q=-1', ';;;'],
+        ['x'.repeat(100_000), ',,,,'],
+      ],
+    },
+  );
+});
+
+test('one word for one thing: people read of apps, developers and administrators of clients', () => {
+  const others = { en: /\b(application|homepage|relying part)/i, de: /Anwendung|Webseite|Homepage/ };
+  const forPeople = /^(account|apps|confirm|consent|delete|email|federation|password|security|sessions|sign|mail)[._]/;
+  const ofTheHouse = ['account.elsewhere.admin', 'mail.role_admin.text'];
+  for (const [locale, other] of Object.entries(others)) {
+    for (const [key, text] of Object.entries(read(locale))) {
+      assert.doesNotMatch(text, other, `${locale}: ${key}`);
+      const words = text.replace(/\{\w+\}/g, '');
+      if (forPeople.test(key) && !ofTheHouse.includes(key))
+        assert.doesNotMatch(words, /\bclients?\b/i, `${locale}: ${key}`);
+    }
+  }
+});
+
+test('values are escaped, and a missing value is empty', () => {
+  const hostile = '<img src=x onerror=alert(1)>';
+  assert.doesNotMatch(translator('en')('signin.to_client', { client: hostile }).toString(), /<img/);
+  assert.doesNotMatch(translator('en')('signin.to_client').toString(), /undefined|\{/);
+  assert.match(translatePlain('de', { key: 'signin.to_client', values: { client: '{client}' } }), /\{client\}$/);
+});
+
+test('a count chooses the plural form of the language', () => {
+  const values = { pending: 1, changes: 2 };
+  const key = 'admin.overview.clients';
+  assert.match(translatePlain('en', { key, values }), /1 new client, 2 changes/);
+  assert.match(translator('de')(key, values).toString(), /1 neuer Client, 2 \S+en/);
+  assert.match(translatePlain('en', { key, values: { pending: 0, changes: 1 } }), /0 new clients, 1 change\./);
+  assert.match(translatePlain('fr', { key, values: { pending: 1200, changes: 1 } }), /1,200 new clients/);
+});

@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { IntlMessageFormat } from 'intl-messageformat';
+import { type Html, html, type Renderable } from '../pages/html.ts';
+import type en from './en.json';
+
+/** A language is one JSON file of ICU messages beside this one, with the keys of English. Adding the file adds the language. */
+export type MessageKey = keyof typeof en;
+type Messages = Readonly<Record<MessageKey, string>>;
+
+const languages: ReadonlyMap<string, Messages> = new Map(
+  readdirSync(import.meta.dirname)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => [
+      name.slice(0, -'.json'.length),
+      JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8')) as Messages,
+    ]),
+);
+
+/** A BCP 47 language tag for which there is a file. */
+export type Locale = string;
+export const locales: readonly Locale[] = [...languages.keys()];
+const lastResort = 'en';
+
+/** What a language calls itself: "Deutsch". */
+export function nameOfLanguage(locale: Locale): string {
+  const name = new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;
+  return name.charAt(0).toLocaleUpperCase(locale) + name.slice(1);
+}
+
+/** A message that is translated when the language of its reader is known. */
+export type Sentence = { readonly key: MessageKey; readonly values?: Readonly<Record<string, string | number>> };
+
+/** @returns the message as HTML; values are escaped unless they are Html, and a value that is missing is left out. */
+export type Translate = (key: MessageKey, values?: Readonly<Record<string, Renderable>>) => Html;
+
+export const translator =
+  (locale: Locale): Translate =>
+  (key, values = {}) =>
+    html`${parts(locale, key, values)}`;
+
+/** @returns the message as plain text: for mail, for page titles, and in English for programs. */
+export const translatePlain = (locale: Locale, { key, values = {} }: Sentence): string =>
+  parts(locale, key, values).join('');
+
+const parsed = new Map<string, IntlMessageFormat>();
+
+/** Parses a message when it is first used: a command needs few of them. */
+function parts<T extends Renderable>(locale: Locale, key: MessageKey, values: Readonly<Record<string, T>>) {
+  const language = languages.has(locale) ? locale : lastResort;
+  const id = `${language} ${key}`;
+  let message = parsed.get(id);
+  if (message === undefined) {
+    message = new IntlMessageFormat(languages.get(language)![key], language, undefined, { ignoreTag: true });
+    parsed.set(id, message);
+  }
+  // The library refuses a message whose value is missing; a page is better without the word.
+  const orEmpty = new Proxy({}, { has: () => true, get: (_, name: string) => values[name] });
+  return message.formatToParts<T>(orEmpty).map(({ value }) => value);
+}
+
+/** For `error_description` and the messages of `fields`. */
+export const inEnglish = (sentence: Sentence): string => translatePlain('en', sentence);
+
+/**
+ * The language of a page: `ui_locales` (OIDC Core §3.1.2.1), then the person's own setting, then Accept-Language.
+ * @param wishes lists of language tags, most important list first.
+ */
+export function chooseLocale(...wishes: (string | null | undefined)[]): Locale {
+  for (const wish of wishes) {
+    for (const tag of preferences(wish ?? '')) {
+      const language = tag.toLowerCase().split('-', 1)[0] ?? '';
+      if (languages.has(language)) return language;
+    }
+  }
+  return lastResort;
+}
+
+/** Tags by descending quality. `ui_locales` is separated by spaces, Accept-Language by commas (RFC 9110 §12.5.4). */
+function preferences(wish: string): string[] {
+  return wish
+    .slice(0, 500)
+    .replace(/\s*;\s*/g, ';')
+    .split(/[\s,]+/)
+    .map((part) => {
+      const [tag = '', quality = '1'] = part.split(';q=', 2);
+      return { tag, quality: Number(quality) };
+    })
+    .filter(({ tag, quality }) => tag !== '' && quality > 0)
+    .sort((one, other) => other.quality - one.quality)
+    .map(({ tag }) => tag);
+}

@@ -1,0 +1,253 @@
+import { emailKey } from '../../accounts/user.ts';
+import type { LimitDeps } from '../../app/deps.ts';
+import { now } from '../clock.ts';
+import type { Db, Statement } from '../db/db.ts';
+import { rateLimited, refusal } from '../errors.ts';
+import { digest } from '../ids.ts';
+import { addressKey } from './address-key.ts';
+import {
+  type Backoff,
+  type Counter,
+  countConsecutive,
+  countInWindow,
+  forgetCounter,
+  forgetDeviceCounters,
+  forgetUnlessBlocked,
+  never,
+  readCounters,
+  takeFromWindow,
+  type Window,
+  worstCounter,
+} from './store.ts';
+
+const day = 86_400;
+
+/**
+ * Guesses at one account's password. SP 800-63B-4 §3.2.2: waits "30 seconds up to an hour", and at 100 consecutive
+ * failures the password is disabled. "Consecutive" has no end there, but a table must have one: below the first block
+ * a failure is remembered for 30 days, so patience buys 4 guesses a month; after a block for a year.
+ */
+const perAccount = ({ limits }: LimitDeps['config']): Backoff => ({
+  firstBlockAt: limits.passwordFailures,
+  firstBlockSeconds: limits.passwordBlockSeconds,
+  longestBlockSeconds: limits.passwordLongestBlockSeconds,
+  disabledAt: limits.passwordFailuresInARow,
+  memorySeconds: { unblocked: 30 * day, blocked: 365 * day },
+});
+/** Guesses from one address at any account: few passwords tried on many accounts never meet the limit above. */
+const perAddress = ({ limits }: LimitDeps['config']): Window => ({
+  limit: limits.passwordAddressFailures,
+  windowSeconds: limits.passwordAddressSeconds,
+});
+/** Wrong client secrets, by client and address, so that a stranger's failures do not stop the client itself. */
+const perClientAndAddress = ({ limits }: LimitDeps['config']): Window => ({
+  limit: limits.clientSecretFailures,
+  windowSeconds: 60,
+});
+
+/** Failures are counted and successes are not: legitimate traffic of any volume meets no limit (decisions §13). */
+type PasswordLimits = {
+  /**
+   * Before verifying. One read.
+   * @throws {RequestError} `rate_limited` while the account or the address is blocked; `access_denied` when so many in
+   * a row were wrong that only a reset opens the account.
+   */
+  check(email: string, address: string): Promise<void>;
+  /**
+   * After a wrong password: counts it for account and address in one batch.
+   * @returns consecutive failures of the account, this one included; 0 when limits are off.
+   */
+  failed(email: string, address: string): Promise<number>;
+  /**
+   * After the right password, before anything is given for it: checks again, since the block may have begun while this
+   * password was being verified, and only then forgets the account's failures. One read, one write if there is
+   * something to forget. The address keeps its count: an own account would otherwise wash it clean.
+   * @throws {RequestError} `rate_limited` as in `check`; the right password must then be treated as refused.
+   */
+  succeeded(email: string, address: string): Promise<void>;
+  /** For a password reset: opens the account again, even when 100 failures had disabled its password, on any browser. */
+  reset(email: string): Statement[];
+  /**
+   * For whoever is asked why somebody cannot sign in: the worst of what was counted, by strangers or on a browser of the
+   * person's own. One read.
+   */
+  lockOf(email: string): Promise<LockState>;
+};
+
+/** What wrong passwords have done to an account. Unix seconds; null while it is open. */
+export type LockState = { failures: number; blocked_until: number | null /** Until a reset. */; disabled: boolean };
+
+/**
+ * Limits on guessing passwords. An account is a hash of its normalised e-mail, known to us or not: a guesser learns
+ * nothing from who gets blocked, and the table keeps no list of addresses that people mistyped.
+ *
+ * A browser that the person has signed in with counts by itself, and all others together, as for TOTP codes: so a
+ * stranger uses up the tries of strangers, and not those of the owner's own browser. It has no more tries than strangers
+ * have, so a stolen cookie of a browser is worth as many guesses as one more account.
+ * @param knownDevice its hash, if this person has signed in with it since they have this password.
+ */
+export function passwordLimits(deps: LimitDeps, knownDevice?: string): PasswordLimits {
+  const strangersCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
+  const devicePrefix = (email: string) => `password-device:${digest(emailKey(email))}:`;
+  const accountCounter = (email: string) =>
+    knownDevice === undefined ? strangersCounter(email) : devicePrefix(email) + knownDevice;
+  const addressCounter = (address: string) => `password-address:${addressKey(address)}`;
+
+  async function readUnlessBlocked(email: string, address: string): Promise<Counter[]> {
+    const counters = await readCounters(deps.db, [accountCounter(email), addressCounter(address)]);
+    refuseIfBlocked(deps, counters);
+    return counters;
+  }
+
+  async function succeeded(email: string, address: string): Promise<void> {
+    const account = accountCounter(email);
+    const counters = await readUnlessBlocked(email, address);
+    if (!counters.some(({ counter_key }) => counter_key === account)) return;
+    const { sql, params } = forgetUnlessBlocked(account, now(deps));
+    const { changes } = await deps.db.run(sql, params);
+    // Nothing forgotten: another sign-in forgot it first, or failures blocked it since the read. Look again.
+    if (changes === 0) await readUnlessBlocked(email, address);
+  }
+
+  async function failed(email: string, address: string): Promise<number> {
+    // Accounts before addresses, always: two batches then never wait for each other's row.
+    const [account] = await deps.db.batch([
+      countConsecutive(accountCounter(email), perAccount(deps.config), now(deps)),
+      countInWindow(addressCounter(address), perAddress(deps.config), now(deps)),
+    ]);
+    return counterOf(account?.rows).failures;
+  }
+
+  const reset = (email: string) => [
+    forgetCounter(strangersCounter(email)),
+    forgetDeviceCounters(devicePrefix(email), emailKey(email)),
+  ];
+  async function lockOf(email: string): Promise<LockState> {
+    const [strangers, prefix] = [strangersCounter(email), devicePrefix(email)];
+    const worst = await worstCounter(deps.db, strangers, { prefix, email_key: emailKey(email) });
+    const { failures, blocked_until } = worst ?? { failures: 0, blocked_until: 0 };
+    const isBlocked = blocked_until > now(deps);
+    return {
+      failures,
+      blocked_until: isBlocked ? blocked_until : null,
+      disabled: isBlocked && blocked_until === never,
+    };
+  }
+  if (!deps.config.rateLimits) return { check: nothing, failed: async () => 0, succeeded: nothing, reset, lockOf };
+  const check = async (email: string, address: string) => void (await readUnlessBlocked(email, address));
+  return { check, failed, succeeded, reset, lockOf };
+}
+
+type ClientSecretLimits = {
+  /**
+   * Before verifying. Looks into memory only.
+   * @throws {RequestError} `rate_limited` while this client is known to be blocked for this address.
+   */
+  check(client_id: string, address: string): void;
+  /** After a wrong secret of a registered client. An unknown one has no secret to guess and must not make rows. */
+  failed(client_id: string, address: string): Promise<void>;
+};
+
+/**
+ * Limits on guessing client secrets. The right secret never touches the store, not even to be checked: each process
+ * remembers whom it saw blocked. Another process learns it with the first failure that reaches it, so `n` processes
+ * allow `n` guesses more, which is nothing against 256 random bits; the limit is here to spare the store.
+ */
+export function clientSecretLimits(deps: LimitDeps): ClientSecretLimits {
+  if (!deps.config.rateLimits) return { check() {}, failed: nothing };
+  const blocked = blockedClients(deps.db);
+  const counterKey = (client_id: string, address: string) => `client-secret:${client_id}:${addressKey(address)}`;
+  return {
+    check(client_id, address) {
+      const counter = blocked.get(counterKey(client_id, address));
+      if (counter) refuseIfBlocked(deps, [counter]);
+    },
+    async failed(client_id, address) {
+      const key = counterKey(client_id, address);
+      const { sql, params } = countInWindow(key, perClientAndAddress(deps.config), now(deps));
+      const counter = counterOf((await deps.db.run(sql, params)).rows);
+      if (counter.blocked_until > now(deps)) remember(blocked, counter);
+    },
+  };
+}
+
+type WindowLimit = {
+  /** @throws {RequestError} `rate_limited` while the window is full. One read. */
+  check(subject: string): Promise<void>;
+  /** Counts one that has happened, also beyond the limit. */
+  failed(subject: string): Promise<void>;
+  /**
+   * Counts one that is about to happen: of any number at once exactly `limit` get through. For what is worth counting
+   * when it succeeds (registrations), and for guesses too few to be checked first and counted later (TOTP).
+   * @throws {RequestError} `rate_limited` when the window is full.
+   */
+  take(subject: string): Promise<void>;
+  /** The same for what may be left out without a word. @returns whether it got through. */
+  mayTake(subject: string): Promise<boolean>;
+  /** Forgets the subject's count. */
+  forget(subject: string): Statement;
+};
+
+/**
+ * `limit` per `windowSeconds` for each subject; a window begins with the first count in it.
+ * @param limit `name` keeps its counters apart from all others. A subject is an id, or an {@link addressKey}: short.
+ */
+export function windowLimit(deps: LimitDeps, limit: Window & { name: string }): WindowLimit {
+  const counterKey = (subject: string) => `${limit.name}:${subject}`;
+  const forget = (subject: string) => forgetCounter(counterKey(subject));
+  if (!deps.config.rateLimits)
+    return { check: nothing, failed: nothing, take: nothing, mayTake: async () => true, forget };
+
+  const check = async (subject: string) => refuseIfBlocked(deps, await readCounters(deps.db, [counterKey(subject)]));
+  const failed = async (subject: string) => {
+    const { sql, params } = countInWindow(counterKey(subject), limit, now(deps));
+    await deps.db.run(sql, params);
+  };
+  const mayTake = async (subject: string) => {
+    const { sql, params } = takeFromWindow(counterKey(subject), limit, now(deps));
+    const { rows } = await deps.db.run(sql, params);
+    return rows.length > 0;
+  };
+  const take = async (subject: string) => {
+    if (await mayTake(subject)) return;
+    await check(subject); // Says how long to wait.
+    throw rateLimited(1); // The window ended between the two statements.
+  };
+  return { check, failed, take, mayTake, forget };
+}
+
+const nothing = async () => {};
+
+/** A password that is switched off is not waited for. Known to us or not, every address is answered alike. */
+function refuseIfBlocked(deps: LimitDeps, counters: readonly Counter[]): void {
+  if (counters.some(({ blocked_until }) => blocked_until === never)) {
+    throw refusal('access_denied', { key: 'signin.password_disabled' });
+  }
+  const seconds = Math.max(0, ...counters.map(({ blocked_until }) => blocked_until - now(deps)));
+  if (seconds > 0) throw rateLimited(seconds);
+}
+
+function counterOf(rows: Record<string, unknown>[] | undefined): Counter {
+  const row = rows?.[0] as Counter | undefined;
+  if (!row) throw new Error('A count returned no row.');
+  return row;
+}
+
+/** By database, because that is whose counters they are: two services in one process (as in tests) stay apart. */
+const blockedByDb = new WeakMap<Db, Map<string, Counter>>();
+
+function blockedClients(db: Db): Map<string, Counter> {
+  const known = blockedByDb.get(db) ?? new Map<string, Counter>();
+  blockedByDb.set(db, known);
+  return known;
+}
+
+/** Entries; a few megabytes at most. Beyond it the oldest is forgotten, which costs one counted failure, not safety. */
+const mostRemembered = 10_000;
+
+function remember(blocked: Map<string, Counter>, counter: Counter): void {
+  blocked.delete(counter.counter_key); // A key set again keeps its old place in a Map; the newest belongs last.
+  blocked.set(counter.counter_key, counter);
+  const [oldest] = blocked.keys();
+  if (blocked.size > mostRemembered && oldest !== undefined) blocked.delete(oldest);
+}

@@ -1,0 +1,52 @@
+import type { Deps } from '../../app/deps.ts';
+import type { Condition } from '../../audit/store.ts';
+import type { Statement } from '../db/db.ts';
+import { type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
+
+/** A mail is two messages of the language files: `mail.<name>.subject` and `mail.<name>.text`. */
+export type MailName = MessageKey extends infer Key ? (Key extends `mail.${infer Name}.subject` ? Name : never) : never;
+
+type Recipient = { email: string; name?: string | null; locale: Locale | null };
+
+type Values = Readonly<Record<string, string | number>>;
+type LetterDeps = Pick<Deps, 'config' | 'mail'>;
+
+/**
+ * A mail to a person about their account, in their language, for the batch of the change that it tells about.
+ * @param values what the messages name besides `{service}`, `{name}`, `{account_url}` and `{reset_url}`.
+ * @param onlyIf as in {@link Outbox.promise}.
+ */
+export const mailTo = (
+  deps: LetterDeps,
+  to: Recipient,
+  name: MailName,
+  values: Values = {},
+  onlyIf?: Condition,
+): Statement[] => compose(deps, { to, name, values, footer: 'mail.footer', onlyIf });
+
+/**
+ * A mail to an address behind which there is no account yet, or none any more. It names nobody: else anybody could have
+ * us write to anybody whatever they call themselves. Its text says itself what to do if it was not the reader.
+ */
+export const mailToAddress = (
+  deps: LetterDeps,
+  { email, locale }: Recipient,
+  name: MailName,
+  values: Values = {},
+  onlyIf?: Condition,
+): Statement[] => compose(deps, { to: { email, locale }, name, values, onlyIf });
+
+type Letter = { to: Recipient; name: MailName; values: Values; footer?: MessageKey; onlyIf?: Condition };
+
+function compose({ config, mail }: LetterDeps, { to, name, values, footer, onlyIf }: Letter): Statement[] {
+  const shared = {
+    service: config.brand.name,
+    name: to.name ?? to.email,
+    account_url: `${config.baseUrl}/account/security`,
+    reset_url: `${config.baseUrl}/reset`,
+    ...values,
+  };
+  const say = (key: MessageKey) => translatePlain(to.locale ?? 'en', { key, values: shared });
+  const text = `${[say(`mail.${name}.text`), ...(footer ? [say(footer)] : [])].join('\n\n')}\n`;
+  return mail.promise({ to: to.email, subject: say(`mail.${name}.subject`), text }, onlyIf);
+}

@@ -1,0 +1,201 @@
+import type { Logger } from 'pino';
+import type { Config } from '../../app/config.ts';
+import type { Condition } from '../../audit/store.ts';
+import { type Clock, now } from '../clock.ts';
+import type { Db, Statement } from '../db/db.ts';
+import type { MailWay } from '../heartbeat/store.ts';
+import { newId } from '../ids.ts';
+import { type Vault, WrongMasterKey } from '../vault/vault.ts';
+import {
+  claimMail,
+  deleteMail,
+  deleteMailsBefore,
+  findDueMails,
+  insertMail,
+  postponeMail,
+  type WaitingMail,
+} from './store.ts';
+import { type Mail, openTransport, type Transport } from './transport.ts';
+
+/** How mail leaves the house. */
+export type Outbox = {
+  /** False off loopback without SIGNET_SMTP_URL: then nothing that needs a mail may be offered. */
+  readonly works: boolean;
+  /** What becomes of mail here; of the queue of a command, what its own settings say. */
+  readonly way: MailWay;
+  /** How many mails were promised since the outbox was opened. */
+  readonly promised: number;
+  /**
+   * A mail to be sent, for the batch of the change that it tells about: then neither exists without the other, and a
+   * crash in between loses nothing. No statement when mail does not work here.
+   * @param onlyIf for a change that may turn out not to be made: read after the statements before it in the batch.
+   */
+  promise(mail: Mail, onlyIf?: Condition): Statement[];
+  /** Sends what is due. Any node may do so at any time. */
+  deliver(): Promise<void>;
+  /** Looks for no other mail. @returns when the one that is on its way has been sent, or not, and that is written. */
+  close(): Promise<void>;
+};
+
+type OutboxDeps = { config: Config; db: Db; clock: Clock; log: Logger; vault: Vault };
+
+/** Seconds until the next attempt, by attempts made. After the last the mail is dropped: its link has expired long ago. */
+const retryAfterSeconds = [30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
+/** Longer than all that the server may keep an attempt waiting: meanwhile no other node sends the same mail. */
+const claimSeconds = 90;
+const perRun = 50;
+/** What the library says when it could not talk to the server at all: no mail would fare better. */
+const unreachable = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'ETLS', 'EAUTH', 'EPROTOCOL']);
+/**
+ * A promised mail is looked for this long after, and after that, and again: nobody tells when its change has been
+ * committed, and a busy store may take a while. The periodic job sends what is left.
+ */
+const soonMs = [100, 1000, 5000];
+
+/** Seconds. What a command queued for a server that cannot send is kept this long: SIGNET_SMTP_URL may be set yet. */
+const undeliverableKeptSeconds = 3 * 86_400;
+
+const queued = (deps: OutboxDeps, mail: Mail, onlyIf?: Condition): Statement => {
+  const mail_id = newId('mail');
+  const message_sealed = deps.vault.mail.seal(`mail:${mail_id}`, JSON.stringify(mail));
+  return insertMail({ mail_id, message_sealed }, now(deps), onlyIf);
+};
+
+function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): Mail {
+  const purpose = `mail:${mail_id}`;
+  try {
+    return JSON.parse(vault.mail.open(purpose, message_sealed)) as Mail;
+  } catch (error) {
+    if (!(error instanceof WrongMasterKey)) throw error;
+    return JSON.parse(vault.open(purpose, message_sealed)) as Mail; // queued before mail had a key of its own
+  }
+}
+
+const wayOf = ({ smtpUrl, secure }: Config): MailWay => (smtpUrl !== undefined ? 'smtp' : secure ? 'none' : 'log');
+
+/**
+ * For a command beside the server. It only queues: the environment of a shell is not that of the server, and what a
+ * command took out of the queue it would print, or send from elsewhere.
+ */
+export function openQueue(deps: OutboxDeps): Outbox {
+  let promised = 0;
+  return {
+    works: true,
+    way: wayOf(deps.config),
+    get promised() {
+      return promised;
+    },
+    promise(mail, onlyIf) {
+      promised += 1;
+      return [queued(deps, mail, onlyIf)];
+    },
+    deliver: async () => {},
+    close: async () => {},
+  };
+}
+
+export function openOutbox(deps: OutboxDeps): Outbox {
+  const transport = openTransport(deps);
+  return transport ? openSender(deps, transport) : openNothing(deps);
+}
+
+/** Of a server without a way to send mail. Commands may have queued some all the same; it does not pile up. */
+const openNothing = (deps: OutboxDeps): Outbox => ({
+  works: false,
+  way: 'none',
+  promised: 0,
+  promise: () => [],
+  async deliver() {
+    const { changes } = await deleteMailsBefore(deps.db, now(deps) - undeliverableKeptSeconds);
+    if (changes > 0) deps.log.error({ mails: changes }, 'queued mails were dropped unsent: SIGNET_SMTP_URL is not set');
+  },
+  close: async () => {},
+});
+
+function openSender(deps: OutboxDeps, transport: Transport): Outbox {
+  let promised = 0;
+  let step = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  /** From the first step on; a timer that is at its first step already stays, or a stream of mails would hold it up. */
+  function plan(): void {
+    if (isClosed || (timer !== undefined && step === 0)) return;
+    step = 0;
+    arm();
+  }
+
+  function arm(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = undefined;
+      step += 1;
+      if (step < soonMs.length) arm();
+      deliver().catch((error: unknown) => deps.log.error({ err: error }, 'mails could not be looked for'));
+    }, soonMs[step]);
+    timer.unref();
+  }
+
+  let delivery: Promise<void> = Promise.resolve();
+
+  /** One after the other: whoever calls has what was due sent when it resolves, also what another call had taken. */
+  function deliver(): Promise<void> {
+    const next = delivery.then(deliverDue);
+    delivery = next.catch(() => {});
+    return next;
+  }
+
+  async function deliverDue(): Promise<void> {
+    if (isClosed) return;
+    const due = await findDueMails(deps.db, now(deps), perRun);
+    for (const mail of due) {
+      if (isClosed) return; // unclaimed, so the next to look sends it
+      // The mails behind would wait for the same silence one by one, and the jobs behind them.
+      if ((await attempt(mail)) === 'unreachable') return;
+    }
+    if (due.length === perRun) plan();
+  }
+
+  async function attempt(waiting: WaitingMail): Promise<'unreachable' | undefined> {
+    const { mail_id, attempts, created_at } = waiting;
+    const retryAfter = retryAfterSeconds[attempts];
+    if (retryAfter === undefined) {
+      await deleteMail(deps.db, mail_id);
+      deps.log.error({ mail_id, attempts }, 'a mail was given up');
+      return undefined;
+    }
+    // Of several nodes one claims it. If that one dies between sending and forgetting, another sends it again: the
+    // better half of "at least once".
+    if (!(await claimMail(deps.db, waiting, now(deps) + claimSeconds))) return undefined;
+    try {
+      const mail = openMail(deps.vault, waiting);
+      await transport({ ...mail, mail_id, created_at });
+    } catch (error) {
+      const { code, responseCode } = error as { code?: string; responseCode?: number };
+      await postponeMail(deps.db, waiting, now(deps) + retryAfter);
+      deps.log.warn({ mail_id, attempts, code, responseCode }, 'a mail was not taken; it is tried again later');
+      return code !== undefined && unreachable.has(code) ? 'unreachable' : undefined;
+    }
+    await deleteMail(deps.db, mail_id);
+    return undefined;
+  }
+
+  return {
+    works: true,
+    way: wayOf(deps.config),
+    get promised() {
+      return promised;
+    },
+    promise(mail, onlyIf) {
+      promised += 1;
+      plan();
+      return [queued(deps, mail, onlyIf)];
+    },
+    deliver,
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await delivery;
+    },
+  };
+}

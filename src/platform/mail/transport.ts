@@ -1,0 +1,81 @@
+import { isIPv4 } from 'node:net';
+import type { Logger } from 'pino';
+import type { Config } from '../../app/config.ts';
+
+/** A plain text mail to one address, which was validated as one. */
+export type Mail = { to: string; subject: string; text: string };
+
+/** `mail_id` and `created_at` (Unix seconds) stay the same at each attempt. */
+type OutgoingMail = Mail & { mail_id: string; created_at: number };
+
+/** @throws whatever the server answered. */
+export type Transport = (mail: OutgoingMail) => Promise<void>;
+
+/** Milliseconds: a mail server that says nothing must not hold up the mails behind. */
+const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
+
+/**
+ * SMTP when it is configured. Else, on this machine alone, the log: whoever tries Signet out reads the link there. No
+ * transport elsewhere, because whoever reads the log of a service could then take over its accounts.
+ */
+export function openTransport({ config, log }: { config: Config; log: Logger }): Transport | undefined {
+  if (config.smtpUrl !== undefined) return smtp(config.smtpUrl, config.mailFrom);
+  if (config.secure) return undefined;
+  return async ({ to, subject, text }) => {
+    log.info({ to, subject, text }, 'this mail would have been sent; set SIGNET_SMTP_URL to send it');
+  };
+}
+
+/** The library is loaded with the first mail. */
+function smtp(url: string, from: string): Transport {
+  const server = smtpOptions(url);
+  return async (mail) => {
+    const { createTransport } = await import('nodemailer');
+    const connection = createTransport({ ...patience, ...server });
+    try {
+      await connection.sendMail(messageOf(mail, from));
+    } finally {
+      connection.close();
+    }
+  };
+}
+
+/**
+ * Where and how to connect. A password never crosses a network in the clear: with one, a server elsewhere must offer
+ * STARTTLS (RFC 3207), or nothing is sent. On this machine there is no network to be heard on, and its mail server's
+ * certificate is for another name.
+ */
+export function smtpOptions(smtpUrl: string) {
+  const { protocol, hostname, port, username, password } = new URL(smtpUrl);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const isHere = host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+  const secure = protocol === 'smtps:';
+  return {
+    host,
+    port: port === '' ? undefined : Number(port),
+    secure,
+    requireTLS: !secure && !isHere && username !== '',
+    ignoreTLS: !secure && isHere,
+    auth: username === '' ? undefined : { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
+  };
+}
+
+/**
+ * The recipient goes in as an address, not as a header to be parsed, in which a comma would make two of it; a subject
+ * is one line. Each attempt carries the same Message-ID, so that a mail that was sent twice is recognised as one.
+ * Auto-Submitted keeps vacation notices from answering (RFC 3834 §5).
+ */
+export function messageOf({ to, subject, text, mail_id, created_at }: OutgoingMail, from: string) {
+  const sender = /<([^<>]+)>$/.exec(from)?.[1] ?? from;
+  return {
+    from,
+    to: { name: '', address: to },
+    subject: subject.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' '),
+    text,
+    date: new Date(created_at * 1000),
+    messageId: `<${mail_id}@${sender.split('@').at(-1)}>`,
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+}

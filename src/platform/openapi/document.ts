@@ -1,0 +1,164 @@
+import Type, { type TSchema } from 'typebox';
+import type { Config } from '../../app/config.ts';
+import { type ErrorCode, statusOf } from '../errors.ts';
+import { cookieNames } from '../http/cookies.ts';
+import { type Authentication, type Operation, type OperationAnswer, tags } from './operation.ts';
+
+export type DescribedRoute = { method: string; url: string; operation: Operation };
+
+/** The body of every refusal (decisions §1). */
+const ErrorBody = Type.Object(
+  {
+    error: Type.String({ description: 'A code for programs.' }),
+    error_description: Type.String({ description: 'A sentence for people, in ASCII.' }),
+    fields: Type.Optional(
+      Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+        description: 'With `invalid_request` on /v1: what is wrong with which member.',
+      }),
+    ),
+    current_status: Type.Optional(
+      Type.String({ description: 'With `invalid_state`: the state that does not allow it.' }),
+    ),
+    stored_revision: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'With `stale_revision`: the revision that is stored by now.' }),
+    ),
+    stored_version: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'With `stale_version`: the version that is stored already.' }),
+    ),
+    max_age: Type.Optional(
+      Type.Integer({ description: 'With `reauthentication_required`: how old the sign-in may be, in seconds.' }),
+    ),
+    acr_values: Type.Optional(
+      Type.String({ description: 'With `reauthentication_required`: the `acr` that the session lacks.' }),
+    ),
+  },
+  { description: 'Extra members depend on the code.' },
+);
+
+/** Of the API as the specification describes it (9.1); the software that serves it has a version of its own. */
+const apiVersion = '1.0.0';
+
+/** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), of which a JSON Schema is a part as it stands. */
+export function describeApi(config: Config, routes: readonly DescribedRoute[]) {
+  const paths: Record<string, Record<string, DescribedOperation>> = {};
+  for (const { method, url, operation } of routes) {
+    const path = url.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [method]: describeOperation(url, operation) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: config.brand.name,
+      version: apiVersion,
+      description: `OpenID Connect 1.0 and OAuth 2.1, accounts and clients. For people: ${config.baseUrl}/reference`,
+    },
+    externalDocs: { description: 'The same, to be read.', url: `${config.baseUrl}/reference` },
+    servers: [{ url: config.baseUrl }],
+    tags: tags.map((name) => ({ name })),
+    paths: Object.fromEntries(Object.entries(paths).sort()),
+    components: { schemas: { Error: ErrorBody }, securitySchemes: securitySchemes(config) },
+  };
+}
+
+/** The whole description, and one operation in it. */
+export type ApiDocument = ReturnType<typeof describeApi>;
+export type DescribedOperation = ReturnType<typeof describeOperation>;
+
+/** None for a public client: an empty requirement, which makes the others optional. */
+const schemeOf: Readonly<Record<Authentication, string | undefined>> = {
+  session: 'SessionCookie',
+  recent_session: 'SessionCookie',
+  administrator: 'SessionCookie',
+  bearer: 'BearerAuth',
+  client: 'BasicAuth',
+  public_client: undefined,
+  service: 'BasicAuth',
+};
+
+const securitySchemes = (config: Config) => ({
+  BearerAuth: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+  BasicAuth: { type: 'http', scheme: 'basic' },
+  SessionCookie: { type: 'apiKey', in: 'cookie', name: cookieNames(config).session },
+});
+
+function describeOperation(url: string, operation: Operation) {
+  const { authentication = [], body } = operation;
+  const recent = authentication.includes('recent_session')
+    ? 'The sign-in must be at most 15 minutes old.'
+    : authentication.includes('administrator')
+      ? 'Takes an administrator, whose sign-in is at most an hour old, or 15 minutes for a change.'
+      : '';
+  return {
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: [operation.description, recent].filter(Boolean).join(' ') || undefined,
+    security: [...new Set(authentication.map((one) => schemeOf[one]))].map(requirement),
+    parameters: describeParameters(url, operation),
+    requestBody: body && {
+      required: true,
+      content: {
+        [body.form ? 'application/x-www-form-urlencoded' : 'application/json']: mediaType(body.schema, body.example),
+      },
+    },
+    responses: { ...describeAnswers(operation), ...describeRefusals(operation) },
+  };
+}
+
+const requirement = (scheme: string | undefined): Record<string, string[]> =>
+  scheme === undefined ? {} : { [scheme]: [] };
+
+function describeParameters(url: string, { parameters = {} }: Operation) {
+  const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, name]) => name!));
+  const missing = [...inPath].filter((name) => !(name in parameters));
+  const all = { ...Object.fromEntries(missing.map((name) => [name, { description: 'Its id.' }])), ...parameters };
+  return Object.entries<NonNullable<Operation['parameters']>[string]>(all).map(([name, parameter]) => ({
+    name,
+    in: inPath.has(name) ? 'path' : 'query',
+    required: inPath.has(name) || parameter.required === true,
+    description: parameter.description,
+    schema: parameter.schema ?? Type.String(),
+  }));
+}
+
+type MediaType = { schema?: TSchema | { $ref: string }; example?: unknown };
+type Answer = { description: string; content?: Record<string, MediaType> };
+
+const describeAnswers = ({ answers }: Operation): Record<string, Answer> =>
+  Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)]));
+
+function describeAnswer({ description, schema, example, html, media = [] }: OperationAnswer): Answer {
+  const content = {
+    ...(schema ? { 'application/json': mediaType(schema, example) } : {}),
+    ...(html ? { 'text/html': {} } : {}),
+    ...Object.fromEntries(media.map((type) => [type, {}])),
+  };
+  return Object.keys(content).length > 0 ? { description, content } : { description };
+}
+
+/** Every code that the description promises for it, besides those that any route may give. */
+export function refusalsOf({ authentication = [], body, refusals = [] }: Operation): ReadonlySet<ErrorCode> {
+  const codes = new Set<ErrorCode>(refusals);
+  if (authentication.some((one) => schemeOf[one] === 'SessionCookie')) codes.add('login_required');
+  if (authentication.includes('recent_session') || authentication.includes('administrator')) {
+    codes.add('reauthentication_required');
+  }
+  if (authentication.includes('administrator')) codes.add('access_denied');
+  if (body) codes.add('invalid_request');
+  return codes;
+}
+
+function describeRefusals(operation: Operation): Record<string, Answer> {
+  const byStatus = Map.groupBy(refusalsOf(operation), (code) => statusOf[code]);
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => [
+      status,
+      {
+        description: group.map((code) => `\`${code}\``).join(', '),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    ]),
+  );
+}
+
+const mediaType = (schema: TSchema, example: unknown): MediaType =>
+  example === undefined ? { schema } : { schema, example };

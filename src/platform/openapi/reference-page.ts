@@ -1,0 +1,156 @@
+import type { Config } from '../../app/config.ts';
+import { cookieNames } from '../http/cookies.ts';
+import { type Html, html } from '../pages/html.ts';
+import type { Page } from '../pages/page.ts';
+import type { View } from '../pages/view.ts';
+import { curlFor } from './curl.ts';
+import type { ApiDocument, DescribedOperation } from './document.ts';
+import { type JsonSchema, membersOf, typeWords } from './schema-words.ts';
+
+type Tag = ApiDocument['tags'][number]['name'];
+
+export const referencePath = (tag: Tag): string => `/reference/${anchor(tag)}`;
+
+/** The API description for people: the same document that programs read, in our own templates. Every address there is. */
+export const referenceIndex = (view: View, config: Config, document: ApiDocument): Page => ({
+  title: view.plain('reference.title'),
+  aside: navigation(view, document),
+  content: html`<h1>${view.t('reference.title')}</h1>
+<p class="soft">${view.t('reference.intro', { url: html`<code>${config.baseUrl}/openapi.json</code>` })}</p>
+${groupsOf(document).map(
+  ({ name, members }) => html`<h2><a href="${referencePath(name)}" lang="en">${name}</a></h2>
+<ul class="addresses">${members.map(
+    ({ path, method, operation }) =>
+      html`<li><a href="${referencePath(name)}#${anchor(`${method}-${path}`)}"><code>${method.toUpperCase()} ${path}</code></a> <span lang="en">${operation.summary}</span></li>\n`,
+  )}</ul>
+`,
+)}`,
+});
+
+/** One group of addresses: all of them on one page would be long to load and to look through. */
+export function referencePage(view: View, config: Config, document: ApiDocument, tag: Tag): Page {
+  const base = { url: config.baseUrl, sessionCookie: cookieNames(config).session };
+  const members = groupsOf(document).find(({ name }) => name === tag)?.members ?? [];
+  return {
+    title: `${tag} - ${view.plain('reference.title')}`,
+    aside: navigation(view, document, tag),
+    content: html`<h1>${view.t('reference.title')}</h1>
+<h2 lang="en">${tag}</h2>
+${members.map(({ path, method, operation }) => operationOf(view, operation, { path, method, base }))}`,
+  };
+}
+
+const navigation = (
+  view: View,
+  document: ApiDocument,
+  current?: Tag,
+): Html => html`<nav class="tabs" aria-label="${view.t('reference.navigation')}">
+<ul><li><a href="/reference"${current === undefined && html` aria-current="page"`}>${view.t('reference.all')}</a></li>
+${groupsOf(document).map(({ name }) => html`<li><a href="${referencePath(name)}" lang="en"${name === current && html` aria-current="page"`}>${name}</a></li>\n`)}
+<li><a href="/openapi.json">OpenAPI 3.1</a></li>
+<li><a href="/developer">${view.t('developer.tab.list')}</a></li></ul>
+</nav>
+`;
+
+function groupsOf(document: ApiDocument) {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+  return document.tags
+    .map(({ name }) => ({ name, members: operations.filter(({ operation }) => operation.tags.includes(name)) }))
+    .filter(({ members }) => members.length > 0);
+}
+
+type Place = { path: string; method: string; base: { url: string; sessionCookie: string } };
+
+/** Closed at first: whoever looks for an address sees them all, and opens one. */
+const operationOf = (
+  view: View,
+  operation: DescribedOperation,
+  { path, method, base }: Place,
+): Html => html`<details id="${anchor(`${method}-${path}`)}">
+<summary><code>${method.toUpperCase()} ${path}</code> <span class="about" lang="en">${operation.summary}</span></summary>
+${operation.description && paragraph(operation.description)}
+<dl><dt>${view.t('reference.who')}</dt><dd>${callers(view, operation)}</dd></dl>
+${parameters(view, operation)}
+${requestBody(view, operation)}
+<h3>${view.t('reference.answers')}</h3>
+<dl>${Object.entries(operation.responses).map(([status, answer]) => answerOf(view, status, answer))}</dl>
+<h3>${view.t('reference.example')}</h3>
+${codeBlock(view.t('reference.example'), curlFor(method, path, operation, base))}
+</details>
+`;
+
+const callerKeys = {
+  SessionCookie: 'reference.who.session',
+  BearerAuth: 'reference.who.bearer',
+  BasicAuth: 'reference.who.basic',
+} as const;
+
+function callers(view: View, { security }: DescribedOperation): Html {
+  if (security.length === 0) return view.t('reference.who.anybody');
+  const keys = security.flatMap((one) => {
+    const schemes = Object.keys(one) as (keyof typeof callerKeys)[];
+    return schemes.length === 0 ? ['reference.who.public' as const] : schemes.map((scheme) => callerKeys[scheme]);
+  });
+  return html`${keys.map((key, place) => html`${place > 0 && html`; `}${view.t(key)}`)}`;
+}
+
+const parameters = (view: View, operation: DescribedOperation) =>
+  operation.parameters.length > 0 &&
+  html`<h3>${view.t('reference.parameters')}</h3>
+<dl>${operation.parameters.map((parameter) =>
+    memberItem(view, {
+      name: parameter.name,
+      type: typeWords(parameter.schema as JsonSchema),
+      isRequired: parameter.required,
+      description: parameter.description,
+    }),
+  )}</dl>`;
+
+function requestBody(view: View, operation: DescribedOperation) {
+  const [[type, media] = ['', undefined]] = Object.entries(operation.requestBody?.content ?? {});
+  if (!media) return false;
+  return html`<h3>${view.t('reference.body', { type: html`<code>${type}</code>` })}</h3>
+<dl>${membersOf(media.schema as JsonSchema).map((member) => memberItem(view, member))}</dl>
+${'example' in media && codeBlock(view.t('reference.example.body'), JSON.stringify(media.example, null, 2))}`;
+}
+
+const memberItem = (
+  view: View,
+  { name, type, isRequired, description }: ReturnType<typeof membersOf>[number],
+) => html`<dt><code>${name}</code></dt><dd><span lang="en">${type}</span>${isRequired && html` <strong>${view.t('reference.required')}</strong>`}${description && html`<br>${marked(description)}`}</dd>
+`;
+
+type Answer = DescribedOperation['responses'][string];
+
+function answerOf(view: View, status: string, answer: Answer): Html {
+  const media = answer.content?.['application/json'];
+  const members = membersOf((media?.schema ?? {}) as JsonSchema);
+  return html`<dt><code>${status}</code></dt><dd>${marked(answer.description)}
+${
+  members.length > 0 &&
+  html`<ul>${members.map(
+    ({ name, type, isRequired, description }) =>
+      html`<li><code>${name}${!isRequired && '?'}</code> <span lang="en">${type}</span>${description && html` - ${marked(description)}`}</li>\n`,
+  )}</ul>`
+}
+${media?.example !== undefined && codeBlock(view.t('reference.example.answer'), JSON.stringify(media.example, null, 2))}</dd>
+`;
+}
+
+/** Read-only and still a field: it scrolls by itself, and a keyboard can select all of it. */
+const codeBlock = (label: Html, text: string): Html =>
+  html`<textarea class="code" rows="${text.split('\n').length}" readonly spellcheck="false" wrap="off" aria-label="${label}">${text}</textarea>`;
+
+const paragraph = (text: string) => html`<p>${marked(text)}</p>`;
+
+/** Descriptions are CommonMark (OpenAPI §4.6); ours use backquotes and nothing else of it. */
+const marked = (text: string): Html =>
+  html`<span lang="en">${text.split('`').map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : part))}</span>`;
+
+const anchor = (text: string) =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');

@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Deps } from '../../app/deps.ts';
+import { representations, sendRepresentation } from '../http/representations.ts';
+import { locales, nameOfLanguage } from '../i18n/translate.ts';
+import { bindForms } from './bound-forms.ts';
+import { type Html, html } from './html.ts';
+import { navigationOf, type Tab } from './navigation.ts';
+import { isUnfinished } from './unfinished.ts';
+import type { View } from './view.ts';
+
+export type Page = {
+  title: string;
+  /** What stands in the `main` element. */
+  content: Html;
+  /** A page of the account or of administration, with its navigation; left out, it stands alone in a card. */
+  tab?: Tab;
+  /** A navigation of its own, for a wide page that belongs to neither. */
+  aside?: Html;
+  /** Files of `assets/` by name. They add comfort; the page works without them. */
+  scripts?: readonly string[];
+  /**
+   * The redirect URI at which a form's answer may end. Browsers hold every redirect that follows a form to
+   * `form-action`, those of the client behind its redirect URI included, so the scheme is all that can be said.
+   */
+  endsAt?: string;
+};
+
+/** The whole document. */
+const layout = (view: View, { title, content, tab, aside, scripts = [] }: Page): Html => {
+  const { locale, look, t } = view;
+  return html`<!doctype html>
+<html lang="${locale}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} - ${look.name}</title>
+<link rel="stylesheet" href="${look.stylesheet.path}">
+<link rel="icon" href="${look.logo.path}" type="${look.logo.type}">
+${scripts.map((name) => html`<script src="${look.scripts[name]?.path}" defer></script>\n`)}</head>
+<body${(tab || aside) && html` class="account"`}>
+<a class="skip" href="#main">${t('layout.skip')}</a>
+<header class="brand"><a href="/account"><img src="${look.logo.path}" alt="" width="28" height="28"> ${look.name}</a>${tab && signOutForm(t)}</header>
+${tab ? navigation(t, tab) : aside}<main id="main">
+${
+  isUnfinished(view.query) &&
+  html`<div class="alert" role="alert"><p>${t('layout.unfinished')}</p></div>
+`
+}${content}
+</main>
+${!tab && !aside && languageChoice(view)}</body>
+</html>
+`;
+};
+
+const signOutForm = (t: View['t']): Html => html`
+<form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${t('account.sign_out')}</button></form>
+`;
+
+const navigation = (t: View['t'], current: Tab): Html => {
+  const { label, tabs } = navigationOf(current);
+  return html`<nav class="tabs" aria-label="${t(label)}">
+<ul>${Object.entries(tabs).map(
+    ([tab, { path, label }]) =>
+      html`<li><a href="${path}"${tab === current && html` aria-current="page"`}>${t(label)}</a></li>`,
+  )}</ul>
+</nav>
+`;
+};
+
+/** The same page in another language. Where it answers a form there is no such link; the page before it had one. */
+function languageChoice({ locale, query, t }: View): Html | false {
+  if (query === undefined) return false;
+  // Relative, with nothing but a query: whatever path was asked for, the link stays on it.
+  const hrefFor = (other: string) => {
+    const parameters = new URLSearchParams(query);
+    parameters.set('ui_locales', other);
+    return `?${parameters}`;
+  };
+  const entry = (other: string) =>
+    other === locale
+      ? html`<li><span lang="${other}" aria-current="true">${nameOfLanguage(other)}</span></li>`
+      : html`<li><a href="${hrefFor(other)}" lang="${other}" hreflang="${other}">${nameOfLanguage(other)}</a></li>`;
+  return html`<footer class="foot"><nav aria-label="${t('layout.languages')}"><ul>${locales.map(entry)}</ul></nav></footer>\n`;
+}
+
+export function sendPage(reply: FastifyReply, view: View, page: Page, status = 200): FastifyReply {
+  const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
+  const markup = layout(view, page).toString();
+  const { boundTo } = reply.request;
+  const scripting = page.scripts?.length ? " script-src 'self'; connect-src 'self';" : '';
+  return reply
+    .code(status)
+    .headers({
+      'content-security-policy': `default-src 'none';${scripting} style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+    })
+    .type('text/html; charset=utf-8')
+    .send(boundTo === undefined ? markup : bindForms(markup, boundTo));
+}
+
+export async function assetRoutes(app: FastifyInstance, { look }: Pick<Deps, 'look'>) {
+  for (const { path, type, content } of look.assets) {
+    const forms = representations(content);
+    app.get(path, async (request, reply) => {
+      reply.header('cache-control', 'public, max-age=31536000, immutable');
+      return sendRepresentation(request, reply, forms, type);
+    });
+  }
+}

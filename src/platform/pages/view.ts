@@ -1,0 +1,92 @@
+import type { FastifyRequest } from 'fastify';
+import type { Deps } from '../../app/deps.ts';
+import { isInCalendar, now } from '../clock.ts';
+import { queryOf } from '../http/parameters.ts';
+import {
+  chooseLocale,
+  type Locale,
+  type Sentence,
+  type Translate,
+  translatePlain,
+  translator,
+} from '../i18n/translate.ts';
+import { type Html, html } from './html.ts';
+import { queryLocales, rememberedLanguage } from './language.ts';
+import type { Look } from './look.ts';
+
+/** In whose language and colours a page is drawn. */
+export type View = {
+  readonly locale: Locale;
+  readonly look: Look;
+  /** The query that the page was asked for with; absent where it answers a form, which no link can repeat. */
+  readonly query?: string;
+  /** A message as markup. */
+  readonly t: Translate;
+  /** A message as plain text. */
+  plain(key: Sentence['key'], values?: Sentence['values']): string;
+  /** A moment as people say it: "3 hours ago", or the day when it is long past. @param at Unix seconds. */
+  ago(at: number): Html;
+  /** A length of time in its largest fitting unit, rounded up: "5 minutes". */
+  lasting(seconds: number): string;
+  /** A day. @param at Unix seconds. */
+  day(at: number): Html;
+};
+
+/**
+ * @param wishes what is known of the person's languages besides the query's `ui_locales` and the browser's own: those of
+ * the waiting authorization request, then the person's setting.
+ */
+export function viewOf(
+  deps: Pick<Deps, 'look' | 'clock' | 'config'>,
+  request: FastifyRequest,
+  ...wishes: (string | null | undefined)[]
+): View {
+  const browser = [rememberedLanguage(request, deps), request.headers['accept-language']];
+  const view = viewIn(deps, chooseLocale(queryLocales(request), ...wishes, ...browser));
+  return request.method === 'GET' ? { ...view, query: queryOf(request.url) } : view;
+}
+
+function viewIn(deps: Pick<Deps, 'look' | 'clock'>, locale: Locale): View {
+  const today = now(deps);
+  return {
+    locale,
+    look: deps.look,
+    t: translator(locale),
+    plain: (key, values) => translatePlain(locale, { key, values }),
+    ago: (at) => moment(at, ago(locale, at - today)),
+    lasting: (seconds) => lasting(locale, seconds),
+    day: (at) => moment(at, dayIn(locale, at)),
+  };
+}
+
+/** What others have stored may lie beyond the calendar, and a page must not fail for it. */
+/** @param at Unix seconds. */
+export const dayIn = (locale: Locale, at: number): string =>
+  isInCalendar(at)
+    ? new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000)
+    : String(at);
+
+const moment = (at: number, text: string): Html =>
+  isInCalendar(at) ? html`<time datetime="${new Date(at * 1000).toISOString()}">${text}</time>` : html`${text}`;
+
+const units = [
+  ['year', 31_557_600],
+  ['month', 2_629_800],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+function ago(locale: Locale, seconds: number): string {
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  for (const [unit, length] of units) {
+    if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
+  }
+  return format.format(0, 'second');
+}
+
+function lasting(locale: Locale, seconds: number): string {
+  const [unit, length] = units.find(([, length]) => seconds >= length * 1.5) ?? (['second', 1] as const);
+  const format = new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' });
+  return format.format(Math.ceil(seconds / length));
+}

@@ -1,0 +1,17 @@
+import Type from 'typebox';
+import type { Operation } from '../../platform/openapi/operation.ts';
+
+export const DeletionBody = Type.Object(
+  { email: Type.String({ description: 'The address of the account, to show that this is meant.' }) },
+  { additionalProperties: false },
+);
+
+export const deleteCurrentUser: Operation = {
+  tag: 'Account',
+  authentication: ['recent_session'],
+  summary: 'Delete your account',
+  description: 'At once and for good, with its sessions, grants and factors. Clients that you registered stay.',
+  body: { schema: DeletionBody, example: { email: 'ada@example.com' } },
+  answers: { 204: { description: 'It is gone.' } },
+  refusals: ['invalid_state'],
+};

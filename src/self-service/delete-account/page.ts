@@ -1,0 +1,33 @@
+import type { FieldProblem } from '../../platform/errors.ts';
+import { fieldAlert } from '../../platform/pages/form.ts';
+import { html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+
+type DeletionForm = { email: string; isLastAdministrator: boolean; problems?: readonly FieldProblem[] };
+
+export const deleteAccountPage = (view: View, { email, isLastAdministrator, problems = [] }: DeletionForm): Page => ({
+  title: view.plain('delete.title'),
+  tab: 'profile',
+  content: html`<h1>${view.t('delete.title')}</h1>
+<p>${view.t('delete.intro')}</p>
+${fieldAlert(view, problems)}
+${
+  isLastAdministrator
+    ? html`<p class="soft">${view.t('delete.last_administrator')}</p>`
+    : html`<form method="post" action="/account/delete">
+<label for="email">${view.t('delete.confirm', { email: html`<strong>${email}</strong>` })}</label>
+<input id="email" name="email" type="email" autocomplete="off" autocapitalize="none" spellcheck="false" required
+ maxlength="254">
+<button type="submit" id="delete-submit" class="danger">${view.t('delete.submit')}</button>
+</form>`
+}
+<p><a href="/account">${view.t('confirm.back')}</a></p>`,
+});
+
+export const accountDeletedPage = (view: View): Page => ({
+  title: view.plain('delete.done_title'),
+  content: html`<h1>${view.t('delete.done_title')}</h1>
+<p>${view.t('delete.done')}</p>
+<p><a href="/signin">${view.t('signin.title')}</a></p>`,
+});

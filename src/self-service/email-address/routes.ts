@@ -1,0 +1,105 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { linkSeconds } from '../../accounts/one-time-links/link.ts';
+import type { Deps } from '../../app/deps.ts';
+import {
+  currentSession,
+  requireRecentSession,
+  requireSession,
+  type Session,
+} from '../../authentication/sessions/session.ts';
+import { RequestError } from '../../platform/errors.ts';
+import { jsonBody } from '../../platform/http/json-body.ts';
+import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { sendPage } from '../../platform/pages/page.ts';
+import { viewOf } from '../../platform/pages/view.ts';
+import { askEmailChange } from './ask-email-change.ts';
+import { type Asker, askVerification } from './ask-verification.ts';
+import { confirmAddress, requireAddressLink } from './confirm-address.ts';
+import { changeEmail, EmailBody, verifyEmail } from './operations.ts';
+import { changeEmailPage, confirmAddressPage, emailDone, emailPage } from './page.ts';
+
+const path = '/account/email';
+const config = { page: true, form: path } as const;
+const changeConfig = { page: true, form: `${path}/change` } as const;
+const readEmail = jsonBody(EmailBody);
+type OneLink = { Params: { token: string } };
+
+/** A person's e-mail address: whether it is verified, and its change, as pages and as JSON. */
+export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
+  app.get(path, { config }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    const said = parseParameters(queryOf(request.url)).values.done;
+    const view = viewOf(deps, request, session.locale);
+    const state = {
+      email: session.email,
+      isVerified: session.email_verified_at !== null,
+      mailWorks: deps.mail.works,
+      done: emailDone.find((one) => one === said),
+    };
+    return sendPage(reply, view, emailPage(view, state));
+  });
+
+  app.post(`${path}/verify`, { config }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    readForm(request.body);
+    await askVerification(deps, askerOf(deps, request, session));
+    return onward(reply, `${path}?done=link_sent`);
+  });
+
+  app.get(`${path}/change`, { config: changeConfig }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const view = viewOf(deps, request, session.locale);
+    return sendPage(reply, view, changeEmailPage(view, { current: session.email }));
+  });
+
+  app.post(`${path}/change`, { config: changeConfig }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const { email = '' } = readForm(request.body);
+    try {
+      await askEmailChange(deps, askerOf(deps, request, session), email);
+    } catch (error) {
+      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
+      const view = viewOf(deps, request, session.locale);
+      const form = { current: session.email, email, problems: error.problems };
+      return sendPage(reply, view, changeEmailPage(view, form), 400);
+    }
+    return onward(reply, `${path}?done=change_sent`);
+  });
+
+  app.get<OneLink>('/verify-email/:token', { config }, async (request, reply) => {
+    const session = await currentSession(deps, request);
+    const { token } = request.params;
+    const { email, purpose } = await requireAddressLink(deps, token, session);
+    const view = viewOf(deps, request, session?.locale);
+    const isChange = purpose === 'change_email';
+    return sendPage(reply, view, confirmAddressPage(view, { token, email, isChange, isSignedIn: Boolean(session) }));
+  });
+
+  app.post<OneLink>('/verify-email/:token', { config }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    readForm(request.body);
+    const purpose = await confirmAddress(deps, request.params.token, { session, address: request.ip });
+    return onward(reply, `${path}?done=${purpose === 'change_email' ? 'changed' : 'verified'}`);
+  });
+
+  app.post('/v1/me/email', { config: { operation: changeEmail } }, async (request, reply) => {
+    const session = await requireRecentSession(deps, request);
+    const { email } = readEmail(request.body);
+    await askEmailChange(deps, askerOf(deps, request, session), email);
+    return reply.code(202).send({ expires_in: linkSeconds.change_email });
+  });
+
+  app.post('/v1/me/email/verify', { config: { operation: verifyEmail } }, async (request, reply) => {
+    const session = await requireSession(deps, request);
+    await askVerification(deps, askerOf(deps, request, session));
+    return reply.code(202).send({ expires_in: linkSeconds.verify_email });
+  });
+}
+
+const askerOf = (deps: Deps, request: FastifyRequest, session: Session): Asker => ({
+  session,
+  address: request.ip,
+  locale: viewOf(deps, request, session.locale).locale,
+});
+
+const onward = (reply: FastifyReply, to: string) => reply.redirect(to, 303);

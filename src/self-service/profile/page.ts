@@ -1,0 +1,85 @@
+import type { Session } from '../../authentication/sessions/session.ts';
+import type { FieldProblem } from '../../platform/errors.ts';
+import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
+import { fieldAlert, notice } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+
+type ProfileForm = {
+  session: Session;
+  /** What was typed, when it did not do. */
+  typed?: { name: string; locale: string; picture: string };
+  problems?: readonly FieldProblem[];
+  isDone?: boolean;
+};
+
+/** The picture is somebody else's address, and a page of ours asks nobody else for anything: initials stand for it. */
+export const profilePage = (view: View, form: ProfileForm): Page => {
+  const { session, typed, problems = [], isDone = false } = form;
+  const isWrong = (field: string) => problems.some(({ path }) => path === field);
+  return {
+    title: view.plain('account.title'),
+    tab: 'profile',
+    content: html`<div class="person">
+<span class="initials" aria-hidden="true">${initialsOf(session)}</span>
+<div>
+<h1><bdi>${session.name ?? view.t('account.title')}</bdi></h1>
+<p class="soft">${session.email}</p>
+</div>
+</div>
+${fieldAlert(view, problems)}
+${notice(isDone && view.t('account.saved'))}
+<form method="post" action="/account">
+<label for="name">${view.t('field.name')}</label>
+<input id="name" name="name" autocomplete="name" required maxlength="200" value="${typed?.name ?? session.name}"${
+      isWrong('name') && html` aria-invalid="true" aria-describedby="problem"`
+    }>
+<label for="locale">${view.t('account.language')}</label>
+<select id="locale" name="locale">
+<option value="">${view.t('account.language.automatic')}</option>
+${locales.map((locale) => languageOption(locale, typed?.locale ?? session.locale))}
+</select>
+<label for="picture">${view.t('account.picture')}</label>
+<input id="picture" name="picture" type="url" inputmode="url" autocomplete="photo" autocapitalize="none" spellcheck="false"
+ maxlength="2048" placeholder="https://" value="${typed?.picture ?? session.picture}"${
+   isWrong('picture') && html` aria-invalid="true"`
+ } aria-describedby="picture-hint${isWrong('picture') && ' problem'}">
+<p class="hint" id="picture-hint">${view.t('account.picture.hint')}</p>
+<button type="submit" id="profile-submit">${view.t('account.save')}</button>
+</form>
+<h2>${view.t('account.about')}</h2>
+<dl>
+<dt>${view.t('field.email')}</dt>
+<dd>${session.email} ${verifiedBadge(view, session)}<br><a href="/account/email">${view.t('account.change_email')}</a></dd>
+<dt>${view.t('account.role')}</dt><dd>${view.t(`account.role.${session.role}`)}</dd>
+<dt>${view.t('account.since')}</dt><dd>${view.day(session.user_created_at)}</dd>
+</dl>
+<h2>${view.t('account.elsewhere')}</h2>
+<ul>
+${session.role === 'admin' && html`<li><a href="/admin">${view.t('account.elsewhere.admin')}</a></li>`}
+<li><a href="/developer">${view.t('account.elsewhere.developer')}</a></li>
+</ul>
+<h2>${view.t('account.leave')}</h2>
+<p class="soft">${view.t('account.leave.what')}</p>
+<p><a href="/account/delete">${view.t('account.leave.link')}</a></p>`,
+  };
+};
+
+const languageOption = (locale: string, chosen: string | null): Html =>
+  html`<option value="${locale}" lang="${locale}"${locale === chosen && html` selected`}>${nameOfLanguage(locale)}</option>`;
+
+const verifiedBadge = (view: View, { email_verified_at }: Session): Html =>
+  email_verified_at === null
+    ? html`<span class="badge warn">${view.t('account.unverified')}</span>`
+    : html`<span class="badge">${view.t('account.verified')}</span>`;
+
+/** The first letters of the first and the last word of a name: "AL" for Ada King Lovelace. */
+export function initialsOf({ name, email }: Pick<Session, 'name' | 'email'>): string {
+  const words = (name ?? email).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+  const last = name !== null && words.length > 1 ? words.at(-1) : '';
+  return [words[0], last]
+    .map((word) => [...(word ?? '')][0] ?? '')
+    .join('')
+    .toUpperCase();
+}

@@ -1,0 +1,92 @@
+import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import type { SecurityOverview } from './security.ts';
+
+/** So few codes are left that it is time for new ones. */
+const fewCodes = 3;
+
+/** What a person signs in with, one row a thing, each with the page where it is changed. */
+export function securityPage(view: View, overview: SecurityOverview): Page {
+  // A passkey beside a password does not make the password weigh less: only a code is asked for after it.
+  const isPasswordEnough = overview.password_changed_at !== null && overview.totp_confirmed_at === null;
+  return {
+    title: view.plain('security.title'),
+    tab: 'security',
+    content: html`<h1>${view.t('security.title')}</h1>
+<p class="soft">${view.t('security.intro')}</p>
+${isPasswordEnough && html`<div class="advice"><p>${view.t('security.advice')}</p></div>`}
+<ul class="items">
+${passwordRow(view, overview)}
+${passkeysRow(view, overview)}
+${totpRow(view, overview)}
+${overview.totp_confirmed_at !== null && backupCodesRow(view, overview)}
+${overview.providers && providersRow(view, overview.providers)}
+</ul>`,
+  };
+}
+
+type Row = { name: string; title: Html; state: Renderable; badge?: Renderable; action: Html };
+
+const row = ({ name, title, state, badge, action }: Row): Html => html`<li>
+<div>
+<h2 id="${name}">${title}${badge && html` ${badge}`}</h2>
+<p>${state}</p>
+</div>
+<a class="button quiet" href="/account/security/${name}" aria-describedby="${name}">${action}</a>
+</li>`;
+
+const passwordRow = ({ t, day }: View, { password_changed_at }: SecurityOverview): Html =>
+  row({
+    name: 'password',
+    title: t('security.password'),
+    state:
+      password_changed_at === null
+        ? t('security.password.none')
+        : t('security.password.changed', { day: day(password_changed_at) }),
+    action: t(password_changed_at === null ? 'security.set' : 'security.change'),
+  });
+
+const passkeysRow = ({ t }: View, { passkeys }: SecurityOverview): Html =>
+  row({
+    name: 'passkeys',
+    title: t('security.passkeys'),
+    state:
+      passkeys === 0
+        ? t('security.passkeys.none')
+        : t(passkeys === 1 ? 'security.passkeys.one' : 'security.passkeys.some', { count: passkeys }),
+    action: t(passkeys === 0 ? 'security.add' : 'security.manage'),
+  });
+
+const totpRow = ({ t, day }: View, { totp_confirmed_at }: SecurityOverview): Html =>
+  row({
+    name: 'totp',
+    title: t('security.totp'),
+    badge:
+      totp_confirmed_at === null
+        ? html`<span class="badge off">${t('security.off')}</span>`
+        : html`<span class="badge">${t('security.on')}</span>`,
+    state:
+      totp_confirmed_at === null ? t('security.totp.none') : t('security.totp.since', { day: day(totp_confirmed_at) }),
+    action: t(totp_confirmed_at === null ? 'security.set_up' : 'security.manage'),
+  });
+
+const backupCodesRow = ({ t }: View, { backupCodes: { total, remaining } }: SecurityOverview): Html =>
+  row({
+    name: 'backup-codes',
+    title: t('security.backup_codes'),
+    badge: remaining <= fewCodes && html`<span class="badge warn">${t('security.backup_codes.few')}</span>`,
+    state: t('security.backup_codes.left', { remaining, total }),
+    action: t('security.renew'),
+  });
+
+const providersRow = ({ t, locale }: View, providers: readonly string[]): Html =>
+  row({
+    name: 'providers',
+    title: t('security.providers'),
+    state:
+      providers.length === 0
+        ? t('security.providers.none')
+        : t('security.providers.linked', { providers: new Intl.ListFormat(locale).format(providers) }),
+    action: t('security.manage'),
+  });
