@@ -1,7 +1,7 @@
 import type { LimitDeps } from '../app/deps.ts';
 import type { Statement } from '../platform/db/db.ts';
 import { digest } from '../platform/ids.ts';
-import { addressKey } from '../platform/limits/address-key.ts';
+import { addressKey } from '../platform/ip-address.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
 import type { Window } from '../platform/limits/store.ts';
 import { linkSeconds } from './one-time-links/link.ts';

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import {
   isProviderSetting,
@@ -7,6 +6,7 @@ import {
   type Provider,
   readProviders,
 } from '../authentication/federation/provider.ts';
+import { isLoopback, isSubnet } from '../platform/ip-address.ts';
 import { type Limits, limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
 import { displayNameProblem } from '../platform/text/display-name.ts';
 import { editDistance } from '../platform/text/edit-distance.ts';
@@ -223,9 +223,6 @@ function readBaseUrl(value: string): URL {
   return url;
 }
 
-const isLoopback = (hostname: string) =>
-  hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
-
 function readDatabaseUrl(value: string | undefined): string | undefined {
   if (value !== undefined && !/^postgres(ql)?:\/\/./.test(value)) {
     throw new ConfigError('SIGNET_DATABASE_URL must begin with postgres://; leave it out for the embedded SQLite.');
@@ -291,13 +288,6 @@ function readTrustProxy(value: string | undefined): false | number | string[] {
     );
   }
   return peers;
-}
-
-function isSubnet(peer: string): boolean {
-  const [address = '', bits, more] = peer.split('/');
-  const longest = isIP(address) === 6 ? 128 : 32;
-  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest);
-  return isIP(address) !== 0 && fits && more === undefined;
 }
 
 function readSubnets(name: Setting, value: string | undefined): readonly string[] {

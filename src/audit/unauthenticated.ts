@@ -3,7 +3,7 @@ import { now } from '../platform/clock.ts';
 import type { Statement } from '../platform/db/db.ts';
 import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
 import { digest } from '../platform/ids.ts';
-import { addressKey } from '../platform/limits/address-key.ts';
+import { addressKey } from '../platform/ip-address.ts';
 import { countEvent, listEvents, type UnauthenticatedRow } from './unauthenticated.store.ts';
 
 /** Why a sign-in was refused. Administrators read a sentence for each. */

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import type { Sentence } from '../platform/i18n/translate.ts';
+import { isIpAddress } from '../platform/ip-address.ts';
 
 /**
  * What a client shows of itself: a name and two addresses. People decide by them whom to trust, so a name must look
@@ -22,7 +22,7 @@ export function logoUrlProblem(text: string): Sentence | undefined {
   const problem = homepageUrlProblem(text);
   if (problem !== undefined) return problem;
   const host = new URL(text).hostname;
-  const isNamed = isIP(host.replace(/^\[|\]$/g, '')) === 0 && host !== 'localhost' && !host.endsWith('.localhost');
+  const isNamed = !isIpAddress(host) && host !== 'localhost' && !host.endsWith('.localhost');
   return isNamed ? undefined : { key: 'problem.logo_url.host' };
 }
 

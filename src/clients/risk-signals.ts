@@ -1,3 +1,4 @@
+import { isLoopback } from '../platform/ip-address.ts';
 import type { Client, ReviewedFields } from './client.ts';
 import { areAlike, looksAlike, nameSkeleton, speaksFor } from './name-skeleton.ts';
 import { nameWarning } from './presentation.ts';
@@ -183,11 +184,8 @@ const notice = risk('notice');
 /** Each once. A person's own machine is nobody's host. */
 function hostsOf(urls: readonly string[]): string[] {
   const hosts = urls.map((url) => plainHost.exec(url)?.[1] ?? URL.parse(url)?.hostname.replace(/\.$/, '') ?? '');
-  return [...new Set(hosts)].filter((host) => host !== '' && !isLoopback(host));
+  return [...new Set(hosts)].filter((host) => host !== '' && !host.endsWith('.localhost') && !isLoopback(host));
 }
 
 /** As nearly all are written: a hundred thousand of them are read for one review, and a parser takes a second for that. */
 const plainHost = /^https:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z-][a-z0-9-]*)(?::\d+)?(?:[/?]|$)/;
-
-const isLoopback = (host: string) =>
-  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host);

@@ -8,6 +8,7 @@ import { type Statement, UniqueViolation } from '../platform/db/db.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { newId } from '../platform/ids.ts';
+import { subnetList } from '../platform/ip-address.ts';
 import { eventTypes, isEventType, payloadOf } from './event-types.ts';
 import {
   type Delivery,
@@ -23,7 +24,7 @@ import {
   replayDelivery,
   type Webhook,
 } from './store.ts';
-import { judgeOf, mayReach, subnets } from './target.ts';
+import { mayDeliver, mayReach } from './target.ts';
 
 /** A webhook as administrators see it; its secret was shown once. */
 export const webhookRecord = ({ webhook_id, url, event_types, created_at, disabled_at }: Webhook) => ({
@@ -180,12 +181,12 @@ export const deliveriesOf =
 function targetProblem({ config }: Pick<Deps, 'config'>, url: string): MessageKey | undefined {
   if (url.length > 2000 || !URL.canParse(url)) return 'problem.webhook.url.absolute';
   const { protocol, hostname, username, password, hash } = new URL(url);
-  const allowed = subnets(config.webhookInternal);
+  const allowed = subnetList(config.webhookInternal);
   if (username || password || hash) return 'problem.webhook.url.userinfo';
   if (protocol !== 'https:' && !(protocol === 'http:' && config.webhookInternal.length > 0))
     return 'problem.webhook.url.https';
   const isLiteral = /^[\d.]+$|^\[/.test(hostname);
   if (isLiteral && !mayReach(hostname, allowed)) return 'problem.webhook.url.internal';
-  if (isLiteral && !judgeOf(protocol, allowed)(hostname)) return 'problem.webhook.url.clear';
+  if (isLiteral && !mayDeliver(protocol, hostname, allowed)) return 'problem.webhook.url.clear';
   return undefined;
 }

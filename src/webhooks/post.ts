@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { isIP } from 'node:net';
 import type { Deps } from '../app/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
+import { isIpAddress, subnetList } from '../platform/ip-address.ts';
 import { hostResolver, type Resolve } from './resolve-host.ts';
 import type { DueDelivery } from './store.ts';
-import { forbiddenTarget, guardedLookup, InternalTarget, judgeOf, subnets } from './target.ts';
+import { forbiddenTarget, guardedLookup, InternalTarget, mayDeliver } from './target.ts';
 
 /** How long a target may take for its answer. */
 export const patienceMs = 10_000;
@@ -65,9 +65,9 @@ const sign = (secret: string, text: string): string =>
 
 /** @returns the status. Redirects are not followed, and of the body nothing is read. */
 async function send(deps: Deps, url: URL, headers: Record<string, string>, body: string): Promise<number> {
-  const allowed = subnets(deps.config.webhookInternal);
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0 && !judgeOf(url.protocol, allowed)(host)) throw forbiddenTarget(url.protocol);
+  const allowed = subnetList(deps.config.webhookInternal);
+  if (isIpAddress(url.hostname) && !mayDeliver(url.protocol, url.hostname, allowed))
+    throw forbiddenTarget(url.protocol);
   const lookup = guardedLookup(resolverOf(deps), url.protocol, allowed);
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
 import type { Config } from '../../app/config.ts';
 import { digest } from '../../platform/ids.ts';
+import { isIpAddress } from '../../platform/ip-address.ts';
 import type { Passkey } from './passkeys.store.ts';
 
 /** Passkeys that one person may have. */
@@ -17,7 +17,7 @@ export const relyingParty = ({ baseUrl, brand }: Pick<Config, 'baseUrl' | 'brand
 
 /** Browsers make passkeys for names alone, never for an IP address (WebAuthn §5.1.3 step 7). */
 export const canHavePasskeys = ({ baseUrl }: Pick<Config, 'baseUrl'>): boolean =>
-  isIP(new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')) === 0;
+  !isIpAddress(new URL(baseUrl).hostname);
 
 /** What an authenticator remembers a person by; opaque, and nothing about them (WebAuthn §14.6.1). */
 export const userHandle = (user_id: string) => Buffer.from(user_id);

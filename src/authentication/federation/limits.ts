@@ -1,5 +1,5 @@
 import type { LimitDeps } from '../../app/deps.ts';
-import { addressKey } from '../../platform/limits/address-key.ts';
+import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 
 /** Questions to an upstream for nothing: a code that we are sent costs it one, whoever has made the code up. */

@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net';
+import { isLoopback } from '../../platform/ip-address.ts';
 import { displayNameProblem } from '../../platform/text/display-name.ts';
 import { google } from './providers/google.ts';
 import type { KnownProvider } from './providers/known-provider.ts';
@@ -73,12 +73,9 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
  */
 function readIssuer(text: string, prefix: string, refuse: Refuse): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url));
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
   if (!url || !isSafe || url.search || url.hash || url.username || url.password) {
     return refuse(`${prefix}_ISSUER must be an https URL without query, fragment or user name; http is for loopback.`);
   }
   return url.pathname === '/' ? url.origin : url.href;
 }
-
-export const isLoopback = ({ hostname }: URL): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'));

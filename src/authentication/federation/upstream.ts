@@ -1,7 +1,8 @@
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client';
 import type { Deps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
-import { isLoopback, type Provider } from './provider.ts';
+import { isLoopback } from '../../platform/ip-address.ts';
+import type { Provider } from './provider.ts';
 
 /** An upstream that is down, slow, or says what it must not say. `reason` goes to our log, so it never quotes a token. */
 export class UpstreamFailure extends Error {
@@ -71,7 +72,10 @@ async function discoverIssuer(provider: Provider, patienceSeconds: number): Prom
         [library.customFetch]: guardedFetch(issuer),
         // TLS has named the sender, so the signature could go unchecked (OIDC Core §3.1.3.7, 6). It is checked all the
         // same: one lying box on the way, where TLS ends too early, is then not enough.
-        execute: [library.enableNonRepudiationChecks, ...(isLoopback(issuer) ? [library.allowInsecureRequests] : [])],
+        execute: [
+          library.enableNonRepudiationChecks,
+          ...(isLoopback(issuer.hostname) ? [library.allowInsecureRequests] : []),
+        ],
       },
     );
   } catch (error) {
@@ -127,7 +131,9 @@ function isAllowed(address: string | undefined, issuer: URL): boolean {
   if (address === undefined || !URL.canParse(address)) return false;
   const url = new URL(address);
   if (url.username !== '' || url.password !== '') return false;
-  return isLoopback(url) ? isLoopback(issuer) && /^https?:$/.test(url.protocol) : url.protocol === 'https:';
+  return isLoopback(url.hostname)
+    ? isLoopback(issuer.hostname) && /^https?:$/.test(url.protocol)
+    : url.protocol === 'https:';
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { LimitDeps } from '../../app/deps.ts';
-import { addressKey } from '../../platform/limits/address-key.ts';
+import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 
 /** Challenges cost next to nothing: this only keeps a loop from running away. Many people may share an address. */

@@ -3,7 +3,7 @@ import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
 import { now } from '../../platform/clock.ts';
 import { digest, newId } from '../../platform/ids.ts';
-import { addressKey } from '../../platform/limits/address-key.ts';
+import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import { findConsent } from '../consent/store.ts';
 import { AuthorizationError } from './authorization-error.ts';

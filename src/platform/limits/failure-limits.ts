@@ -4,7 +4,7 @@ import { now } from '../clock.ts';
 import type { Db, Statement } from '../db/db.ts';
 import { rateLimited, refusal } from '../errors.ts';
 import { digest } from '../ids.ts';
-import { addressKey } from './address-key.ts';
+import { addressKey } from '../ip-address.ts';
 import {
   type Backoff,
   type Counter,

@@ -1,6 +1,6 @@
-import { isIPv4 } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from '../../app/config.ts';
+import { isLoopback } from '../ip-address.ts';
 
 /** A plain text mail to one address, which was validated as one. */
 export type Mail = { to: string; subject: string; text: string };
@@ -48,7 +48,7 @@ function smtp(url: string, from: string): Transport {
 export function smtpOptions(smtpUrl: string) {
   const { protocol, hostname, port, username, password } = new URL(smtpUrl);
   const host = hostname.replace(/^\[|\]$/g, '');
-  const isHere = host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+  const isHere = isLoopback(host);
   const secure = protocol === 'smtps:';
   return {
     host,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { addressKey } from './address-key.ts';
+import { addressKey, isLoopback, isPublicAddress, isSubnet } from './ip-address.ts';
 
 test('an IPv4 address counts as itself, also when a dual-stack socket reports it as IPv6', () => {
   assert.equal(addressKey('192.0.2.1'), '192.0.2.1');
@@ -39,4 +39,28 @@ test('any IPv6 address shares its count with all others of its /64, and with non
 test('what is no address counts as itself', () => {
   assert.equal(addressKey('unknown'), 'unknown');
   assert.equal(addressKey(''), '');
+});
+
+test('loopback is localhost, 127.0.0.0/8 and ::1', () => {
+  for (const host of ['localhost', '127.0.0.1', '127.255.255.254', '::1', '[::1]']) assert.ok(isLoopback(host), host);
+  for (const host of ['localhost.example.com', '127.0.0.1.example.com', '127.1', '::', '10.0.0.1', '']) {
+    assert.ok(!isLoopback(host), host);
+  }
+});
+
+test('a public IPv4 address stays public in IPv6 spelling, and an internal one internal', () => {
+  fc.assert(
+    fc.property(fc.ipV4(), (address) => {
+      assert.equal(isPublicAddress(`::ffff:${address}`), isPublicAddress(address));
+      assert.ok(!isPublicAddress(`::${address}`), 'IPv4-compatible (RFC 4291 §2.5.5.1)');
+      assert.ok(!isPublicAddress(`64:ff9b::${address}`), 'NAT64 (RFC 6052)');
+    }),
+  );
+});
+
+test('a subnet is an address with or without a prefix length', () => {
+  for (const text of ['10.0.0.0/8', '10.0.0.1', '::/0', 'fd00::/8', '::1']) assert.ok(isSubnet(text), text);
+  for (const text of ['10.0.0.0/33', '::/129', '10/8', '0x7f.1/8', '10.0.0.0/', '10.0.0.0/8/8', 'host', '']) {
+    assert.ok(!isSubnet(text), text);
+  }
 });

@@ -1,0 +1,57 @@
+import { BlockList, isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** An address without brackets and zone; an IPv4 address that is written as IPv6 (`::ffff:192.0.2.1`) is IPv4. */
+function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  const bare = text.replace(/^\[|\]$/g, '').replace(/%.*$/s, '');
+  // ipaddr.js alone would also read 0x7f.1 as IPv4, and ::192.0.2.1 (RFC 4291 §2.5.5.1) as ::ffff:192.0.2.1.
+  return isIP(bare) === 0 ? undefined : ipaddr.process(bare.replace(/^::(?=[\d.]+$)/, '0::'));
+}
+
+/** @param hostname as in a URL: IPv6 with or without brackets. */
+export const isIpAddress = (hostname: string): boolean => parse(hostname) !== undefined;
+
+/** All of IPv6 that is given to networks (RFC 4291 §2.4, IANA); the rest of the space is unassigned or special. */
+const globalUnicast = ipaddr.parseCIDR('2000::/3');
+
+/** @returns whether it is an IP address on the public internet: of no special-purpose range (RFC 6890). */
+export function isPublicAddress(text: string): boolean {
+  const address = parse(text);
+  return address?.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(globalUnicast));
+}
+
+export const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || parse(hostname)?.range() === 'loopback';
+
+/**
+ * The key under which requests from an address are counted. An IPv6 subscriber owns at least a /64 and can change the
+ * lower half with every request (RFC 8981), so a /64 has one key. Text that is no address is its own key.
+ */
+export function addressKey(text: string): string {
+  const address = parse(text);
+  if (address === undefined) return text.replace(/%.*$/s, '');
+  if (address.kind() === 'ipv4') return address.toString();
+  return `${address.toNormalizedString().split(':', 4).join(':')}::/64`;
+}
+
+/** @returns whether it is an address, or a subnet in CIDR notation. */
+export function isSubnet(text: string): boolean {
+  const [address = '', bits] = text.split('/', 2);
+  return isIP(address) !== 0 && (bits === undefined || ipaddr.isValidCIDR(text));
+}
+
+/** @param list addresses and subnets, each of which {@link isSubnet}. */
+export function subnetList(list: readonly string[]): BlockList {
+  const subnets = new BlockList();
+  for (const entry of list) {
+    const [address = '', bits] = entry.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    subnets.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family);
+  }
+  return subnets;
+}
+
+export function isInSubnets(text: string, subnets: BlockList): boolean {
+  const address = parse(text);
+  return address !== undefined && subnets.check(address.toString(), address.kind());
+}
