@@ -12,6 +12,7 @@ import type { Outbox } from '../platform/mail/outbox.ts';
 import type { Look } from '../platform/pages/look.ts';
 import type { Timekeeper } from '../platform/timekeeper.ts';
 import type { Vault } from '../platform/vault/vault.ts';
+import type { WebhookSender } from '../webhooks/webhook-sender.ts';
 import type { Config } from './config.ts';
 
 /** The outside world, handed to every use-case. */
@@ -40,6 +41,8 @@ export type Deps = {
   readonly issuances: Issuances;
   /** Mail to people. */
   readonly mail: Outbox;
+  /** Posts deliveries to webhooks. */
+  readonly webhookSender: WebhookSender;
   /** Name, logo, stylesheet and scripts of every page. */
   readonly look: Look;
 };

@@ -23,7 +23,6 @@ import { inSlices } from '../platform/db/slices.ts';
 import { beat } from '../platform/heartbeat/heartbeat.ts';
 import { purgeFailureCounters } from '../platform/limits/store.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/finish-deletions.ts';
-import { deliverWebhooks } from '../webhooks/deliver.ts';
 import { finishWebhookDeletions } from '../webhooks/finish-deletions.ts';
 import { purgeDead, purgeDelivered, purgeUnwanted } from '../webhooks/store.ts';
 import type { Deps } from './deps.ts';
@@ -52,7 +51,7 @@ const jobs = {
   'send mails': (deps) => deps.mail.deliver(),
   'seal the audit log': (deps) => sealAndKeep(deps),
   'tell the head of the audit log': (deps) => tellHead(deps),
-  'deliver webhooks': (deps) => deliverWebhooks(deps),
+  'deliver webhooks': (deps) => deps.webhookSender.deliver(),
 } satisfies Record<string, (deps: Deps) => Promise<unknown>>;
 
 /**
@@ -149,7 +148,6 @@ const quickPeriodMs = 1000;
 
 /** @returns a function that stops them, and resolves when those that were running have ended. */
 export function startJobs(deps: Deps): StopJobs {
-  const posting = new Set<Promise<unknown>>();
   const stopping = new AbortController();
   const stops = [
     async () => stopping.abort(),
@@ -157,13 +155,11 @@ export function startJobs(deps: Deps): StopJobs {
     every(periodMs, () => runJobs(deps, namesOf(longJobs), stopping.signal)),
     every(quickPeriodMs, () => runJobs(deps, ['seal the audit log'])),
     keepKeysFresh(deps),
-    // Not waited for: it starts a lane for each target, and skips those that are still at it.
+    // Not waited for: it starts a lane for each target and skips those that still run; the sender waits when it is closed.
     every(quickPeriodMs, async () => {
-      const lanes = runJobs(deps, ['deliver webhooks']).finally(() => posting.delete(lanes));
-      posting.add(lanes);
+      void runJobs(deps, ['deliver webhooks']);
       return true;
     }),
-    async () => void (await Promise.all(posting)),
   ];
   return async () => void (await Promise.all(stops.map((stop) => stop())));
 }

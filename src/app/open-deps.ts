@@ -17,6 +17,7 @@ import { openLook } from '../platform/pages/look.ts';
 import { openTimekeeper } from '../platform/timekeeper.ts';
 import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey } from '../platform/vault/master-key.ts';
 import type { Vault } from '../platform/vault/vault.ts';
+import { openWebhookSender } from '../webhooks/webhook-sender.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
 
@@ -56,6 +57,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       keys,
       passwords,
       mail,
+      webhookSender: openWebhookSender({ config, db, clock, log, vault }),
       services,
       issuances: openIssuances({ db, clock, log }),
       look: openLook(config),
@@ -75,11 +77,14 @@ const endingMs = 3_000;
  * by another node, or after the next start.
  * @param jobs resolves when the jobs that were running have ended.
  */
-export async function closeDeps({ mail, db }: Pick<Deps, 'mail' | 'db'>, jobs?: Promise<void>): Promise<void> {
+export async function closeDeps(
+  deps: Pick<Deps, 'mail' | 'webhookSender' | 'db'>,
+  jobs?: Promise<void>,
+): Promise<void> {
   const patience = AbortSignal.timeout(endingMs);
   const isOver = new Promise<void>((resolve) => patience.addEventListener('abort', () => resolve()));
-  await Promise.race([Promise.all([jobs, mail.close()]), isOver]);
-  await db.close();
+  await Promise.race([Promise.all([jobs, deps.mail.close(), deps.webhookSender.close()]), isOver]);
+  await deps.db.close();
 }
 
 async function prepare(db: MigratableDb, masterKey: Buffer, clock: Clock): Promise<Vault> {

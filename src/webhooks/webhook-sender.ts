@@ -1,0 +1,193 @@
+import { createHmac } from 'node:crypto';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Deps } from '../app/deps.ts';
+import { auditEvent } from '../audit/audit.ts';
+import { eventWasKept } from '../audit/store.ts';
+import { now } from '../platform/clock.ts';
+import { isIpAddress, subnetList } from '../platform/ip-address.ts';
+import { hostResolver, type Resolve } from './resolve-host.ts';
+import {
+  claimDelivery,
+  type DueDelivery,
+  disableWebhook,
+  dueDeliveries,
+  dueWebhooks,
+  hasOnlyFailed,
+  lockWebhook,
+  markDead,
+  markDelivered,
+  markFailed,
+} from './store.ts';
+import { forbiddenTarget, guardedLookup, InternalTarget, mayDeliver } from './target.ts';
+
+/** How long a target may take for its answer. */
+const patienceMs = 10_000;
+
+/** What went wrong, in words for an administrator; `isSilent`: there was no answer, and another delivery would get none. */
+type Problem = { told: string; isSilent: boolean };
+
+/** Seconds until the next attempt, by attempts made: three days in all, then it is dead and an administrator's. */
+const retryAfterSeconds = [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400, 86_400];
+/** No other node tries within the time that an attempt may take; one does if this node dies. */
+const claimSeconds = patienceMs / 1000 + 20;
+/** So many at once to one target. */
+const abreast = 5;
+/** A target that did not answer at all is left alone this long by this node. */
+const restSeconds = 30;
+
+type OpenDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'vault'>;
+type SendDeps = OpenDeps & { resolve: Resolve };
+
+/** Posts deliveries to their webhooks. */
+export type WebhookSender = {
+  /**
+   * Posts what is due, to each webhook in a lane of its own, so that a slow or dead one delays no other. Any node may do
+   * so at any time; one that dies after posting posts again. A lane that is still running is not started twice.
+   * @returns when every lane has ended.
+   */
+  deliver(): Promise<void>;
+  /** Resolves when every delivery under way has ended. Call after the last {@link deliver}. */
+  close(): Promise<void>;
+};
+
+export function openWebhookSender(openDeps: OpenDeps): WebhookSender {
+  const deps: SendDeps = { ...openDeps, resolve: hostResolver(openDeps) };
+  const lanes = new Map<string, Promise<void>>();
+  const restUntil = new Map<string, number>();
+  const delivering = new Set<Promise<void>>();
+
+  async function deliver(): Promise<void> {
+    for (const [webhook_id, until] of restUntil) if (until <= now(deps)) restUntil.delete(webhook_id);
+    for (const { webhook_id } of await dueWebhooks(deps.db, now(deps))) {
+      if (lanes.has(webhook_id) || restUntil.has(webhook_id)) continue;
+      const lane = deliverTo(deps, webhook_id)
+        .then((isSilent) => {
+          if (isSilent) restUntil.set(webhook_id, now(deps) + restSeconds);
+        })
+        .catch((error: unknown) => deps.log.error({ err: error, webhook_id }, 'deliveries of a webhook failed'))
+        .finally(() => lanes.delete(webhook_id));
+      lanes.set(webhook_id, lane);
+    }
+    await Promise.all(lanes.values());
+  }
+
+  return {
+    deliver() {
+      const delivery = deliver().finally(() => delivering.delete(delivery));
+      delivering.add(delivery);
+      return delivery;
+    },
+    close: async () => void (await Promise.allSettled(delivering)),
+  };
+}
+
+/** A few at a time until nothing is due. @returns true if the target does not answer. */
+async function deliverTo(deps: SendDeps, webhook_id: string): Promise<boolean> {
+  for (;;) {
+    const due = await dueDeliveries(deps.db, webhook_id, now(deps), abreast);
+    const outcomes = await Promise.all(due.map((delivery) => attempt(deps, delivery)));
+    if (outcomes.includes('silent')) return true;
+    if (outcomes.every((outcome) => outcome === 'not ours')) return false; // also when nothing was due
+  }
+}
+
+async function attempt(deps: SendDeps, delivery: DueDelivery): Promise<'silent' | 'answered' | 'not ours'> {
+  const claimed = await claimDelivery(deps.db, delivery, { now: now(deps), until: now(deps) + claimSeconds });
+  if (!claimed) return 'not ours';
+  const retryAfter = retryAfterSeconds[delivery.attempts];
+  const problem = await post(deps, delivery);
+  if (problem === undefined) await markDelivered(deps.db, delivery.delivery_id, now(deps));
+  else if (retryAfter === undefined) await giveUp(deps, delivery, problem.told);
+  else await markFailed(deps.db, delivery, problem.told, now(deps) + retryAfter);
+  return problem?.isSilent ? 'silent' : 'answered';
+}
+
+/** A webhook to which nothing has come through since this delivery was planned, days ago, is switched off with it. */
+async function giveUp(deps: SendDeps, { webhook_id, delivery_id, created_at }: DueDelivery, problem: string) {
+  const at = now(deps);
+  const { event_id, statement } = auditEvent(
+    {
+      action: 'webhook.disabled',
+      actor: 'system',
+      target: webhook_id,
+      reason: 'Nothing has come through for days.',
+      onlyIf: hasOnlyFailed(webhook_id, created_at),
+    },
+    at,
+  );
+  const [, , , disabled] = await deps.db.batch([
+    lockWebhook(webhook_id),
+    markDead(delivery_id, problem, at),
+    statement,
+    disableWebhook(webhook_id, at, eventWasKept(event_id)),
+  ]);
+  deps.log.warn({ webhook_id, delivery_id, problem }, 'a delivery was given up; an administrator can send it again');
+  if (disabled?.changes === 1)
+    deps.log.error({ webhook_id }, 'a webhook was switched off: nothing has come through for days');
+}
+
+/** @returns undefined when it was taken with a 2xx. */
+async function post(
+  deps: SendDeps,
+  { url, delivery_id, webhook_id, payload, secret_sealed }: DueDelivery,
+): Promise<Problem | undefined> {
+  const secret = secretOf(deps, webhook_id, secret_sealed);
+  if (secret === undefined) return { told: 'Its secret cannot be read: give it another one.', isSilent: true };
+  const timestamp = String(now(deps));
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(payload)),
+    'user-agent': 'Signet-Webhooks/1',
+    'webhook-id': delivery_id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': sign(secret, `${delivery_id}.${timestamp}.${payload}`),
+  };
+  try {
+    const status = await send(deps, new URL(url), headers, payload);
+    return status >= 200 && status < 300 ? undefined : { told: `It answered ${status}.`, isSilent: false };
+  } catch (error) {
+    if (error instanceof InternalTarget) return { told: error.message, isSilent: true };
+    const { code = 'no answer' } = error as NodeJS.ErrnoException;
+    return { told: `It could not be reached: ${code}.`, isSilent: true };
+  }
+}
+
+function secretOf(deps: SendDeps, webhook_id: string, sealed: string): string | undefined {
+  try {
+    return deps.vault.open(`webhook:${webhook_id}`, sealed);
+  } catch (error) {
+    deps.log.error({ err: error, webhook_id }, 'the secret of a webhook cannot be opened');
+    return undefined;
+  }
+}
+
+/** Standard Webhooks: `v1,` and the base64 of an HMAC-SHA-256 under the secret's bytes. */
+const sign = (secret: string, text: string): string =>
+  `v1,${createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
+    .update(text)
+    .digest('base64')}`;
+
+/** @returns the status. Redirects are not followed, and of the body nothing is read. */
+async function send(deps: SendDeps, url: URL, headers: Record<string, string>, body: string): Promise<number> {
+  const allowed = subnetList(deps.config.webhookInternal);
+  if (isIpAddress(url.hostname) && !mayDeliver(url.protocol, url.hostname, allowed))
+    throw forbiddenTarget(url.protocol);
+  const lookup = guardedLookup(deps.resolve, url.protocol, allowed);
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(patienceMs);
+    const sent = request(url, { method: 'POST', headers, signal, lookup, agent: false }, (answer) => {
+      answer.resume();
+      answer.destroy();
+      resolve(answer.statusCode ?? 0);
+    });
+    sent.on('error', reject);
+    sent.on('upgrade', (answer, socket) => {
+      socket.destroy();
+      resolve(answer.statusCode ?? 0);
+    });
+    sent.on('close', () => reject(new Error('The connection was closed without an answer.'))); // after all else
+    sent.end(body);
+  });
+}
