@@ -9,6 +9,7 @@ import { createCredential } from '../../src/entitlements/service-credentials/man
 import { type Answer, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import { addPasskey, listed } from '../support/passkeys.ts';
 import { obtainTokens, userinfo } from '../support/relying-party.ts';
 import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
@@ -122,15 +123,15 @@ test('the second step asks for digits by a numeric keyboard, and for a backup co
   assert.match(page.text, /autocomplete="one-time-code" inputmode="numeric"/);
   assert.match(page.text, /href="\/signin\/second-factor\?backup=1"/);
   const backup = await browser.get('/signin/second-factor?backup=1');
-  assert.match(backup.text, /Backup code<\/label>/);
+  assert.match(backup.text, pattern`${sentence('field.backup_code')}</label>`);
   assert.doesNotMatch(backup.text, /one-time-code|numeric/);
 
   const wrong = await browser.post('/signin/second-factor', { code: 'nothing', backup: '1' });
   assert.equal(wrong.status, 401);
-  assert.match(wrong.text, /Backup code<\/label>/, 'still the field that was used');
+  assert.match(wrong.text, pattern`${sentence('field.backup_code')}</label>`, 'still the field that was used');
   await giveCode(other, wrongCode(signet, app.secret));
   const over = await giveCode(other, wrongCode(signet, app.secret));
-  assert.match(over.text, /3 codes were wrong, so this sign-in is over/);
+  assert.match(over.text, sentence('second_factor.over', { most: 3 }));
 
   await signIn(other);
   const answer = await browser.post('/signin/second-factor', { code: app.backup_codes[0] ?? '', backup: '1' });
@@ -149,7 +150,7 @@ test('a reload of the page with new backup codes is no error', async (t) => {
   const again = await browser.post(`${path}/confirm`, { code });
   assert.equal(locationOf(again), `${path}?done=on`);
   const page = await browser.get(locationOf(again));
-  assert.match(page.text, /role="status"><p>The authenticator app is already on/);
+  assert.match(page.text, pattern`role="status"><p>${sentence('totp.already_on')}`);
   assert.doesNotMatch(page.text, /role="alert"/);
   const other = await browser.post(`${path}/confirm`, { code: '123456' });
   assert.deepEqual([other.status, /role="alert"/.test(other.text)], [409, true]);
@@ -158,7 +159,10 @@ test('a reload of the page with new backup codes is no error', async (t) => {
 test('the field for a new password is called that where there is an old one', async (t) => {
   const signet = await startSignet(t);
   const { browser } = await signedInPerson(signet);
-  assert.match((await browser.get('/account/security/password')).text, /<label for="password">New password<\/label>/);
+  assert.match(
+    (await browser.get('/account/security/password')).text,
+    pattern`<label for="password">${sentence('field.new_password')}</label>`,
+  );
 });
 
 onBothEngines('specification 2.1: a picture is set by its address, and told with the profile', async (t, engine) => {

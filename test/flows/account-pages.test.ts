@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { auditRowsOf } from '../../src/audit/store.ts';
 import { type Answer, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Person, signedInPerson, startSignet } from '../support/signet.ts';
 import { enableTotp } from '../support/two-factor.ts';
@@ -96,13 +97,16 @@ test('the security page tells what there is, and advises who has a password alon
   await enableTotp(signet, person);
   const safer = (await person.browser.get('/account/security')).text;
   assert.match(safer, /href="\/account\/security\/backup-codes"/);
-  assert.match(safer, /10 of 10 left/);
+  assert.match(safer, sentence('security.backup_codes.left', { remaining: 10, total: 10 }));
   assert.doesNotMatch(safer, /class="advice"|badge warn/);
   assert.equal((await person.browser.get('/v1/me')).json?.two_factor_enabled, true);
   await signet.deps.db.run(
     'update backup_codes set used_at = 1 where code_hash in (select code_hash from backup_codes limit 7)',
   );
-  assert.match((await person.browser.get('/account/security')).text, /badge warn[\s\S]*3 of 10 left/);
+  assert.match(
+    (await person.browser.get('/account/security')).text,
+    pattern`badge warn.*${sentence('security.backup_codes.left', { remaining: 3, total: 10 })}`,
+  );
 
   const without = await startSignet(t);
   const other = await signedInPerson(without);

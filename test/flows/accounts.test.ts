@@ -6,6 +6,7 @@ import { twoFactors } from '../../src/authentication/sessions/authentication.ts'
 import { type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import {
   assertRefused,
   authorize,
@@ -66,7 +67,7 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
     for (let looks = 0; looks < 3; looks += 1) assert.equal((await browser.get(path)).status, 200); // as scanners do
     const weak = await browser.post(path, { name: 'Ada', password: 'short' });
     assert.equal(weak.status, 400);
-    assert.match(weak.text, /at least 15 characters/);
+    assert.match(weak.text, sentence('problem.password.short', { least: 15 }));
     assert.equal((await browser.post(path, { name: '', password: phrase })).status, 400);
     const made = await browser.post(path, { name: 'Ada', password: phrase }, { 'accept-language': 'de' });
     assert.deepEqual([made.status, made.headers.get('location')], [303, '/account']);
@@ -83,7 +84,7 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
     const person = await newPerson(signet);
     const asked = await newBrowser(signet.url).post('/signup', { email: ` ${person.email.toUpperCase()} ` });
     assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/signup/sent']);
-    const mail = await mailbox.next(person.email, /already/);
+    const mail = await mailbox.next(person.email, sentence('mail.sign_up_taken.subject'));
     assert.ok(linkIn(mail, /^\/signin$/) && linkIn(mail, /^\/reset$/));
     assert.doesNotMatch(mail.text, /\/signup\//);
     assert.equal((await signIn(person)).status, 303);
@@ -96,7 +97,7 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
     signet.clock.advance(1);
     const late = await browser.post(path, { name: 'Late', password: phrase });
     assert.equal(late.status, 400);
-    assert.match(late.text, /older than a day/);
+    assert.match(late.text, sentence('link.spent.sign_up'));
     assert.equal(await findUserByEmail(signet.deps.db, 'late@example.com'), undefined);
   });
 
@@ -106,7 +107,7 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
     assert.equal((await first.browser.post(first.path, { name: 'One', password: phrase })).status, 303);
     const late = await second.browser.post(second.path, { name: 'Two', password: other });
     assert.equal(late.status, 400);
-    assert.match(late.text, /account with this e-mail address already/);
+    assert.match(late.text, sentence('problem.email.taken'));
     assert.equal((await me(first.browser)).name, 'One');
   });
 });
@@ -159,7 +160,7 @@ test('without sign-up the page says who makes accounts', async (t) => {
     await browser.post('/signup/ln_x', {}),
   ]) {
     assert.equal(answer.status, 404);
-    assert.match(answer.text, /administrator/);
+    assert.match(answer.text, sentence('signup.off'));
   }
   assert.equal((await browser.get('/reset')).status, 200);
   assert.doesNotMatch((await browser.get('/signin')).text, /\/signup/);
@@ -169,12 +170,12 @@ onBothEngines('an address that an operator typed is verified by its reader', asy
   const { signet, mailbox } = await world(t, engine);
   const person = await unverifiedPerson(signet, 'typed@example.com');
   const { browser } = person;
-  assert.match((await browser.get('/account/email')).text, /not verified/);
+  assert.match((await browser.get('/account/email')).text, sentence('email.is_not_verified'));
   assert.equal((await browser.post('/account/email/verify')).headers.get('location'), '/account/email?done=link_sent');
   const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
 
   const stranger = newBrowser(signet.url);
-  assert.match((await stranger.get(path)).text, /Sign in to your account/);
+  assert.match((await stranger.get(path)).text, sentence('email.sign_in_first'));
   const unsigned = await stranger.post(path);
   assert.equal(unsigned.headers.get('location'), '/signin?next=%2Faccount%2Femail%3Funfinished%3D1');
   const neighbour = await signedInPerson(signet);
@@ -221,7 +222,10 @@ onBothEngines('an address changes when its new mailbox is shown to be theirs', a
     assert.equal((await browser.get(path)).status, 200);
     assert.equal((await me(browser)).email, person.email);
     assert.equal((await browser.post(path)).headers.get('location'), '/account/email?done=changed');
-    assert.match((await mailbox.next(person.email)).text, /now Fresh@example\.com/);
+    assert.match(
+      (await mailbox.next(person.email)).text,
+      sentence('mail.email_changed.text', { new_email: 'Fresh@example.com' }),
+    );
     const { email, email_verified, sub } = await me(browser);
     assert.deepEqual([email, email_verified, sub], ['Fresh@example.com', true, person.user_id]);
     assert.equal((await browser.post(path)).status, 400);
@@ -275,7 +279,7 @@ onBothEngines('a changed password ends all that the old one had opened', async (
   const tokens = await obtainTokens(signet, person, client);
   const elsewhere = { ...person, browser: newBrowser(signet.url) };
   await signIn(elsewhere);
-  await mailbox.next(person.email, /device/);
+  await mailbox.next(person.email, sentence('mail.new_device.subject'));
   const before = new Map(person.browser.cookies);
   const { auth_time } = await sessionOf(person.browser);
   signet.clock.advance(60);
@@ -297,7 +301,7 @@ onBothEngines('a changed password ends all that the old one had opened', async (
   assert.equal((await signIn({ ...person, password: phrase, browser: newBrowser(signet.url) })).status, 303);
   await authorize(person, client); // the session that changed it goes on
 
-  await mailbox.next(person.email, /password.*changed/);
+  await mailbox.next(person.email, sentence('mail.password_changed.subject'));
   const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
   assert.equal(actions.filter((action) => action.startsWith('password.')).length, 1);
   assert.equal(mailbox.mails.filter(({ subject }) => /password/.test(subject)).length, 1);
@@ -306,7 +310,7 @@ onBothEngines('a changed password ends all that the old one had opened', async (
 onBothEngines('the password comes and goes, but never as the last way in', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
   const { browser, user_id, email } = await signedInPerson(signet);
-  assert.match((await browser.get('/account/security/password')).text, /only way to sign in/);
+  assert.match((await browser.get('/account/security/password')).text, sentence('password.last_way'));
   assert.equal((await browser.post('/account/security/password/remove')).status, 409);
   assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
   assert.equal((await browser.get('/v1/me')).status, 200);
@@ -319,10 +323,10 @@ onBothEngines('the password comes and goes, but never as the last way in', async
   await signet.deps.db.run('update sessions set acr = $2 where user_id = $1', [user_id, twoFactors]); // shown in it
   const gone = await browser.post('/account/security/password/remove');
   assert.equal(gone.headers.get('location'), '/account/security/password?done=removed');
-  await mailbox.next(email, /removed/);
+  await mailbox.next(email, sentence('mail.password_removed.subject'));
   assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
   assert.equal((await browser.postJson('/v1/me/password', { password: phrase })).status, 204);
-  await mailbox.next(email, /has a password now/);
+  await mailbox.next(email, sentence('mail.password_set.subject'));
   assert.equal((await browser.send('/v1/me/password', deletion(signet))).status, 204);
   assert.equal((await browser.get('/v1/me')).status, 200);
 });
@@ -387,7 +391,7 @@ onBothEngines('a deleted account is gone at once, and its address is free for so
   assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
   assert.equal((await userinfo(signet, tokens.access_token)).status, 401);
   assert.equal((await signIn({ ...person, browser: newBrowser(signet.url) })).status, 401);
-  await mailbox.next(person.email, /deleted/);
+  await mailbox.next(person.email, sentence('mail.account_deleted.subject'));
   await authorize(visitor, client); // what they registered still serves the others
 
   const heir = await createUser(
@@ -403,7 +407,7 @@ onBothEngines('a deleted account is gone at once, and its address is free for so
 onBothEngines('the last administrator stays, also when two go at the same moment', async (t, engine) => {
   const { signet } = await world(t, engine);
   const one = await signedInPerson(signet, { role: 'admin' });
-  assert.match((await one.browser.get('/account/delete')).text, /last administrator/);
+  assert.match((await one.browser.get('/account/delete')).text, sentence('delete.last_administrator'));
   assertRefused(await one.browser.send('/v1/me', deletion(signet, { email: one.email })), 409, 'invalid_state');
   const two = await signedInPerson(signet, { role: 'admin' });
   const answers = await Promise.all(

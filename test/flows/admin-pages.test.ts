@@ -5,6 +5,7 @@ import { endGrantOf } from '../../src/oauth/grants/end-grant.ts';
 import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { message, pattern, sentence } from '../support/messages.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
 import {
   newPerson,
@@ -121,14 +122,14 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
   }
   // Whoever confirms comes back to a page that says that nothing came of the form.
   const asked = await admin.browser.get(confirm(`${review}?unfinished=1`));
-  assert.match(asked.text, /Before this step we ask once more who you are/);
+  assert.match(asked.text, sentence('confirm.why'));
   assert.match(asked.text, new RegExp(`id="confirm-not" href="${review}"`));
   const proof = { username: admin.email, password: admin.password, next: `${review}?unfinished=1` };
   const confirmed = await admin.browser.post('/signin/confirm', proof);
   assert.equal(confirmed.headers.get('location'), `${review}?unfinished=1`);
   const back = await admin.browser.get(`${review}?unfinished=1`);
-  assert.match(back.text, /<div class="alert" role="alert"><p>Nothing was done yet: [^<]*do it again/);
-  assert.doesNotMatch((await admin.browser.get(review)).text, /Nothing was done yet/);
+  assert.match(back.text, pattern`<div class="alert" role="alert"><p>${sentence('layout.unfinished')}`);
+  assert.doesNotMatch((await admin.browser.get(review)).text, sentence('layout.unfinished'));
   signet.clock.advance(3601);
   assert.equal((await admin.browser.get(review)).headers.get('location'), confirm(review));
   assert.match((await admin.browser.get(confirm(review))).text, /id="confirm-not" href="\/account"/);
@@ -142,8 +143,8 @@ onBothEngines(
     const { client_id } = await pending(signet);
     const list = await admin.browser.get('/admin/clients');
     assert.match(list.text, new RegExp(client_id));
-    assert.match(list.text, /new host/);
-    assert.match(list.text, /first of this owner/);
+    assert.match(list.text, sentence('admin.risk.new_redirect_host'));
+    assert.match(list.text, sentence('admin.risk.first_client'));
 
     const page = await admin.browser.get(`/admin/clients/${client_id}`);
     assert.match(page.text, /https:\/\/<\/bdi><strong><bdi>shop\.example<\/bdi><\/strong>/);
@@ -155,7 +156,7 @@ onBothEngines(
       refresh_retry_window: '5',
     };
     const approved = await follow(admin, await admin.browser.post(`/admin/clients/${client_id}/approve`, chosen));
-    assert.match(told(approved), /Approved/);
+    assert.match(told(approved), sentence('admin.clients.done.approved'));
     const client = await signet.deps.clients.find(client_id);
     assert.deepEqual(
       [client?.status, client?.allowed_scopes, client?.consent, client?.refresh_retry_window],
@@ -163,7 +164,7 @@ onBothEngines(
     );
     const again = await admin.browser.post(`/admin/clients/${client_id}/approve`, chosen);
     assert.equal(again.status, 409);
-    assert.match(told(again), /somebody else was quicker/);
+    assert.match(told(again), sentence('admin.problem.state'));
   },
 );
 
@@ -198,15 +199,15 @@ test('an edit that comes in between is shown, and not approved unread', async (t
     });
   await edit(1, 'https://harmless.example/cb');
   const page = await admin.browser.get(`/admin/clients/${client_id}`);
-  assert.match(page.text, /\(changed\)/);
-  assert.match(page.text, /harmless\.example.*<strong>added<\/strong>/s);
+  assert.match(page.text, sentence('admin.diff.changed'));
+  assert.match(page.text, pattern`harmless\.example.*<strong>${sentence('admin.diff.added')}</strong>`);
   await edit(2, 'https://thief.example/cb');
   const stale = await admin.browser.post(`/admin/clients/${client_id}/approve`, {
     revision: '2',
     'scope:openid': 'on',
   });
   assert.equal(stale.status, 409);
-  assert.match(told(stale), /has changed this meanwhile/);
+  assert.match(told(stale), sentence('admin.problem.stale'));
   assert.match(stale.text, /thief\.example/);
   assert.match(stale.text, /name="revision" value="3"/);
   assert.deepEqual((await signet.deps.clients.find(client_id))?.redirect_uris, ['https://rp.test/cb']);
@@ -246,16 +247,19 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   const review = (await admin.browser.get(`/admin/clients/${client_id}`)).text;
   assert.match(
     review,
-    /Revision 1 was turned down.*<q><bdi>Name is taken<\/bdi><\/q>.*Changed since then: Redirect URIs/s,
+    pattern`${sentence('admin.clients.rejected_before', { revision: 1 })}.*<q><bdi>Name is taken</bdi></q>.*${sentence('admin.clients.rejected_before.changed', { fields: message('admin.diff.redirect_uris') })}`,
   );
-  assert.match(review, />Turned down<.*>Now<.*shop\.example.*removed.*other\.example.*added/s);
+  assert.match(
+    review,
+    pattern`>${sentence('admin.diff.rejected')}<.*>${sentence('admin.diff.now')}<.*shop\.example.*${sentence('admin.diff.removed')}.*other\.example.*${sentence('admin.diff.added')}`,
+  );
   // What was too long for the log is not shown as if it had been nothing.
   await handIn(Array.from({ length: 20 }, (_, place) => `https://long.example/${'x'.repeat(200)}${place}`));
   await follow(admin, await step('reject', { reason: 'Too many', revision: '3' }));
   await handIn(['https://other.example/cb']);
   const short = (await admin.browser.get(`/admin/clients/${client_id}`)).text;
-  assert.match(short, /Too long to have been kept\..*other\.example/s);
-  assert.doesNotMatch(short, /<strong>added<\/strong>/);
+  assert.match(short, pattern`${sentence('admin.diff.not_kept')}.*other\.example`);
+  assert.doesNotMatch(short, pattern`<strong>${sentence('admin.diff.added')}</strong>`);
 
   const serving = await registerClient(signet, { owner });
   const path = `/admin/clients/${serving.client_id}`;
@@ -263,13 +267,13 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   await follow(admin, await admin.browser.post(`${path}/suspend`, { reason: 'Phishing' }));
   assert.equal((await signet.deps.clients.find(serving.client_id))?.status, 'suspended');
   // Whoever decides about the other client of its owner is told of that, and finds it from there.
-  assert.match((await admin.browser.get('/admin/clients')).text, /owner of a suspended client/);
+  assert.match((await admin.browser.get('/admin/clients')).text, sentence('admin.risk.owner_has_suspended_client'));
   assert.match(
     (await admin.browser.get(`/admin/clients/${client_id}`)).text,
-    /Another client of this owner is suspended, or was when it was deleted: <a href="\/admin\/clients\?state=suspended&amp;q=/,
+    pattern`${sentence('risk.owner_has_suspended_client')}<a href="/admin/clients\?state=suspended&amp;q=`,
   );
   const back = await follow(admin, await admin.browser.post(`${path}/reinstate`));
-  assert.match(told(back), /Reinstated/);
+  assert.match(told(back), sentence('admin.clients.done.reinstated'));
 });
 
 test('a name with a comma is one name in a risk, with one way to its client', async (t) => {
@@ -294,7 +298,7 @@ test('nobody approves their own client', async (t) => {
     'scope:openid': 'on',
   });
   assert.equal(answer.status, 403);
-  assert.match(told(answer), /Ask another administrator/);
+  assert.match(told(answer), sentence('clients.own_approval'));
 });
 
 test('a client is deleted when its id was typed, and not before', async (t) => {
@@ -336,7 +340,7 @@ test('a session and a grant are ended one by one, or all at once', async (t) => 
   const path = `/admin/users/${person.user_id}`;
   const [, end = ''] =
     /action="(\/admin\/users\/[^"]+\/sessions\/[^"]+\/end)"/.exec((await admin.browser.get(path)).text) ?? [];
-  assert.match(told(await follow(admin, await admin.browser.post(end))), /session has been ended/);
+  assert.match(told(await follow(admin, await admin.browser.post(end))), sentence('admin.users.done.session_ended'));
   assert.equal((await person.browser.get('/v1/me')).status, 401);
   assert.equal((await admin.browser.post(end)).status, 404);
   await signIn(person);
@@ -361,7 +365,7 @@ test('an administrator is made and unmade by another one, never by themselves', 
   assert.equal((await admin.browser.post(`${own}/reset-factors`, { reason: 'Mine' })).status, 403);
   const last = await admin.browser.post(`${own}/disable`, { reason: 'Mine' });
   assert.equal(last.status, 409);
-  assert.match(told(last), /last administrator/);
+  assert.match(told(last), sentence('users.last_administrator'));
 });
 
 test('the history of an entitlement is on its person', async (t) => {
@@ -372,7 +376,10 @@ test('the history of an entitlement is on its person', async (t) => {
   await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 1, plan: 'free' }));
   await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 2, plan: 'team' }));
   const { text } = await admin.browser.get(`/admin/users/${person.user_id}`);
-  assert.match(text, /<strong><bdi>team<\/bdi><\/strong>.*counts now.*<strong><bdi>free<\/bdi><\/strong>/s);
+  assert.match(
+    text,
+    pattern`<strong><bdi>team</bdi></strong>.*${sentence('admin.users.entitlements.current')}.*<strong><bdi>free</bdi></strong>`,
+  );
 });
 
 test('a service credential shows its secret once, is narrowed, rotated and retired', async (t) => {
@@ -401,7 +408,10 @@ test('a service credential shows its secret once, is narrowed, rotated and retir
   assert.match((await admin.browser.get(path)).text, /tokens:introspect<\/dd>/);
   assert.equal((await admin.browser.post(`${path}/rotate`, { overlap_seconds: '86401' })).status, 400);
   const rotated = await admin.browser.post(`${path}/rotate`, { overlap_seconds: '0' });
-  assert.match(rotated.text, /The secret before this one stops working: <time[^>]*>now</);
+  assert.match(
+    rotated.text,
+    sentence('admin.services.secret.before', { until: '<time datetime="2027-01-15T08:00:00.000Z">now</time>' }),
+  );
   assert.notEqual(secretOf(rotated), secretOf(made));
   const secrets = 'select count(*) as alive from service_secrets where expires_at is null or expires_at > $1';
   const left = await signet.deps.db.get<{ alive: number }>(secrets, [signet.clock() / 1000]);
@@ -417,9 +427,15 @@ test('a webhook shows its secret once, its deliveries, and a dead one is sent ag
   receiver.status = 500;
   const refused = await admin.browser.post('/admin/webhooks', { url: 'ftp://x' }, { 'accept-language': 'de' });
   assert.equal(refused.status, 400);
-  assert.match(told(refused), /muss mit https:\/\/ beginnen.*mindestens ein Ereignis/s);
+  assert.match(
+    told(refused),
+    pattern`${sentence('problem.webhook.url.https', {}, 'de')}.*${sentence('problem.webhook.events', {}, 'de')}`,
+  );
   for (const name of eventTypes) assert.ok(refused.text.includes(`name="event:${name}"`), name);
-  assert.match(refused.text, /<legend>Clients<\/legend>\s*<label>[^\n]*Ein Client wurde registriert/);
+  assert.match(
+    refused.text,
+    pattern`<legend>${sentence('admin.webhooks.group.clients', {}, 'de')}</legend>\s*<label>[^\n]*${sentence('admin.webhooks.event.client.registered', {}, 'de')}`,
+  );
   const made = await admin.browser.post('/admin/webhooks', { url: receiver.url, 'event:user.created': 'on' });
   assert.match(made.text, /whsec_[\w+/=]{44}/);
   const webhook_id = /wh_[\w-]{22}/.exec(made.text)?.[0];
@@ -431,12 +447,12 @@ test('a webhook shows its secret once, its deliveries, and a dead one is sent ag
     signet.clock.advance(86_400);
   }
   await signIn(admin);
-  assert.match((await admin.browser.get('/admin')).text, /1 deliveries were given up|deliveries were given up/);
+  assert.match((await admin.browser.get('/admin')).text, sentence('admin.overview.webhooks.dead', { dead: 2 }));
   const page = await admin.browser.get(path);
-  assert.match(page.text, /given up/);
+  assert.match(page.text, sentence('admin.webhooks.state.dead'));
   const [, delivery_id = ''] = /name="delivery_id" value="([^"]+)"/.exec(page.text) ?? [];
   receiver.status = 204;
-  assert.match(page.text, /Switched off/);
+  assert.match(page.text, sentence('admin.webhooks.off'));
   await follow(admin, await admin.browser.post(`${path}/enable`));
   assert.match((await admin.browser.get(`${path}/deliveries?state=dead`)).text, new RegExp(delivery_id));
   assert.doesNotMatch((await admin.browser.get(`${path}/deliveries?state=delivered`)).text, new RegExp(delivery_id));
@@ -446,7 +462,7 @@ test('a webhook shows its secret once, its deliveries, and a dead one is sent ag
   await signet.deps.db.run('update webhook_deliveries set dead_at = 1, next_attempt_at = null');
   await follow(admin, await admin.browser.post(`${path}/replay`, { delivery_id }));
   await signet.runJobs();
-  assert.match((await admin.browser.get(path)).text, /delivered/);
+  assert.match((await admin.browser.get(path)).text, sentence('admin.webhooks.state.delivered'));
   assert.equal((await admin.browser.post(`${path}/replay`, { delivery_id })).status, 409);
   await follow(admin, await admin.browser.post(`${path}/delete`));
   assert.equal((await admin.browser.get(path)).status, 404);
@@ -455,11 +471,17 @@ test('a webhook shows its secret once, its deliveries, and a dead one is sent ag
 test('keys are rotated by hand, and not before their successors are known', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  assert.match(told(await follow(admin, await admin.browser.post('/admin/keys/rotate'))), /Nothing was changed/);
+  assert.match(
+    told(await follow(admin, await admin.browser.post('/admin/keys/rotate'))),
+    sentence('admin.keys.done.waiting'),
+  );
   signet.clock.advance(900);
   await signIn(admin);
-  assert.match(told(await follow(admin, await admin.browser.post('/admin/keys/rotate'))), /have been rotated/);
-  assert.match((await admin.browser.get('/admin/keys')).text, /retires/);
+  assert.match(
+    told(await follow(admin, await admin.browser.post('/admin/keys/rotate'))),
+    sentence('admin.keys.done.rotated'),
+  );
+  assert.match((await admin.browser.get('/admin/keys')).text, sentence('admin.keys.status.retiring'));
 });
 
 onBothEngines('the audit log is filtered, paged, exported and verified', async (t, engine) => {
@@ -475,12 +497,12 @@ onBothEngines('the audit log is filtered, paged, exported and verified', async (
   assert.doesNotMatch(second.text, /id="audit-older"/);
   const noDay = await admin.browser.get('/admin/audit?since=2027-99-99');
   assert.equal(noDay.status, 400);
-  assert.match(noDay.text, /That is not a day/);
-  assert.doesNotMatch(noDay.text, /No event matches/);
+  assert.match(noDay.text, sentence('admin.audit.filter_problem'));
+  assert.doesNotMatch(noDay.text, sentence('admin.audit.none'));
   for (const [typed, said] of [
-    ['action=client.aproved', /No event matches the filter.*No such action has been logged/],
-    ['actor=ada', /No event matches the filter.*That is no actor/],
-    ['target=usr_unknown', /No event matches the filter\.<\/p><\/div>/],
+    ['action=client.aproved', pattern`${sentence('admin.audit.none')}.*${sentence('admin.audit.doubt.action')}`],
+    ['actor=ada', pattern`${sentence('admin.audit.none')}.*${sentence('admin.audit.doubt.actor')}`],
+    ['target=usr_unknown', pattern`${sentence('admin.audit.none')}</p></div>`],
   ] as const) {
     assert.match((await admin.browser.get(`/admin/audit?${typed}`)).text, said);
   }
@@ -504,11 +526,11 @@ onBothEngines('the audit log is filtered, paged, exported and verified', async (
   assert.equal((await admin.browser.get('/admin/audit/export?format=xml')).status, 400);
 
   const verified = await admin.browser.post('/admin/audit/verify');
-  assert.match(told(verified), /all intact/);
+  assert.match(told(verified), sentence('admin.audit.intact', { verified: 62, unsealed: 0 }));
   assert.match(verified.text, /<code>\d+:[\w-]{43}<\/code>/, 'as `audit verify --expect` takes it');
   await signet.deps.db.run("update audit_log set reason = 'altered' where seq = 1");
   const broken = await admin.browser.post('/admin/audit/verify');
-  assert.match(told(broken), /event 1 was altered/);
+  assert.match(told(broken), sentence('admin.audit.broken.altered', { seq: 1 }));
 });
 
 test('the pages speak German', async (t) => {
@@ -519,17 +541,23 @@ test('the pages speak German', async (t) => {
     const { text, status } = await admin.browser.get(page, { 'accept-language': 'de' });
     assert.equal(status, 200);
     assert.match(text, /<html lang="de">/);
-    assert.match(text, /aria-label="Verwaltung"/);
+    assert.match(text, pattern`aria-label="${sentence('admin.navigation', {}, 'de')}"`);
   }
   const german = { 'accept-language': 'de' };
   const missing = await admin.browser.get('/admin/clients/cl_unknown', german);
-  assert.match(missing.text, /<h1>Nicht gefunden<\/h1>\s*<p>Unter diesem Namen gibt es hier nichts/);
+  assert.match(
+    missing.text,
+    pattern`<h1>${sentence('error.nothing', {}, 'de')}</h1>\s*<p>${sentence('refusal.not_found', {}, 'de')}`,
+  );
   const unreasoned = await admin.browser.post(`/admin/clients/${client_id}/reject`, { revision: '1' }, german);
-  assert.match(told(unreasoned), /Sagen Sie, warum/);
+  assert.match(told(unreasoned), sentence('problem.reason', {}, 'de'));
   const nameless = await admin.browser.post('/admin/service-credentials', {}, german);
-  assert.match(told(nameless), /Ein Name hat 1 bis 100 Zeichen.*Wählen Sie mindestens ein Recht/s);
+  assert.match(
+    told(nameless),
+    pattern`${sentence('problem.name', {}, 'de')}.*${sentence('problem.service.permissions', {}, 'de')}`,
+  );
   const elsewhere = await admin.browser.post('/admin/keys/rotate', {}, { ...german, origin: 'https://evil.example' });
-  assert.match(elsewhere.text, /kam von einer anderen Website/);
+  assert.match(elsewhere.text, sentence('refusal.cross_site', {}, 'de'));
 });
 
 onBothEngines('the list of clients is searched, paged, and has changes apart', async (t, engine) => {
@@ -568,13 +596,16 @@ onBothEngines('the list of clients is searched, paged, and has changes apart', a
   }
   assert.deepEqual(await namesIn('q=%25'), ['100% Melon'], 'a sign stands for itself');
   const page = async (query: string) => (await admin.browser.get(`/admin/clients?${query}`)).text;
-  assert.match(await page('q=nowhere'), /No client in any state has <q><bdi>nowhere<\/bdi><\/q>.*Clear search/s);
+  assert.match(
+    await page('q=nowhere'),
+    pattern`${sentence('admin.clients.none.anywhere', { query: '<q><bdi>nowhere</bdi></q>' })}.*${sentence('admin.clients.find.clear')}`,
+  );
   assert.match(
     await page('state=rejected&q=melon'),
-    /Nothing under <q>Rejected<\/q> has .*href="\/admin\/clients\?state=all&amp;q=melon">Search every state/s,
+    pattern`${sentence('admin.clients.none.here', { where: `<q>${message('admin.clients.filter.rejected')}</q>` })}.*href="/admin/clients\?state=all&amp;q=melon">${sentence('admin.clients.find.everywhere')}`,
   );
-  assert.match(await page('q=melon'), /aria-current="page">All</);
-  assert.match(await page(''), /aria-current="page">Waiting for review</);
+  assert.match(await page('q=melon'), pattern`aria-current="page">${sentence('admin.clients.filter.all')}<`);
+  assert.match(await page(''), pattern`aria-current="page">${sentence('admin.clients.filter.waiting')}<`);
 
   const search = { listing: 'approved', limit: 3 } as const;
   const first = await findClients(signet.deps, search);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import { obtainTokens } from '../support/relying-party.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
 import {
@@ -362,8 +363,8 @@ onBothEngines(
     assert.equal((await signIn(person)).status, 303, 'the password alone opens again');
 
     await signet.runJobs();
-    const mail = await mailbox.next(person.email, /reset/);
-    assert.match(mail.text, /removed the authenticator app, the backup codes and the passkeys/);
+    const mail = await mailbox.next(person.email, sentence('mail.factors_reset.subject'));
+    assert.match(mail.text, sentence('mail.factors_reset.text'));
     const { events } = (await root.get(`/audit?action=user.factors_reset`)) as { events: Json[] };
     assert.equal(events.length, 1);
     const [event] = events;
@@ -394,7 +395,7 @@ onBothEngines('there is always an administrator who may sign in, however many ac
     'what is so already is no event',
   );
   await signet.runJobs();
-  await mailbox.next(person.email, /now an administrator/);
+  await mailbox.next(person.email, sentence('mail.role_admin.subject'));
 
   const put = (by: Person, whom: Person) =>
     by.browser.send(`/v1/admin/users/${whom.user_id}/role`, {

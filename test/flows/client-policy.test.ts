@@ -4,6 +4,7 @@ import { changeRole } from '../../src/admin/users/administer-user.ts';
 import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { sentence } from '../support/messages.ts';
 import { authorizePath, redirectedTo } from '../support/relying-party.ts';
 import { newPerson, type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
 
@@ -38,14 +39,14 @@ test('the reviewer of a client that somebody registered chooses whether people a
     assert.doesNotMatch(radio, /checked/);
     assert.match(radio, / required/);
   }
-  assert.match(page, /\(recommended\)/);
-  assert.match(page, /If people are not asked, anyone who is signed in/);
+  assert.match(page, sentence('admin.clients.consent.required'));
+  assert.match(page, sentence('admin.clients.consent.hint'));
 
   const form = { revision: '1', 'scope:openid': 'on', refresh_retry_window: '0' };
   for (const wrong of [form, { ...form, consent: 'maybe' }]) {
     const answer = await admin.browser.post(`${path}/approve`, wrong);
     assert.equal(answer.status, 400);
-    assert.match(answer.text, /Choose whether people are asked/);
+    assert.match(answer.text, sentence('problem.client.consent'));
     assert.equal(await status(), 'pending_review');
   }
   assert.equal((await admin.browser.post(`${path}/approve`, { ...form, consent: 'required' })).status, 303);
@@ -111,7 +112,7 @@ onBothEngines(
     const path = `/admin/clients/${client_id}`;
     const saved = await admin.browser.post(`${path}/policy`, { consent: 'required', refresh_retry_window: '30' });
     assert.equal(saved.headers.get('location'), `${path}?done=policy`);
-    assert.match((await admin.browser.get(`${path}?done=policy`)).text, /The policy has been saved/);
+    assert.match((await admin.browser.get(`${path}?done=policy`)).text, sentence('admin.clients.done.policy'));
     assert.equal((await sendPolicy(signet, admin, client_id, { refresh_retry_window: 30 })).status, 200, 'no change');
     const emptied = await admin.browser.post(`${path}/policy`, { consent: 'required', refresh_retry_window: ' ' });
     assert.equal(emptied.status, 400, 'a field that was emptied switches nothing off');
@@ -153,15 +154,15 @@ test('nobody changes the policy of their own client; a lone administrator is tol
   const { client_id } = await registerClient(signet, { owner: alone, approved: false });
   const waiting = await pageOf(alone, client_id);
   assert.doesNotMatch(waiting, /action="[^"]*\/approve"/, 'no form that could only fail');
-  assert.match(waiting, /You are the only administrator/);
+  assert.match(waiting, sentence('admin.clients.barred.alone'));
   assert.match(waiting, /bin\/signet admin invite/);
   assert.match(waiting, /SIGNET_SELF_APPROVAL=on/);
   const command = `bin/signet clients approve ${client_id} --revision 1 --consent required`;
   assert.ok(waiting.includes(`<code id="client-command">${command}</code>`), 'as it can be pasted');
 
   const other = await administrator(signet);
-  assert.match(await pageOf(alone, client_id), /Ask another administrator/);
-  assert.doesNotMatch(await pageOf(alone, client_id), /only administrator/);
+  assert.match(await pageOf(alone, client_id), sentence('clients.own_approval'));
+  assert.doesNotMatch(await pageOf(alone, client_id), sentence('admin.clients.barred.alone'));
   assert.match(await pageOf(other, client_id), /action="[^"]*\/approve"/);
   await other.browser.postJson(`/v1/admin/clients/${client_id}/approve`, { revision: 1, consent: 'required' });
   assert.doesNotMatch(await pageOf(alone, client_id), /action="[^"]*\/policy"/);
@@ -175,7 +176,10 @@ test('nobody changes the policy of their own client; a lone administrator is tol
   await changeRole(signet.deps, { actor: `user:${alone.user_id}` }, accomplice.user_id, 'admin');
   await accomplice.browser.post('/signin', { username: accomplice.email, password: accomplice.password });
   assert.equal((await sendPolicy(signet, accomplice, client_id, { consent: 'skip' })).status, 403);
-  assert.match(await pageOf(accomplice, client_id), /for less than 24 hours\. Until 2027-01-16 08:00 UTC/);
+  assert.match(
+    await pageOf(accomplice, client_id),
+    sentence('clients.new_administrator', { when: '2027-01-16 08:00 UTC' }),
+  );
 
   const relaxed = await startSignet(t, { env: { SIGNET_SELF_APPROVAL: 'on' } });
   const both = await administrator(relaxed);

@@ -6,6 +6,7 @@ import * as openidClient from 'openid-client';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { message, pattern, sentence } from '../support/messages.ts';
 import {
   assertRefused,
   authorize,
@@ -103,19 +104,25 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
   await t.test('the state can be followed, with the words of the reviewer', async () => {
     signet.clock.advance(7200);
     const waiting = await ada.browser.get(page(client_id));
-    assert.match(waiting.text, /Waiting for review.*Pending, handed in <time[^>]*>2 hours ago/s);
+    assert.match(
+      waiting.text,
+      pattern`${sentence('developer.state.pending_review')}.*${sentence('developer.state.pending_review.what')}`,
+    );
     await rejectClient(signet.deps, { client_id, caller: cli }, 'Which shop <b>is</b> this?');
     for (const path of ['/developer', page(client_id)]) {
       const rejected = await ada.browser.get(path);
-      assert.match(rejected.text, /Rejected.*Which shop &lt;b&gt;is&lt;\/b&gt; this\?/s);
+      assert.match(
+        rejected.text,
+        pattern`${sentence('developer.state.rejected')}.*Which shop &lt;b&gt;is&lt;/b&gt; this\?`,
+      );
     }
     const form = await ada.browser.get(page(client_id, '/edit'));
     const revision = /name="revision" value="(\d+)"/.exec(form.text)?.[1] ?? '';
     const edited = await ada.browser.post(page(client_id, '/edit'), { ...filledIn, revision, name: 'Ada’s shop' });
     assert.equal(edited.headers.get('location'), `${page(client_id)}?done=saved`);
-    assert.match((await ada.browser.get(page(client_id))).text, /Waiting for review/);
+    assert.match((await ada.browser.get(page(client_id))).text, sentence('developer.state.pending_review'));
     await approveClient(signet.deps, { client_id, caller: cli }, { revision: 2 });
-    assert.match((await ada.browser.get(page(client_id))).text, /Approved by an administrator/);
+    assert.match((await ada.browser.get(page(client_id))).text, sentence('developer.history.approved'));
   });
 
   await t.test(
@@ -125,15 +132,21 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
       const edited = await ada.browser.post(page(client_id, '/edit'), { ...filledIn, ...changes });
       assert.equal(edited.headers.get('location'), `${page(client_id)}?done=staged`);
       const shown = await ada.browser.get(page(client_id, '/edit'));
-      assert.match(shown.text, /In force.*Waiting for review.*\/callback.*\/new/s);
-      assert.match((await ada.browser.get('/developer')).text, /Approved<.*Change waiting/s);
+      assert.match(
+        shown.text,
+        pattern`${sentence('developer.in_force')}.*${sentence('developer.waiting')}.*/callback.*/new`,
+      );
+      assert.match(
+        (await ada.browser.get('/developer')).text,
+        pattern`${sentence('developer.state.approved')}<.*${sentence('developer.state.change')}`,
+      );
       const stale = await ada.browser.post(page(client_id, '/edit'), {
         ...filledIn,
         ...changes,
         name: 'Typed with care',
       });
       assert.equal(stale.status, 409);
-      assert.match(stale.text, /changed meanwhile.*value="Typed with care"/s);
+      assert.match(stale.text, pattern`${sentence('developer.edit.stale')}.*value="Typed with care"`);
       const withdrawn = await ada.browser.post(page(client_id, '/withdraw'));
       assert.equal(withdrawn.headers.get('location'), `${page(client_id)}?done=withdrawn`);
       const { json } = await ada.browser.get(`${api}/${client_id}`);
@@ -143,7 +156,10 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
 
   await t.test('a suspended client says why', async () => {
     await suspendClient(signet.deps, { client_id, caller: cli }, 'Too many complaints.');
-    assert.match((await ada.browser.get('/developer')).text, /Suspended.*Too many complaints\./s);
+    assert.match(
+      (await ada.browser.get('/developer')).text,
+      pattern`${sentence('developer.state.suspended')}.*Too many complaints\.`,
+    );
   });
 
   await t.test('deleting takes a recent sign-in and the name of the client', async () => {
@@ -157,17 +173,17 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
     await signIn(ada);
     // The suspension has to be known to whoever reviews the next client of this owner.
     const suspended = await ada.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
-    assert.deepEqual([suspended.status, /Only an administrator can delete/.test(suspended.text)], [409, true]);
+    assert.deepEqual([suspended.status, sentence('clients.suspended_stays').test(suspended.text)], [409, true]);
     assertRefused(await remove(ada.browser, `${api}/${client_id}`), 409, 'invalid_state');
     for (const path of ['', '/delete']) {
       const shown = (await ada.browser.get(page(client_id, path))).text;
-      assert.match(shown, /Only an administrator can delete/);
+      assert.match(shown, sentence('clients.suspended_stays'));
       assert.doesNotMatch(shown, /href="[^"]*\/delete"|action="[^"]*\/delete"/);
     }
     await reinstateClient(signet.deps, { client_id, caller: cli });
     const wrong = await ada.browser.post(page(client_id, '/delete'), { name: 'Example shop' });
     assert.equal(wrong.status, 400);
-    assert.match(wrong.text, /not its name/);
+    assert.match(wrong.text, sentence('developer.delete.wrong'));
     assert.equal((await ada.browser.get(`${api}/${client_id}`)).status, 200);
     const gone = await ada.browser.post(page(client_id, '/delete'), { name: ' Ada’s shop ' });
     assert.equal(gone.headers.get('location'), '/developer?done=deleted');
@@ -186,9 +202,9 @@ test('the form', async (t) => {
       logo_url: 'http://shop.test/"><script>',
     });
     assert.equal(answer.status, 400);
-    assert.match(answer.text, /none that change the direction/);
-    assert.match(answer.text, /http:\/\/shop\.test\/cb<\/bdi><\/code> Must have the scheme https/);
-    assert.match(answer.text, /javascript:alert\(1\)<\/bdi><\/code> Must be an absolute URI/);
+    assert.match(answer.text, sentence('problem.client.name'));
+    assert.match(answer.text, pattern`http://shop\.test/cb</bdi></code> ${sentence('problem.redirect_uri.http')}`);
+    assert.match(answer.text, pattern`javascript:alert\(1\)</bdi></code> ${sentence('problem.redirect_uri.scheme')}`);
     assert.match(
       answer.text,
       />\nhttps:\/\/shop\.test\/ok\nhttp:\/\/shop\.test\/cb\njavascript:alert\(1\)<\/textarea>/,
@@ -204,8 +220,8 @@ test('the form', async (t) => {
   await t.test('misses what is missing, in words for people and in their language', async () => {
     const answer = await ada.browser.post('/developer/register', { name: 'x' }, { 'accept-language': 'de' });
     assert.equal(answer.status, 400);
-    for (const said of [/Geben Sie 1 bis 20/, /was für ein Client/, /Wählen Sie mindestens eine/, /Wählen Sie eines/]) {
-      assert.match(answer.text, said);
+    for (const field of ['redirect_uris', 'client_type', 'allowed_scopes', 'id_token_signed_response_alg'] as const) {
+      assert.match(answer.text, sentence(`problem.client.${field}`, {}, 'de'));
     }
   });
 
@@ -214,7 +230,7 @@ test('the form', async (t) => {
     assert.equal(answer.status, 303);
     assert.match(answer.headers.get('location') ?? '', /^\/developer\/clients\/cl_[\w-]{22}\?done=registered$/);
     const shown = await ada.browser.get(answer.headers.get('location')!);
-    assert.match(shown.text, /is registered and waits/);
+    assert.match(shown.text, sentence('developer.done.registered'));
     assert.doesNotMatch(shown.text, /\/secrets"/);
   });
 
@@ -230,16 +246,19 @@ test('the form', async (t) => {
     const sixth = await register(eve, { name: 'Typed with care' });
     assert.equal(sixth.status, 429);
     assert.equal(sixth.headers.get('retry-after'), '3600');
-    assert.match(sixth.text, /several clients within an hour\. Wait.*value="Typed with care"/s);
+    assert.match(sixth.text, pattern`${sentence('developer.limit.hour')}.*value="Typed with care"`);
     for (let hour = 0; hour < 3; hour += 1) {
       signet.clock.advance(3600);
       for (let times = 0; times < 5; times += 1) assert.equal((await register(eve)).status, 200);
     }
     signet.clock.advance(3600);
-    assert.match((await eve.browser.get('/developer/register')).text, /20 of your clients wait/);
+    assert.match(
+      (await eve.browser.get('/developer/register')).text,
+      sentence('developer.limit.pending', { most: 20 }),
+    );
     const late = await register(eve, { name: 'Typed with care' });
     assert.equal(late.status, 429);
-    assert.match(late.text, /20 of your clients wait.*value="Typed with care"/s);
+    assert.match(late.text, pattern`${sentence('developer.limit.pending', { most: 20 })}.*value="Typed with care"`);
   });
 });
 
@@ -252,15 +271,15 @@ test('a draft can be checked before it is sent, by the same rules, and nothing i
   const redirect_uris = ['https://rp.test/cb', 'https://rp.test/*', 'http://rp.test/cb'];
   assert.deepEqual((await check({ redirect_uris })).json, {
     fields: [
-      { path: 'redirect_uris/1', message: 'Must not hold a wildcard; register every address in full.' },
+      { path: 'redirect_uris/1', message: message('problem.redirect_uri.wildcard') },
       {
         path: 'redirect_uris/2',
-        message: 'Must have the scheme https; http is allowed for localhost, 127.0.0.1 and [::1] only.',
+        message: message('problem.redirect_uri.http'),
       },
     ],
   });
   const german = await check({ redirect_uris: ['https://rp.test/*'] }, '?ui_locales=de');
-  assert.match(german.text, /Darf keine Platzhalter/);
+  assert.match(german.text, sentence('problem.redirect_uri.wildcard', {}, 'de'));
   const nothing = await check({ status: 'approved', name: 7 });
   assert.equal(nothing.status, 200);
   assert.equal((nothing.json as { fields: unknown[] }).fields.length, 2);
@@ -298,7 +317,7 @@ onBothEngines('secrets of a client', async (t, engine) => {
     assertRefused(refused, 409, 'invalid_state');
     const onPage = await ada.browser.post(page(client_id, `/secrets/${only!.secret_id}/retire`), { ends: 'week' });
     assert.equal(onPage.status, 409);
-    assert.match(onPage.text, /last secret that does not end/);
+    assert.match(onPage.text, sentence('problem.secret.last'));
     assert.ok(await works(client.client_secret!));
   });
 
@@ -350,7 +369,7 @@ onBothEngines('secrets of a client', async (t, engine) => {
     assert.equal((await ada.browser.post(secrets, { ends: 'never' })).status, 400);
     const added = await ada.browser.post(secrets, { ends: 'hour' });
     assert.equal(added.status, 200);
-    assert.match(added.text, /stops working <time[^>]*>in 1 hour/);
+    assert.match(added.text, sentence('developer.secret.replaced'));
     assert.ok((await works(secretIn(added))) && (await works(second)));
     // The one that ended is not kept: nobody needs its digest any more.
     const kept = await signet.deps.db.all('select secret_id from client_secrets where client_id = $1', [client_id]);
@@ -435,7 +454,7 @@ onBothEngines('who signed in lately, and what failed and why', async (t, engine)
       code: 'redirect_uri_differs',
       stage: 'authorize',
       run: () => person.browser.get(authorizePath(client, { redirect_uri: 'https://rp.test/cb/' })),
-      says: /rp\.test\/cb<\/bdi>.*rp\.test\/cb<mark>\/<\/mark>.*differ from character 19 on/s,
+      says: pattern`rp\.test/cb</bdi>.*rp\.test/cb<mark>/</mark>.*${sentence('developer.differs', { place: 19 })}`,
     },
     {
       what: 'no redirect_uri',
@@ -809,14 +828,14 @@ test('the settings are what the libraries take', async (t) => {
   await t.test('openid-client cannot redeem at a redirect URI with a query, and that is said', async () => {
     const client = await registerClient(signet, { owner: ada, redirect_uris: [redirect_uri] });
     const { text } = await ada.browser.get(page(client.client_id, '/settings'));
-    assert.match(text, /openid-client leaves out the query/);
+    assert.match(text, sentence('developer.settings.query'));
   });
 
   await t.test('Spring is told of RS256 while the client has EdDSA', async () => {
     const edDsa = await registerClient(signet, { owner: ada });
     const rsa = await registerClient(signet, { owner: ada, id_token_signed_response_alg: 'RS256' });
     const told = async ({ client_id }: RegisteredClient) =>
-      (await ada.browser.get(page(client_id, '/settings'))).text.includes('Spring Security verifies RS256');
+      (await ada.browser.get(page(client_id, '/settings'))).text.match(sentence('developer.settings.rs256')) !== null;
     assert.deepEqual([await told(edDsa), await told(rsa)], [true, false]);
   });
 });
@@ -855,6 +874,6 @@ test('what is said of public clients is what can work: no page of another origin
   });
   assert.equal(headers.get('access-control-allow-origin'), null);
   const { text } = await ada.browser.get('/developer/register');
-  assert.match(text, /A browser app without a back end cannot fetch tokens here/);
+  assert.match(text, sentence('developer.client_type.public.hint'));
   assert.doesNotMatch(text, /single-page/i);
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import {
@@ -47,7 +48,10 @@ test('configured providers are listed with an absolute address, and stand on the
     ],
   });
   const page = await browser.get('/signin?next=/account/sessions');
-  assert.match(page.text, /href="\/auth\/google\/login\?next=%2Faccount%2Fsessions"[^>]*>Continue with Google</);
+  assert.match(
+    page.text,
+    pattern`href="/auth/google/login\?next=%2Faccount%2Fsessions"[^>]*>${sentence('signin.with', { provider: 'Google' })}<`,
+  );
 });
 
 test('an unknown provider is not found, and neither is one that nobody switched on', async (t) => {
@@ -185,7 +189,7 @@ test('somebody who cancels at the upstream is back where they were, with a word 
   assert.equal(back, '/signin?next=%2Faccount%2Fapps&cancelled=acme');
   const page = await browser.get(back);
   assert.equal(page.status, 200);
-  assert.match(page.text, /role="status"><p>You did not finish at Acme/);
+  assert.match(page.text, pattern`role="status"><p>${sentence('federation.cancelled', { provider: 'Acme' })}`);
   assert.equal((await browser.get('/v1/me')).status, 401);
 });
 
@@ -198,16 +202,19 @@ onBothEngines(
     upstream.account = { sub: 'p1', email: person.email.toUpperCase(), email_verified: true };
     assert.equal((await signInWith(person.browser)).answer.status, 303);
     assert.equal((await person.browser.get('/v1/me')).json?.user_id, person.user_id);
-    const mail = await mailbox.next(person.email, /Acme now opens/);
+    const mail = await mailbox.next(person.email, sentence('mail.provider_linked.subject', { provider: 'Acme' }));
     assert.match(linkIn(mail, /security/), /^\/account\/security/);
 
     assert.equal((await signInWith(person.browser)).answer.status, 303);
     const page = await person.browser.get(providersPath);
-    assert.match(page.text, /Connected as/);
+    assert.match(page.text, sentence('providers.linked'));
     const removed = await person.browser.post(`${providersPath}/acme/remove`);
     assert.equal(removed.headers.get('location'), `${providersPath}?done=unlinked`);
-    assert.match((await person.browser.get(`${providersPath}?done=unlinked`)).text, /role="status"><p>Disconnected/);
-    await mailbox.next(person.email, /Acme no longer opens/);
+    assert.match(
+      (await person.browser.get(`${providersPath}?done=unlinked`)).text,
+      pattern`role="status"><p>${sentence('providers.done.unlinked')}`,
+    );
+    await mailbox.next(person.email, sentence('mail.provider_unlinked.subject', { provider: 'Acme' }));
     assert.deepEqual((await person.browser.get('/v1/me')).json?.identities, []);
     assert.equal(mailbox.mails.filter(({ subject }) => subject.includes('Acme')).length, 2, 'one mail for each change');
   },
@@ -221,12 +228,15 @@ onBothEngines('a provider is connected from the account, whatever its address th
   assert.equal(start.status, 303);
   const { pathname, search } = await follow(start.headers.get('location') ?? '');
   const question = await person.browser.get(pathname + search);
-  assert.match(question.text, /signed in as <strong><bdi>elsewhere@example\.org<\/bdi><\/strong>/);
+  assert.match(
+    question.text,
+    sentence('federation.ask.connect', { account: '<strong><bdi>elsewhere@example.org</bdi></strong>' }),
+  );
   assert.deepEqual((await person.browser.get('/v1/me')).json?.identities, [], 'nothing before it is agreed to');
   const answer = await agree(person.browser, question);
   assert.equal(answer.headers.get('location'), `${providersPath}?done=linked`);
   const page = await person.browser.get(`${providersPath}?done=linked`);
-  assert.match(page.text, /role="status"><p>Connected\./);
+  assert.match(page.text, pattern`role="status"><p>${sentence('providers.done.linked')}`);
   assert.match(page.text, /<bdi>elsewhere@example\.org<\/bdi>/);
   assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:/);
 

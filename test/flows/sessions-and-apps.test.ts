@@ -5,6 +5,7 @@ import { approveClient } from '../../src/clients/review-client.ts';
 import { type Answer, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import {
   assertRefused,
   authorize,
@@ -361,10 +362,13 @@ test('the person gets one mail about an application that was disconnected', asyn
     Array.from({ length: 5 }, () => remove(person, `/v1/me/grants/${client.client_id}`)),
   );
   assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404, 404, 404]);
-  const mail = await mailbox.next(person.email, /disconnected/);
-  assert.match(mail.subject, /^Field Notes is disconnected/);
+  const mail = await mailbox.next(person.email, sentence('mail.app_disconnected.subject'));
+  assert.match(mail.subject, sentence('mail.app_disconnected.subject', { app: 'Field Notes' }));
   await signet.deps.mail.deliver();
-  assert.equal(mailbox.mails.filter(({ subject }) => /disconnected/.test(subject)).length, 1);
+  assert.equal(
+    mailbox.mails.filter(({ subject }) => sentence('mail.app_disconnected.subject').test(subject)).length,
+    1,
+  );
 });
 
 test('CL-03: what a client calls itself is shown as text, and nothing of it is linked or loaded', async (t) => {

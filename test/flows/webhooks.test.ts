@@ -15,6 +15,7 @@ import { enable } from '../../src/webhooks/tend-webhook.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import {
   authorizePath,
   basic,
@@ -112,7 +113,7 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
   assert.ok(signet.logLines.some((line) => line.includes('a webhook was switched off')));
   await assert.rejects(
     replay(signet.deps, caller, { webhook_id, delivery_id: dead.delivery_id }),
-    /This webhook is off/,
+    sentence('webhooks.is_off'),
     'nothing would be sent',
   );
   receiver.status = 200;
@@ -348,7 +349,11 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
       async ({ person }) => {
         await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [person.user_id]);
         await send(person, 'POST', '/v1/me/email/verify');
-        await send(person, 'POST', linkIn(await mailbox.next(person.email, /onfirm/), /^\/verify-email\//));
+        await send(
+          person,
+          'POST',
+          linkIn(await mailbox.next(person.email, sentence('mail.verify_email.subject')), /^\/verify-email\//),
+        );
       },
       (of) => ({ 'email.verified': { ...user(of), state: undefined, ended: undefined } }),
     ],
@@ -362,7 +367,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
       async ({ person: { email } }) => {
         const stranger = { browser: newBrowser(signet.url) };
         await stranger.browser.post('/reset', { email });
-        const path = linkIn(await mailbox.next(email, /new password/), /^\/reset\/./);
+        const path = linkIn(await mailbox.next(email, sentence('mail.reset.subject')), /^\/reset\/./);
         await stranger.browser.post(path, { password: phrase });
       },
       (of) => ({ 'password.reset': everything(of) }),

@@ -28,7 +28,9 @@ const anything = '\u0000';
 /** Finds the message, also where HTML has escaped it. */
 export function sentence(key: MessageKey, values: Values = {}, locale = 'en'): RegExp {
   const open = Object.fromEntries((placeholders.get(key) ?? []).map((name) => [name, anything]));
-  return new RegExp(asPattern(message(key, { ...open, ...values }, locale)).replaceAll(anything, '.*?'), 's');
+  const text = message(key, { ...open, ...values }, locale);
+  if (text.includes('NaN')) throw new Error(`${key} has a plural, so the test must give its number`);
+  return new RegExp(asPattern(text).replaceAll(anything, '.*?'), 's');
 }
 
 const entities: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' };
