@@ -1,11 +1,23 @@
 import Type from 'typebox';
+import type { Deps } from '../app/deps.ts';
+import type { Caller } from '../audit/audit.ts';
+import { administrator } from '../authentication/sessions/session.ts';
+import type { Access } from '../platform/http/access.ts';
 import type { Operation } from '../platform/openapi/operation.ts';
 
-/** What all addresses for administrators have in common in the API description. */
-export const administration = {
+/** What all operations for administrators have in common. */
+export const administration: { tag: 'Administration'; access: Access<Deps, { caller: Caller }> } = {
   tag: 'Administration',
-  authentication: ['administrator'],
+  access: administrator,
+};
+
+/** What all addresses for administrators have in common in the API description. */
+export const administrationAccess = {
+  tag: 'Administration',
+  access: [administrator],
 } as const satisfies Partial<Operation>;
+
+export const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'How many at most.' });
 
 export const Limit = {
   description: 'How many at most.',

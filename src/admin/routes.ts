@@ -3,6 +3,7 @@ import type { Deps } from '../app/deps.ts';
 import { completeSignIn } from '../authentication/sessions/complete-sign-in.ts';
 import { sendOnward, visitOf } from '../authentication/sessions/return-target.ts';
 import { RequestError } from '../platform/errors.ts';
+import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
 import { sendPage } from '../platform/pages/page.ts';
 import { viewOf } from '../platform/pages/view.ts';
@@ -14,7 +15,7 @@ import { acceptInvitation, findInvitation, spentInvitation } from './invite-admi
 import { adminKeyRoutes } from './keys/routes.ts';
 import { adminServiceCredentialRoutes } from './service-credentials/routes.ts';
 import { adminUserRoutes } from './users/routes.ts';
-import { adminWebhookRoutes } from './webhooks/routes.ts';
+import { webhookOperations } from './webhooks/operations.ts';
 
 const config = { page: true } as const;
 
@@ -51,5 +52,5 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
   await adminKeyRoutes(app, deps);
   await adminServiceCredentialRoutes(app, deps);
   await adminAuditRoutes(app, deps);
-  await adminWebhookRoutes(app, deps);
+  addOperations(app, deps, webhookOperations);
 }

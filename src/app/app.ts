@@ -28,6 +28,7 @@ import { readBodies } from '../platform/http/bodies.ts';
 import { handleErrors } from '../platform/http/errors.ts';
 import { guard } from '../platform/http/guard.ts';
 import { refuseOtherMethods } from '../platform/http/methods.ts';
+import { useTypeBox } from '../platform/http/operation.ts';
 import { openServing } from '../platform/http/serving.ts';
 import { answerUnreadable, answerUnroutable } from '../platform/http/unreadable.ts';
 import { collectOperations, openApiRoutes } from '../platform/openapi/routes.ts';
@@ -71,6 +72,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   handleErrors(app, deps);
   rememberLanguage(app, deps);
   refuseOtherMethods(app, deps, longestParameter);
+  useTypeBox(app);
   const described = collectOperations(app);
 
   await healthRoutes(app, deps);

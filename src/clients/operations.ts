@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { recentlySignedIn, signedIn } from '../authentication/sessions/session.ts';
 import { endings } from '../developer/activity/activity.ts';
 import { nullable, type Operation, Time } from '../platform/openapi/operation.ts';
 import { clientStatuses, clientTypes } from './client.ts';
@@ -23,7 +24,7 @@ export const ClientRecord = Type.Object({
   updated_at: Time,
 });
 
-const shared = { tag: 'Clients', authentication: ['session'] } as const;
+const shared = { tag: 'Clients', access: [signedIn] } as const;
 const one = { ...shared, parameters: { client_id: { description: 'As it was given at registration.' } } };
 
 export const listClients: Operation = {
@@ -105,7 +106,7 @@ export const listSecrets: Operation = {
 
 export const addSecret: Operation = {
   ...one,
-  authentication: ['recent_session'],
+  access: [recentlySignedIn],
   summary: 'Give a confidential client one more secret',
   description: 'Takes no body. The one before works until it is retired; two can work at a time.',
   answers: {
@@ -124,7 +125,7 @@ export const addSecret: Operation = {
 
 export const retireSecret: Operation = {
   ...one,
-  authentication: ['recent_session'],
+  access: [recentlySignedIn],
   summary: 'Retire a secret of a client',
   description: 'The last one that does not end stays.',
   parameters: {
@@ -176,7 +177,7 @@ export const activity: Operation = {
 
 export const remove: Operation = {
   ...one,
-  authentication: ['recent_session'],
+  access: [recentlySignedIn],
   summary: 'Delete a client and everything that was granted to it',
   description: 'A suspended client stays until an administrator deletes it.',
   answers: { 204: { description: 'It is gone.' } },

@@ -1,4 +1,6 @@
 import Type from 'typebox';
+import { signedIn } from '../authentication/sessions/session.ts';
+import { accessToken, basicCredentials } from '../platform/http/access.ts';
 import type { Operation } from '../platform/openapi/operation.ts';
 import { Entitlement, entitlementStatuses, WriteBody } from './entitlement.ts';
 
@@ -7,7 +9,7 @@ export const readEntitlements: Operation = {
   summary: 'What you are entitled to across products',
   description:
     'With a session, or with an access token of the scope `entitlements:read`. With both the token alone counts; an `Authorization` header of another scheme is ignored.',
-  authentication: ['session', 'bearer'],
+  access: [signedIn, accessToken],
   answers: {
     200: { description: 'By product.', schema: Type.Object({ entitlements: Type.Array(Entitlement) }) },
   },
@@ -19,7 +21,7 @@ export const write: Operation = {
   summary: "Write a person's entitlement to a product",
   description:
     'Applied if `version` is higher than the stored one. A retry with the `event_id` of an applied write answers 200 with `applied: false`.',
-  authentication: ['service'],
+  access: [basicCredentials],
   body: {
     schema: WriteBody,
     example: {

@@ -1,4 +1,5 @@
 import Type, { type TSchema } from 'typebox';
+import { basicCredentials, noCredentials } from '../platform/http/access.ts';
 import { type Operation, Time } from '../platform/openapi/operation.ts';
 import { prompts } from './authorize/authorization-request.ts';
 
@@ -42,7 +43,7 @@ export const token: Operation = {
   summary: 'Redeem an authorization code, or rotate a refresh token',
   description:
     'A confidential client sends its secret by HTTP Basic or in the body; a public one sends `client_id` alone.',
-  authentication: ['client', 'public_client'],
+  access: [basicCredentials, noCredentials],
   body: {
     form: true,
     schema: Type.Object({
@@ -98,7 +99,7 @@ export const introspect: Operation = {
   summary: 'Ask what a token is worth right now (RFC 7662)',
   description:
     'For confidential clients and services with `tokens:introspect`. Their credentials come by HTTP Basic alone.',
-  authentication: ['client', 'service'],
+  access: [basicCredentials],
   body: { form: true, schema: Type.Object(tokenForm) },
   answers: {
     200: {
@@ -113,7 +114,7 @@ export const revoke: Operation = {
   tag: 'OIDC',
   summary: 'Revoke a token (RFC 7009)',
   description: 'A refresh token ends its whole grant. Possession is enough for a public client.',
-  authentication: ['client', 'public_client'],
+  access: [basicCredentials, noCredentials],
   body: { form: true, schema: Type.Object({ ...tokenForm, ...credentials }) },
   answers: { 200: { description: 'It is not worth anything, or never was.' } },
   refusals: ['invalid_client', 'rate_limited'],

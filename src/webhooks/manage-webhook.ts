@@ -9,7 +9,7 @@ import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound,
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { newId } from '../platform/ids.ts';
 import { subnetList } from '../platform/ip-address.ts';
-import { eventTypes, isEventType, payloadOf } from './event-types.ts';
+import { type EventType, eventTypes, isEventType, payloadOf } from './event-types.ts';
 import {
   type Delivery,
   type DeliveryState,
@@ -30,7 +30,7 @@ import { mayDeliver, mayReach } from './target.ts';
 export const webhookRecord = ({ webhook_id, url, event_types, created_at, disabled_at }: Webhook) => ({
   webhook_id,
   url,
-  event_types: JSON.parse(event_types) as string[],
+  event_types: JSON.parse(event_types) as EventType[],
   created_at,
   disabled_at,
 });

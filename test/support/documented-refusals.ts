@@ -15,7 +15,7 @@ type ErrorBody = { error: ErrorCode; error_description: string; fields?: unknown
 export function watchRefusals(app: FastifyInstance): () => void {
   const undocumented = new Set<string>();
   const routed = new WeakSet<FastifyRequest>();
-  app.addHook('preHandler', (request, _reply, done) => {
+  app.addHook('preValidation', (request, _reply, done) => {
     routed.add(request);
     done();
   });

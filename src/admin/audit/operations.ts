@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { brokenWays } from '../../audit/chain.ts';
 import { exportFormats } from '../../audit/read-log.ts';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
-import { administration } from '../operation-parts.ts';
+import { administrationAccess } from '../operation-parts.ts';
 
 const AuditRecord = Type.Object({
   seq: Type.Integer({ minimum: 1, description: 'Its place in the chain.' }),
@@ -28,7 +28,7 @@ const filters = {
 };
 
 export const list: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'The audit log',
   parameters: {
     ...filters,
@@ -55,7 +55,7 @@ const UnauthenticatedRecord = Type.Object({
 });
 
 export const listUnauthenticated: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'What was tried without being signed in',
   description:
     'Refused sign-ins, and links to sign up or to reset a password that were asked for. What is alike within an hour is one entry that counts. They are kept for a time and are not part of the audit log.',
@@ -75,7 +75,7 @@ export const listUnauthenticated: Operation = {
 };
 
 export const exportAll: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'The audit log as a file',
   parameters: {
     format: { description: 'JSON lines without it.', schema: Type.Enum([...exportFormats]) },
@@ -86,7 +86,7 @@ export const exportAll: Operation = {
 };
 
 export const verify: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'Prove that nothing in the audit log was changed or taken out',
   answers: {
     200: {

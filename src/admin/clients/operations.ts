@@ -6,7 +6,7 @@ import { EditBody } from '../../clients/registration.ts';
 import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
-import { administration, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
+import { administrationAccess, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 
 const administered = {
   owner_user_id: nullable(Type.String({ description: 'Null for a client of the house.' })),
@@ -73,11 +73,11 @@ export const RejectionBody = Type.Object(
   { additionalProperties: false },
 );
 
-const one = { ...administration, parameters: { client_id: { description: 'Of any owner.' } } };
+const one = { ...administrationAccess, parameters: { client_id: { description: 'Of any owner.' } } };
 const changed = { 200: { description: 'The client as it is now.', schema: ReviewedRecord } };
 
 export const list: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'Clients in one state, or all that wait for review',
   parameters: {
     status: {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { algorithms } from '../../clients/signing-algorithm.ts';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
-import { administration } from '../operation-parts.ts';
+import { administrationAccess } from '../operation-parts.ts';
 
 const KeyRecord = Type.Object({
   kid: Type.String(),
@@ -13,7 +13,7 @@ const KeyRecord = Type.Object({
 });
 
 export const list: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'The signing keys',
   answers: {
     200: { description: 'Public parts alone, by algorithm.', schema: Type.Object({ keys: Type.Array(KeyRecord) }) },
@@ -21,7 +21,7 @@ export const list: Operation = {
 };
 
 export const rotate: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'Let the next signing keys sign now',
   description: 'A key that was published less than 15 minutes ago waits: relying parties may not have seen it.',
   answers: {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { permissions, productPattern } from '../../entitlements/service-credentials/service-credential.ts';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
-import { administration } from '../operation-parts.ts';
+import { administrationAccess } from '../operation-parts.ts';
 
 const record = {
   client_id: Type.String(),
@@ -33,11 +33,14 @@ export const RotateBody = Type.Object(
   { additionalProperties: false },
 );
 
-const one = { ...administration, parameters: { client_id: { description: 'Of a service credential, `svc_...`.' } } };
+const one = {
+  ...administrationAccess,
+  parameters: { client_id: { description: 'Of a service credential, `svc_...`.' } },
+};
 const changed = { 200: { description: 'The credential as it is now.', schema: Credential } };
 
 export const list: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'Credentials of back ends',
   answers: {
     200: {
@@ -48,7 +51,7 @@ export const list: Operation = {
 };
 
 export const create: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'Make credentials for a back end',
   body: {
     schema: CreateBody,

@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import { ended, SessionRecord } from '../../authentication/sessions/operations.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
-import { administration, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
+import { administrationAccess, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 
 const roles = ['user', 'admin'] as const;
 
@@ -66,14 +66,14 @@ const EntitlementVersion = Type.Object({
 
 export const RoleBody = Type.Object({ role: Type.Enum([...roles]) }, { additionalProperties: false });
 
-const one = { ...administration, parameters: { user_id: { description: 'Of any person.' } } };
+const one = { ...administrationAccess, parameters: { user_id: { description: 'Of any person.' } } };
 const changed = { 200: { description: 'The person as they are now.', schema: UserRecord } };
 const listOf = (name: string, schema: TSchema, description: string) => ({
   200: { description, schema: Type.Object({ [name]: Type.Array(schema) }) },
 });
 
 export const list: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'Find people',
   parameters: {
     query: { description: 'The beginning of an e-mail address, a part of a name, or a user_id.' },
@@ -152,7 +152,7 @@ export const listSessions: Operation = {
 };
 
 export const endSession: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'End a session of a person, with every grant that came from it',
   parameters: { user_id: { description: 'Whose it is.' }, session_id: { description: 'As in the list.' } },
   ...ended,
@@ -167,7 +167,7 @@ export const listGrants: Operation = {
 };
 
 export const endGrant: Operation = {
-  ...administration,
+  ...administrationAccess,
   summary: 'End a grant with all its tokens',
   parameters: { grant_id: { description: 'As in the list.' } },
   ...ended,

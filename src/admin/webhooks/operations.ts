@@ -1,9 +1,13 @@
 import Type from 'typebox';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { shownOnce, table, time } from '../../platform/cli/report.ts';
+import { operation } from '../../platform/http/operation.ts';
+import { nullable, Time } from '../../platform/openapi/operation.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
-import { deliveryStates } from '../../webhooks/list-webhooks.ts';
-import { mostReplayed } from '../../webhooks/replay-dead.ts';
-import { administration, Limit } from '../operation-parts.ts';
+import { allWebhooks, deliveriesTo, deliveryStates } from '../../webhooks/list-webhooks.ts';
+import { createWebhook, removeWebhook, replay } from '../../webhooks/manage-webhook.ts';
+import { mostReplayed, replayDead } from '../../webhooks/replay-dead.ts';
+import { disable, enable, rotateSecret, sendTest } from '../../webhooks/tend-webhook.ts';
+import { administration, limit } from '../operation-parts.ts';
 
 const record = {
   webhook_id: Type.String(),
@@ -12,13 +16,7 @@ const record = {
   created_at: Time,
   disabled_at: nullable(Time),
 };
-const Webhook = Type.Object(record);
-
-/** The target is judged by the use-case, in words of its own. */
-export const CreateBody = Type.Object(
-  { url: Type.String({ format: 'uri' }), event_types: Type.Array(Type.Enum([...eventTypes]), { minItems: 1 }) },
-  { additionalProperties: false },
-);
+const secret = Type.String({ description: '`whsec_...`' });
 
 const Delivery = Type.Object({
   delivery_id: Type.String(),
@@ -33,104 +31,240 @@ const Delivery = Type.Object({
   last_error: nullable(Type.String()),
 });
 
-const one = { ...administration, parameters: { webhook_id: { description: 'As in the list.' } } };
+const one = { ...administration, parameters: { webhook_id: 'As in the list.' } } as const;
+const onlyId = (description: string) => ({ description, schema: Type.Object({ webhook_id: Type.String() }) });
 
-export const list: Operation = {
+export const listWebhooks = operation({
   ...administration,
-  summary: 'Who is told of events',
-  answers: { 200: { description: 'Never with a secret.', schema: Type.Object({ webhooks: Type.Array(Webhook) }) } },
-};
+  id: 'listWebhooks',
+  method: 'GET',
+  path: '/v1/admin/webhooks',
+  summary: 'List webhooks',
+  answer: {
+    description: 'The oldest first, without their secrets.',
+    schema: Type.Object({ webhooks: Type.Array(Type.Object(record)) }),
+  },
+  run: async (deps) => ({ webhooks: await allWebhooks(deps) }),
+  command: {
+    name: 'webhooks list',
+    text: ({ webhooks }) =>
+      table([
+        ['WEBHOOK', 'STATE', 'URL', 'EVENTS'],
+        ...webhooks.map(({ webhook_id, disabled_at, url, event_types }) => [
+          webhook_id,
+          disabled_at === null ? 'on' : 'off',
+          url,
+          event_types.join(' '),
+        ]),
+      ]),
+  },
+});
 
-export const create: Operation = {
+export const createWebhookOperation = operation({
   ...administration,
-  summary: 'Have somebody told of events (Standard Webhooks)',
+  id: 'createWebhook',
+  method: 'POST',
+  path: '/v1/admin/webhooks',
+  summary: 'Create a webhook (Standard Webhooks)',
   description:
     'A delivery is {type, timestamp, data}. data holds event_id, target, actor, reason, what changed as state, and, where ' +
     'tokens have ended, ended: those whose sub, client_id and sid are its user_id, client_id and session_id, each an id or ' +
     '"all", but none whose sid is except_session_id.',
-  body: {
-    schema: CreateBody,
-    example: { url: 'https://hooks.example.com/signet', event_types: ['user.disabled', 'client.suspended'] },
-  },
-  answers: {
-    200: {
-      description: 'With the secret that signs, shown this once.',
-      schema: Type.Object({ ...record, secret: Type.String({ description: '`whsec_...`' }) }),
+  body: Type.Object(
+    {
+      url: Type.String({ format: 'uri', description: 'Where events are posted; https.' }),
+      event_types: Type.Array(Type.Enum([...eventTypes]), { minItems: 1, description: 'Which events are sent.' }),
     },
+    { additionalProperties: false },
+  ),
+  example: { url: 'https://hooks.example.com/signet', event_types: ['user.disabled', 'client.suspended'] },
+  answer: {
+    description: 'With the secret that signs deliveries, shown this once.',
+    schema: Type.Object({ ...record, secret }),
   },
-};
-
-export const remove: Operation = {
-  ...one,
-  summary: 'Take a webhook away with its deliveries',
-  answers: { 204: { description: 'It is gone.' } },
-  refusals: ['not_found'],
-};
-
-const isOrNot = (state: string): Operation => ({
-  ...one,
-  summary: state === 'enabled' ? 'Tell a webhook again' : 'Tell a webhook nothing for a while',
-  answers: { 200: { description: `It is ${state}.`, schema: Type.Object({ webhook_id: Type.String() }) } },
-  refusals: ['not_found', 'invalid_state', 'invalid_request'],
+  run: (deps, { caller, body }) => createWebhook(deps, caller, body),
+  command: {
+    name: 'webhooks create',
+    summary: 'Create a webhook (Standard Webhooks). Its signing secret is printed this once.',
+    options: { event: 'event_types' },
+    text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
+  },
 });
-export const enableOne = isOrNot('enabled');
-export const disableOne = isOrNot('disabled');
 
-export const testOne: Operation = {
+export const deleteWebhook = operation({
   ...one,
-  summary: 'Send a webhook.test to see whether it arrives',
-  answers: { 200: { description: 'It is on its way.', schema: Type.Object({ webhook_id: Type.String() }) } },
-  refusals: ['not_found', 'invalid_state', 'invalid_request'],
-};
+  id: 'deleteWebhook',
+  method: 'DELETE',
+  path: '/v1/admin/webhooks/:webhook_id',
+  summary: 'Delete a webhook with its deliveries',
+  answer: { description: 'Deleted.' },
+  refusals: ['not_found'],
+  run: (deps, { caller, webhook_id }) => removeWebhook(deps, caller, webhook_id),
+  command: {
+    name: 'webhooks delete',
+    json: (_, { webhook_id }) => ({ deleted: webhook_id }),
+    text: (_, { webhook_id }) => `${webhook_id} is deleted.`,
+  },
+});
 
-export const rotate: Operation = {
+export const enableWebhook = operation({
   ...one,
-  summary: 'Sign with another secret from now on',
-  answers: {
-    200: {
-      description: 'With the secret, shown this once.',
-      schema: Type.Object({ webhook_id: Type.String(), secret: Type.String({ description: '`whsec_...`' }) }),
-    },
+  id: 'enableWebhook',
+  method: 'POST',
+  path: '/v1/admin/webhooks/:webhook_id/enable',
+  summary: 'Enable a webhook',
+  answer: onlyId('Enabled. Deliveries that have waited are sent.'),
+  refusals: ['not_found', 'invalid_state'],
+  run: async (deps, { caller, webhook_id }) => {
+    await enable(deps, caller, webhook_id);
+    return { webhook_id };
+  },
+  command: {
+    name: 'webhooks enable',
+    summary: 'Enable a webhook. Deliveries that have waited are sent.',
+    json: ({ webhook_id }) => ({ enabled: webhook_id }),
+    text: ({ webhook_id }) => `${webhook_id} is enabled.`,
+  },
+});
+
+export const disableWebhook = operation({
+  ...one,
+  id: 'disableWebhook',
+  method: 'POST',
+  path: '/v1/admin/webhooks/:webhook_id/disable',
+  summary: 'Disable a webhook',
+  answer: onlyId('Disabled. Waiting deliveries are kept.'),
+  refusals: ['not_found', 'invalid_state'],
+  run: async (deps, { caller, webhook_id }) => {
+    await disable(deps, caller, webhook_id);
+    return { webhook_id };
+  },
+  command: {
+    name: 'webhooks disable',
+    summary: 'Disable a webhook: nothing is sent until it is enabled. Waiting deliveries are kept.',
+    json: ({ webhook_id }) => ({ disabled: webhook_id }),
+    text: ({ webhook_id }) => `${webhook_id} is disabled.`,
+  },
+});
+
+export const testWebhook = operation({
+  ...one,
+  id: 'testWebhook',
+  method: 'POST',
+  path: '/v1/admin/webhooks/:webhook_id/test',
+  summary: 'Send a test event to a webhook',
+  answer: onlyId('Accepted for delivery, as webhook.test.'),
+  refusals: ['not_found', 'invalid_state'],
+  run: async (deps, { caller, webhook_id }) => {
+    await sendTest(deps, caller, webhook_id);
+    return { webhook_id };
+  },
+  command: {
+    name: 'webhooks test',
+    summary: 'Send a webhook.test event; `webhooks deliveries` shows whether it arrived.',
+    json: ({ webhook_id }) => ({ tested: webhook_id }),
+    text: ({ webhook_id }) => `webhook.test will be sent to ${webhook_id} within seconds, if the server runs.`,
+  },
+});
+
+export const rotateWebhookSecret = operation({
+  ...one,
+  id: 'rotateWebhookSecret',
+  method: 'POST',
+  path: '/v1/admin/webhooks/:webhook_id/rotate-secret',
+  summary: 'Rotate the signing secret of a webhook',
+  answer: {
+    description: 'With the new secret, shown this once. It signs all deliveries from now on.',
+    schema: Type.Object({ webhook_id: Type.String(), secret }),
+  },
+  refusals: ['not_found'],
+  run: (deps, { caller, webhook_id }) => rotateSecret(deps, caller, webhook_id),
+  command: {
+    name: 'webhooks rotate-secret',
+    summary: 'Rotate the signing secret of a webhook. The new one is printed this once.',
+    text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
+  },
+});
+
+export const listDeliveries = operation({
+  ...one,
+  id: 'listWebhookDeliveries',
+  method: 'GET',
+  path: '/v1/admin/webhooks/:webhook_id/deliveries',
+  summary: 'List the deliveries of a webhook',
+  query: {
+    state: Type.Optional(Type.Enum([...deliveryStates], { description: 'Only these; all without it.' })),
+    limit,
+    after: Type.Optional(Type.String({ description: '`next` of the page before.' })),
+  },
+  answer: {
+    description: 'Newest first.',
+    schema: Type.Object({ deliveries: Type.Array(Delivery), next: nullable(Type.String()) }),
   },
   refusals: ['not_found', 'invalid_request'],
-};
-
-export const deliveries: Operation = {
-  ...one,
-  summary: 'What was sent, what waits, and what was given up',
-  parameters: {
-    ...one.parameters,
-    state: { description: 'Only these; all without it.', schema: Type.Enum([...deliveryStates]) },
-    limit: Limit,
-    after: { description: '`next` of the page before.' },
-  },
-  answers: {
-    200: {
-      description: 'Newest first.',
-      schema: Type.Object({ deliveries: Type.Array(Delivery), next: nullable(Type.String()) }),
+  run: (deps, { webhook_id, query }) => deliveriesTo(deps, webhook_id, query),
+  command: {
+    name: 'webhooks deliveries',
+    summary:
+      'List the deliveries of a webhook: delivered, waiting, and given up (dead). Newest first, a page at a time.',
+    text: ({ deliveries, next }) => {
+      const rows = deliveries.map((one) => [
+        one.delivery_id,
+        one.event_type,
+        one.state,
+        String(one.attempts),
+        time(one.created_at),
+        one.last_error ?? '-',
+      ]);
+      const list = table([['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'CREATED', 'LAST ERROR'], ...rows]);
+      return next === null ? list : `${list}\n\nThere are more: --after ${next}`;
     },
   },
-  refusals: ['not_found', 'invalid_request'],
-};
+});
 
-export const replayOne: Operation = {
+export const replayDelivery = operation({
   ...administration,
-  summary: 'Send a delivery that was given up once more',
-  parameters: { webhook_id: { description: 'Whose it is.' }, delivery_id: { description: 'As in the list.' } },
-  answers: { 200: { description: 'It waits again.', schema: Type.Object({ delivery_id: Type.String() }) } },
-  refusals: ['not_found', 'invalid_state', 'invalid_request'],
-};
+  id: 'replayWebhookDelivery',
+  method: 'POST',
+  path: '/v1/admin/webhooks/:webhook_id/deliveries/:delivery_id/replay',
+  summary: 'Replay a delivery that was given up',
+  parameters: { webhook_id: 'As in the list.', delivery_id: 'As in the list.' },
+  answer: {
+    description: 'Accepted for delivery.',
+    schema: Type.Object({ delivery_id: Type.String() }),
+  },
+  refusals: ['not_found', 'invalid_state'],
+  run: async (deps, { caller, webhook_id, delivery_id }) => {
+    await replay(deps, caller, { webhook_id, delivery_id });
+    return { delivery_id };
+  },
+});
 
 const Count = Type.Integer({ minimum: 0 });
-export const replayAll: Operation = {
+export const replayDeadDeliveries = operation({
   ...one,
-  summary: 'Send once more what was given up for a webhook',
+  id: 'replayDeadWebhookDeliveries',
+  method: 'POST',
+  path: '/v1/admin/webhooks/:webhook_id/deliveries/replay',
+  summary: 'Replay all deliveries of a webhook that were given up',
   description: `The oldest first, up to ${mostReplayed} at once. While dead is not 0, ask again for the others.`,
-  answers: {
-    200: {
-      description: 'How many wait again, and how many are still given up.',
-      schema: Type.Object({ replayed: Count, dead: Count }),
-    },
+  answer: {
+    description: 'How many are accepted for delivery, and how many are still given up.',
+    schema: Type.Object({ replayed: Count, dead: Count }),
   },
-  refusals: ['not_found', 'invalid_request'],
-};
+  refusals: ['not_found', 'invalid_state'],
+  run: (deps, { caller, webhook_id }) => replayDead(deps, caller, webhook_id),
+});
+
+export const webhookOperations = [
+  listWebhooks,
+  createWebhookOperation,
+  deleteWebhook,
+  enableWebhook,
+  disableWebhook,
+  testWebhook,
+  rotateWebhookSecret,
+  listDeliveries,
+  replayDelivery,
+  replayDeadDeliveries,
+];

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { Operation } from '../../platform/openapi/operation.ts';
+import { recentlySignedIn } from '../sessions/session.ts';
 
 export const listProviders: Operation = {
   tag: 'Federated',
@@ -35,7 +36,7 @@ export const unlink: Operation = {
   tag: 'Account',
   summary: 'Disconnect a provider',
   description: 'The last way to sign in cannot be removed.',
-  authentication: ['recent_session'],
+  access: [recentlySignedIn],
   parameters: { provider: { description: 'As in `identities` of the current user.' } },
   answers: { 204: { description: 'It no longer opens the account. Its owner gets a mail.' } },
   refusals: ['not_found', 'invalid_state'],

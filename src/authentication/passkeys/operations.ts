@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { recentlySignedIn, signedIn } from '../sessions/session.ts';
 import { NameBody, RegistrationBody } from './requests.ts';
 
 const PasskeyRecord = Type.Object({
@@ -15,14 +16,14 @@ const one = { ...shared, parameters: { id: { description: "The passkey's `id`." 
 
 export const listOwn: Operation = {
   ...shared,
-  authentication: ['session'],
+  access: [signedIn],
   summary: 'Your passkeys',
   answers: { 200: { description: 'Oldest first.', schema: Type.Object({ passkeys: Type.Array(PasskeyRecord) }) } },
 };
 
 export const beginRegistration: Operation = {
   ...shared,
-  authentication: ['recent_session'],
+  access: [recentlySignedIn],
   summary: 'Begin to register a passkey',
   description: 'Each challenge is good once, for five minutes, in this browser and for this person.',
   answers: {
@@ -36,7 +37,7 @@ export const beginRegistration: Operation = {
 
 export const register: Operation = {
   ...shared,
-  authentication: ['recent_session'],
+  access: [recentlySignedIn],
   summary: 'Register a passkey',
   body: { schema: RegistrationBody },
   answers: { 201: { description: 'The passkey.', schema: PasskeyRecord } },
@@ -45,7 +46,7 @@ export const register: Operation = {
 
 export const rename: Operation = {
   ...one,
-  authentication: ['recent_session'],
+  access: [recentlySignedIn],
   summary: 'Rename a passkey',
   body: { schema: NameBody, example: { name: 'Key ring' } },
   answers: { 200: { description: 'The passkey.', schema: PasskeyRecord } },
@@ -54,7 +55,7 @@ export const rename: Operation = {
 
 export const remove: Operation = {
   ...one,
-  authentication: ['recent_session'],
+  access: [recentlySignedIn],
   summary: 'Remove a passkey',
   answers: { 204: { description: 'It signs nobody in any more.' } },
   refusals: ['not_found', 'invalid_state'],

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { Operation } from '../../platform/openapi/operation.ts';
+import { recentlySignedIn } from '../sessions/session.ts';
 
 export const PasswordBody = Type.Object(
   {
@@ -10,7 +11,7 @@ export const PasswordBody = Type.Object(
   { additionalProperties: false },
 );
 
-const shared = { tag: 'Account', authentication: ['recent_session'] } as const;
+const shared = { tag: 'Account', access: [recentlySignedIn] } as const;
 const consequence =
   'Ends your other sessions, every grant and open reset links; this session goes on under a new cookie.';
 

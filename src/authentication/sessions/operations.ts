@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { signedIn } from './session.ts';
 
 /** As `sessionRecord` tells of one. */
 export const SessionRecord = Type.Object({
@@ -18,7 +19,7 @@ const OwnSession = Type.Object({
   current: Type.Boolean({ description: 'The session of this very request.' }),
 });
 
-const shared = { tag: 'Account', authentication: ['session'] } as const;
+const shared = { tag: 'Account', access: [signedIn] } as const;
 
 /** What is said when something ends with its tokens. */
 export const ended = {

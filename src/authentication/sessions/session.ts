@@ -3,6 +3,7 @@ import type { Deps, SessionDeps } from '../../app/deps.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { loginRequired, reauthenticationRequired, refusal } from '../../platform/errors.ts';
+import type { Access } from '../../platform/http/access.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { digest } from '../../platform/ids.ts';
 import { refuseFormOfAnother } from '../../platform/pages/bound-forms.ts';
@@ -114,3 +115,37 @@ export async function administratorCaller(deps: SessionDeps, request: FastifyReq
   const { user_id } = await requireAdministrator(deps, request);
   return { actor: `user:${user_id}`, address: request.ip };
 }
+
+const callerOf = ({ user_id }: Session, request: FastifyRequest): Caller => ({
+  actor: `user:${user_id}`,
+  address: request.ip,
+});
+
+/** A user, for their own account. */
+export const signedIn: Access<Deps, { session: Session; caller: Caller }> = {
+  scheme: 'SessionCookie',
+  refusals: ['login_required'],
+  async authenticate(deps, request) {
+    const session = await requireSession(deps, request);
+    return { session, caller: callerOf(session, request) };
+  },
+};
+
+/** A user whose last sign-in is recent enough to change how they sign in. */
+export const recentlySignedIn: Access<Deps, { session: Session; caller: Caller }> = {
+  scheme: 'SessionCookie',
+  description: 'The sign-in must be at most 15 minutes old.',
+  refusals: ['login_required', 'reauthentication_required'],
+  async authenticate(deps, request) {
+    const session = await requireRecentSession(deps, request);
+    return { session, caller: callerOf(session, request) };
+  },
+};
+
+/** An administrator. Commands run with the same operations, so `run` gets the caller and no session. */
+export const administrator: Access<Deps, { caller: Caller }> = {
+  scheme: 'SessionCookie',
+  description: 'Takes an administrator, whose sign-in is at most an hour old, or 15 minutes for a change.',
+  refusals: ['login_required', 'access_denied', 'reauthentication_required'],
+  authenticate: async (deps, request) => ({ caller: await administratorCaller(deps, request) }),
+};

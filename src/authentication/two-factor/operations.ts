@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { recentlySignedIn, signedIn } from '../sessions/session.ts';
 import { ConfirmBody } from './requests.ts';
 
 const State = Type.Object({
@@ -22,12 +23,12 @@ const BackupCodes = Type.Object({
   backup_codes: Type.Array(Type.String(), { description: 'Ten. Each works once; they are never shown again.' }),
 });
 
-const change = { tag: '2FA', authentication: ['recent_session'] } as const;
+const change = { tag: '2FA', access: [recentlySignedIn] } as const;
 
 export const readTwoFactor: Operation = {
   tag: '2FA',
   summary: 'The state of your second factor',
-  authentication: ['session'],
+  access: [signedIn],
   answers: { 200: { description: 'What is set up.', schema: State } },
 };
 

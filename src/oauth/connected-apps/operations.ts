@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { signedIn } from '../../authentication/sessions/session.ts';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
 
 const ConnectedApp = Type.Object({
@@ -10,7 +11,7 @@ const ConnectedApp = Type.Object({
   last_used_at: nullable(Type.Integer({ description: 'When it was last given tokens. Unix seconds.' })),
 });
 
-const shared = { tag: 'Account', authentication: ['session'] } as const;
+const shared = { tag: 'Account', access: [signedIn] } as const;
 
 export const listGrants: Operation = {
   ...shared,

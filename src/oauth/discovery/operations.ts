@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { Entitlement } from '../../entitlements/entitlement.ts';
+import { accessToken } from '../../platform/http/access.ts';
 import type { Operation } from '../../platform/openapi/operation.ts';
 
 const Address = Type.String({ format: 'uri' });
@@ -43,7 +44,7 @@ export const readDiscovery: Operation = {
 export const readUserinfo: Operation = {
   tag: 'OIDC',
   summary: 'What the scope of an access token tells about its person, as it is now',
-  authentication: ['bearer'],
+  access: [accessToken],
   answers: {
     200: {
       description: '`sub` always; the rest by scope.',

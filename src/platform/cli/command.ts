@@ -63,7 +63,7 @@ type Shape<Operands, Options> = {
   prepares?: true;
 };
 
-type Typed = Record<string, string | number | boolean | string[] | undefined>;
+export type Typed = Record<string, string | number | boolean | string[] | undefined>;
 
 export type Command = Shape<Readonly<Record<string, Operand>>, Readonly<Record<string, Option>>> & {
   /** Undefined when it has written to standard output itself. */

@@ -1,5 +1,6 @@
+import type { Static, TObject, TProperties } from 'typebox';
 import { invalidFields, invalidRequest } from '../errors.ts';
-import { type Parameters, parseParameters, queryOf } from './parameters.ts';
+import { type FormText, type Parameters, parseParameters, queryOf, readForm } from './parameters.ts';
 
 /**
  * The query of an address for programs.
@@ -36,4 +37,35 @@ export function readChoice<Choice extends string>(
   const choice = choices.find((one) => one === text);
   if (text === undefined || choice !== undefined) return choice;
   throw invalidFields([{ path: name, message: `Must be one of: ${choices.join(', ')}.` }]);
+}
+
+type ParameterSchema = {
+  enum?: readonly string[];
+  type?: string;
+  minimum?: number;
+  maximum?: number;
+  default?: unknown;
+};
+
+/**
+ * The parameters that a schema names: whole numbers, one of a list, or text.
+ * @throws {RequestError} `invalid_request` with the parameter that is wrong, or for one that came twice.
+ */
+export function readQueryAs<Query extends TProperties>(schema: Query, text: FormText): Static<TObject<Query>> {
+  const query = readForm(text);
+  const read = (
+    name: string,
+    {
+      enum: choices,
+      type,
+      minimum: least = 0,
+      maximum: most = Number.MAX_SAFE_INTEGER,
+      default: otherwise,
+    }: ParameterSchema,
+  ) => {
+    if (type === 'integer') return readNumber(query, name, { least, most }) ?? otherwise;
+    return choices ? readChoice(query, name, choices) : query[name];
+  };
+  const entries = Object.entries(schema).map(([name, one]) => [name, read(name, one as ParameterSchema)]);
+  return Object.fromEntries(entries) as Static<TObject<Query>>;
 }

@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import type { Config } from '../../app/config.ts';
 import { type ErrorCode, statusOf } from '../errors.ts';
 import { cookieNames } from '../http/cookies.ts';
-import { type Authentication, type Operation, type OperationAnswer, tags } from './operation.ts';
+import { type Operation, type OperationAnswer, tags } from './operation.ts';
 
 export type DescribedRoute = { method: string; url: string; operation: Operation };
 
@@ -64,17 +64,6 @@ export function describeApi(config: Config, routes: readonly DescribedRoute[]) {
 export type ApiDocument = ReturnType<typeof describeApi>;
 export type DescribedOperation = ReturnType<typeof describeOperation>;
 
-/** None for a public client: an empty requirement, which makes the others optional. */
-const schemeOf: Readonly<Record<Authentication, string | undefined>> = {
-  session: 'SessionCookie',
-  recent_session: 'SessionCookie',
-  administrator: 'SessionCookie',
-  bearer: 'BearerAuth',
-  client: 'BasicAuth',
-  public_client: undefined,
-  service: 'BasicAuth',
-};
-
 const securitySchemes = (config: Config) => ({
   BearerAuth: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
   BasicAuth: { type: 'http', scheme: 'basic' },
@@ -82,17 +71,14 @@ const securitySchemes = (config: Config) => ({
 });
 
 function describeOperation(url: string, operation: Operation) {
-  const { authentication = [], body } = operation;
-  const recent = authentication.includes('recent_session')
-    ? 'The sign-in must be at most 15 minutes old.'
-    : authentication.includes('administrator')
-      ? 'Takes an administrator, whose sign-in is at most an hour old, or 15 minutes for a change.'
-      : '';
+  const { access = [], body } = operation;
+  const requirements = access.map(({ description }) => description);
   return {
+    operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
-    description: [operation.description, recent].filter(Boolean).join(' ') || undefined,
-    security: [...new Set(authentication.map((one) => schemeOf[one]))].map(requirement),
+    description: [operation.description, ...requirements].filter(Boolean).join(' ') || undefined,
+    security: [...new Set(access.map(({ scheme }) => scheme))].map(requirement),
     parameters: describeParameters(url, operation),
     requestBody: body && {
       required: true,
@@ -136,16 +122,12 @@ function describeAnswer({ description, schema, example, html, media = [] }: Oper
 }
 
 /** Every code that the description promises for it, besides those that any route may give. */
-export function refusalsOf({ authentication = [], body, refusals = [] }: Operation): ReadonlySet<ErrorCode> {
-  const codes = new Set<ErrorCode>(refusals);
-  if (authentication.some((one) => schemeOf[one] === 'SessionCookie')) codes.add('login_required');
-  if (authentication.includes('recent_session') || authentication.includes('administrator')) {
-    codes.add('reauthentication_required');
-  }
-  if (authentication.includes('administrator')) codes.add('access_denied');
-  if (body) codes.add('invalid_request');
-  return codes;
-}
+export const refusalsOf = ({ access = [], body, refusals = [] }: Operation): ReadonlySet<ErrorCode> =>
+  new Set([
+    ...refusals,
+    ...access.flatMap(({ refusals = [] }) => refusals),
+    ...(body ? ['invalid_request' as const] : []),
+  ]);
 
 function describeRefusals(operation: Operation): Record<string, Answer> {
   const byStatus = Map.groupBy(refusalsOf(operation), (code) => statusOf[code]);

@@ -1,30 +1,20 @@
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
 import type { ErrorCode } from '../errors.ts';
+import type { AccessDescription } from '../http/access.ts';
 
 /** The endpoint groups of the specification (§1), in the order in which people read about them, and ours. */
 export const tags = ['OIDC', 'Federated', 'Account', '2FA', 'Clients', 'Entitlements', 'Administration'] as const;
 
-/**
- * How a caller proves who it is (specification §5). `client` and `service` are HTTP Basic; `public_client` proves nothing
- * and gives its client_id, so where it may call, nobody is stopped for want of credentials.
- */
-export type Authentication =
-  | 'session'
-  | 'recent_session'
-  | 'administrator'
-  | 'bearer'
-  | 'client'
-  | 'public_client'
-  | 'service';
-
 /** What a program may rely on at one route: the part of the API description that the route's own code cannot tell. */
 export type Operation = {
+  /** `operationId` */
+  id?: string;
   tag: (typeof tags)[number];
   summary: string;
   description?: string;
-  /** Any of them will do; none: anybody may call. */
-  authentication?: readonly Authentication[];
+  /** Any of them will do; none: anyone may call. */
+  access?: readonly AccessDescription[];
   /** By name: parameters of path and query. */
   parameters?: Readonly<Record<string, { description: string; required?: boolean; schema?: TSchema }>>;
   /** The schema is the one that the route checks the body with. */

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { recentlySignedIn } from '../../authentication/sessions/session.ts';
 import type { Operation } from '../../platform/openapi/operation.ts';
 
 export const DeletionBody = Type.Object(
@@ -8,7 +9,7 @@ export const DeletionBody = Type.Object(
 
 export const deleteCurrentUser: Operation = {
   tag: 'Account',
-  authentication: ['recent_session'],
+  access: [recentlySignedIn],
   summary: 'Delete your account',
   description: 'At once and for good, with its sessions, grants and factors. Clients that you registered stay.',
   body: { schema: DeletionBody, example: { email: 'ada@example.com' } },

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { recentlySignedIn, signedIn } from '../../authentication/sessions/session.ts';
 import type { Operation } from '../../platform/openapi/operation.ts';
 
 export const EmailBody = Type.Object(
@@ -10,7 +11,7 @@ const Sent = Type.Object({ expires_in: Type.Integer({ description: 'Seconds for 
 
 export const changeEmail: Operation = {
   tag: 'Account',
-  authentication: ['recent_session'],
+  access: [recentlySignedIn],
   summary: 'Change your e-mail address',
   description: 'Sends a link to the new address. The present one stays until the link is opened in your session.',
   body: { schema: EmailBody, example: { email: 'ada@example.com' } },
@@ -20,7 +21,7 @@ export const changeEmail: Operation = {
 
 export const verifyEmail: Operation = {
   tag: 'Account',
-  authentication: ['session'],
+  access: [signedIn],
   summary: 'Verify your e-mail address',
   description: 'Sends a link to it, to be opened in your session.',
   answers: { 202: { description: 'The link is on its way.', schema: Sent } },

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { signedIn } from '../../authentication/sessions/session.ts';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
 import { ProfileBody } from './profile.ts';
 
@@ -25,7 +26,7 @@ const CurrentUser = Type.Object({
   }),
 });
 
-const shared = { tag: 'Account', authentication: ['session'] } as const;
+const shared = { tag: 'Account', access: [signedIn] } as const;
 
 export const readCurrentUser: Operation = {
   ...shared,

@@ -1,0 +1,174 @@
+import type { FastifyInstance } from 'fastify';
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import Value from 'typebox/value';
+import { type ErrorCode, invalidFields } from '../errors.ts';
+import type { Operation as Description, tags } from '../openapi/operation.ts';
+import { shapeProblems } from '../text/field-problems.ts';
+import type { Access } from './access.ts';
+import { isWrite } from './cross-site.ts';
+import { readNoBody } from './no-body.ts';
+import { FormText, queryOf } from './parameters.ts';
+import { readQueryAs } from './query.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the access of an operation resolved to. */
+    requester?: object;
+  }
+}
+
+/** `/users/:user_id` → `{ user_id: string }` */
+type PathParameters<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? { [Key in Name]: string } & PathParameters<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? { [Key in Name]: string }
+    : unknown;
+
+type Input<Requester, Path extends string, Body extends TSchema, Query extends TProperties> = Requester &
+  PathParameters<Path> & { body: Static<Body>; query: Static<TObject<Query>> };
+
+type Shape<Deps, Given, Result> = {
+  /** `operationId` of the API description. */
+  id: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  access: Access<Deps, object>;
+  tag: (typeof tags)[number];
+  summary: string;
+  description?: string;
+  /** Descriptions of the path parameters. */
+  parameters?: Readonly<Record<string, string>>;
+  /** Members that are not in it are refused if it says `additionalProperties: false`. */
+  body?: TSchema;
+  example?: unknown;
+  /** Parameters that are not in it are ignored. */
+  query?: TProperties;
+  /** 204 without a schema; otherwise 200 with the members that the schema names, and no others. */
+  answer: { description: string; schema?: TSchema };
+  /** Besides those of the access and of malformed input. */
+  refusals?: readonly ErrorCode[];
+  /** @param input the requester, the path parameters by name, and the checked `body` and `query`. */
+  run(deps: Deps, input: Given): Promise<Result>;
+  /** The same on the command line. Its operands are the path parameters, its options the members of query and body. */
+  command?: {
+    name: string;
+    /** Of the help; the summary of the operation without it. */
+    summary?: string;
+    /** The members of query and body whose options have other names: name of the option → name of the member. */
+    options?: Readonly<Record<string, string>>;
+    /** What a terminal shows. */
+    text(result: Result, input: Given): string;
+    /** What `--json` prints; the result itself without it. */
+    json?(result: Result, input: Given): unknown;
+  };
+};
+
+/** An operation in a list of several: what it takes and gives is known to itself alone. */
+export type Operation<Deps> = Shape<Deps, { body: unknown; query: unknown }, unknown>;
+
+/** One operation of the API. Its route, its entry in the API description and its command are made from this definition. */
+export const operation = <
+  Deps,
+  Requester extends object,
+  const Path extends string,
+  Body extends TSchema = Type.TUndefined,
+  Query extends TProperties = Record<never, never>,
+  Answer extends TSchema = Type.TVoid,
+>(
+  definition: Shape<Deps, Input<Requester, Path, Body, Query>, Static<Answer>> & {
+    path: Path;
+    access: Access<Deps, Requester>;
+    body?: Body;
+    example?: Static<Body>;
+    query?: Query;
+    answer: { schema?: Answer };
+  },
+) => definition;
+
+/** Adds the route of each operation. Who may call is decided first, then what is wrong with the request. */
+export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations: readonly Operation<Deps>[]): void {
+  for (const one of operations) {
+    const { method, path: url, access, body, query, answer } = one;
+    app.route({
+      method,
+      url,
+      config: { operation: describe(one) },
+      schema: {
+        ...(body && { body }),
+        ...(query && { querystring: query }),
+        ...(answer.schema && { response: { 200: answer.schema } }),
+      },
+      preValidation: async (request) => {
+        request.requester = await access.authenticate(deps, request);
+        if (query) request.query = new FormText(queryOf(request.url));
+      },
+      handler: async (request, reply) => {
+        if (!body && isWrite(request) && method !== 'DELETE') readNoBody(request.body);
+        const { requester, params, query } = request;
+        const result = await one.run(deps, { ...requester, ...(params as object), body: request.body, query });
+        return answer.schema ? result : reply.code(204).send();
+      },
+    });
+  }
+}
+
+/** TypeBox checks requests and cleans answers by the schemas of the routes. They are compiled when first used. */
+export function useTypeBox(app: FastifyInstance): void {
+  app.setValidatorCompiler<TSchema | TProperties>(({ schema, httpPart }) => {
+    if (httpPart === 'querystring')
+      return (query: FormText) => attempt(() => readQueryAs(schema as TProperties, query));
+    const shape = lazily(() => Compile(schema as TSchema));
+    return (value: unknown) =>
+      shape().Check(value) ? { value } : { error: invalidFields(shapeProblems(shape().Errors(value))) };
+  });
+  app.setSerializerCompiler<TSchema>(
+    ({ schema }) =>
+      (value: unknown) =>
+        JSON.stringify(Value.Clean(schema, Value.Clone(value))),
+  );
+}
+
+function attempt<Value>(read: () => Value): { value: Value } | { error: Error } {
+  try {
+    return { value: read() };
+  } catch (error) {
+    return { error: error as Error };
+  }
+}
+
+function lazily<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** As the API description has it. */
+const describe = <Deps>({
+  access,
+  parameters = {},
+  query = {},
+  body,
+  example,
+  answer,
+  ...rest
+}: Operation<Deps>): Description => ({
+  ...rest,
+  access: [access],
+  parameters: {
+    ...Object.fromEntries(Object.entries(parameters).map(([name, description]) => [name, { description }])),
+    ...Object.fromEntries(Object.entries(query).map(([name, schema]) => [name, describeParameter(schema)])),
+  },
+  body: body && { schema: body, example },
+  answers: { [answer.schema ? 200 : 204]: answer },
+  refusals: [...(rest.refusals ?? []), ...(body || rest.method === 'GET' ? [] : ['invalid_request' as const])],
+});
+
+/** A parameter with a default may be left out. */
+const describeParameter = ({ description = '', ...schema }: TSchema & { description?: string }) => ({
+  description,
+  required: !Type.IsOptional(schema) && !('default' in schema),
+  schema,
+});
