@@ -15,7 +15,7 @@ const read = (pattern: string): File[] =>
 
 const isTest = ({ path }: File) => path.endsWith('.test.ts');
 const source = read('src/**/*.ts').filter((file) => !isTest(file));
-const everything = [...read('{src,test,bench,examples}/**/*.{ts,js,json,sql,css}'), ...read('bin/*')];
+const everything = [...read('{src,test,bench,examples,scripts}/**/*.{ts,js,json,sql,css}'), ...read('bin/*')];
 
 /** Comments are blanked out, and their lines kept, so that a sentence about a rule does not break it. */
 const code = (text: string) =>
