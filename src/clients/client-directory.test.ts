@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Db, StoreUnavailable } from '../platform/db/db.ts';
+import { createDb, type Statement, StoreUnavailable } from '../platform/db/db.ts';
 import { clientDirectory } from './client-directory.ts';
 
 const row = {
@@ -20,23 +20,14 @@ function countingDirectory() {
   const asked: string[] = [];
   const store = { rows: [row] as (typeof row)[], failure: undefined as Error | undefined };
   const unused = () => assert.fail('only one read was expected');
-  const all = async (_sql: string, params: readonly unknown[] = []) => {
+  const query = async ({ params = [] }: Statement) => {
     asked.push(String(params[0]));
     const { rows, failure } = store;
     await Promise.resolve();
     if (failure) throw failure;
     return rows.filter(({ client_id }) => client_id === params[0]);
   };
-  const db = {
-    engine: 'sqlite',
-    run_id: '1-a',
-    isRunning: unused,
-    all: all as Db['all'],
-    get: unused,
-    run: unused,
-    batch: unused,
-    close: unused,
-  } satisfies Db;
+  const db = createDb({ engine: 'sqlite', run_id: '1-a', isRunning: unused, query, commit: unused, close: unused });
   const pass = (more: number) => {
     milliseconds += more;
   };

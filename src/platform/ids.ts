@@ -17,8 +17,39 @@ function random(bytes: number): string {
   return text;
 }
 
+/**
+ * Ids of different things do not mix: a `ClientId` where a `UserId` is wanted is an error of the compiler. A plain string
+ * fits each of them, so routes, commands and tests pass on what they are given; a schema says `id<UserId>()`.
+ */
+type Id<Name extends string> = string & { readonly [named]?: Name };
+declare const named: unique symbol;
+
+export type UserId = Id<'user'>;
+export type ClientId = Id<'client'>;
+export type SecretId = Id<'secret'>;
+export type SessionId = Id<'session'>;
+export type GrantId = Id<'grant'>;
+export type RequestId = Id<'authorization request'>;
+export type CredentialId = Id<'service credential'>;
+export type EventId = Id<'audit event'>;
+export type WebhookId = Id<'webhook'>;
+export type DeliveryId = Id<'delivery'>;
+
+type IdByPrefix = {
+  usr: UserId;
+  cl: ClientId;
+  sec: SecretId;
+  ses: SessionId;
+  gr: GrantId;
+  req: RequestId;
+  svc: CredentialId;
+  wh: WebhookId;
+  msg: DeliveryId;
+};
+
 /** An id that names something but opens nothing: 128 random bits behind a prefix that says what it names. */
-export const newId = (prefix: string): string => `${prefix}_${random(16)}`;
+export const newId = <Prefix extends string>(prefix: Prefix) =>
+  `${prefix}_${random(16)}` as Prefix extends keyof IdByPrefix ? IdByPrefix[Prefix] : string;
 
 /** Tells apart what already bears a random id: 72 random bits. */
 export const newSuffix = (): string => random(9);

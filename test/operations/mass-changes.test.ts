@@ -367,17 +367,16 @@ onBothEngines('a webhook with any number of deliveries is deleted at once for ev
   );
 
   const changed: number[] = [];
-  const { run } = signet.deps.db;
-  Object.assign(signet.deps.db, {
-    run: async (...call: Parameters<typeof run>) => {
-      const result = await run(...call);
-      changed.push(result.changes);
-      return result;
-    },
-  });
+  const { commit } = signet.deps.db;
+  const spied: typeof commit = async (steps) => {
+    const committed = await commit(steps);
+    if (steps.length === 1 && 'results' in committed) changed.push(...committed.results.map(({ changes }) => changes));
+    return committed;
+  };
+  Object.assign(signet.deps.db, { commit: spied });
   await newPerson(signet);
   await signet.runJobs();
-  Object.assign(signet.deps.db, { run });
+  Object.assign(signet.deps.db, { commit });
   assert.equal(Math.max(...changed), sliceRows);
   assert.equal(await countIn(signet, 'webhook_deliveries', 'webhook_id', webhook_id), 0);
   assert.equal(await countIn(signet, 'webhooks', 'webhook_id', webhook_id), 0);
@@ -398,16 +397,15 @@ onBothEngines('what has expired is purged in slices, however much it is', async 
   signet.clock.advance(30 * 86_400);
 
   const changed: number[] = [];
-  const { run } = signet.deps.db;
-  Object.assign(signet.deps.db, {
-    run: async (...call: Parameters<typeof run>) => {
-      const result = await run(...call);
-      changed.push(result.changes);
-      return result;
-    },
-  });
+  const { commit } = signet.deps.db;
+  const spied: typeof commit = async (steps) => {
+    const committed = await commit(steps);
+    if (steps.length === 1 && 'results' in committed) changed.push(...committed.results.map(({ changes }) => changes));
+    return committed;
+  };
+  Object.assign(signet.deps.db, { commit: spied });
   await signet.runJobs();
-  Object.assign(signet.deps.db, { run });
+  Object.assign(signet.deps.db, { commit });
   assert.equal(Math.max(...changed), sliceRows);
   assert.deepEqual(await written(signet, client), {});
   assert.deepEqual(await signet.deps.db.all('select 1 as one from spent_tokens'), []);

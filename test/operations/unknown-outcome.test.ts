@@ -12,16 +12,16 @@ import { beforeEachCall } from '../support/store-spy.ts';
 
 /** Carries out the next changes of grants, or not, and in either case loses the confirmation. */
 function losing(db: Db, { times, kept }: { times: number; kept: boolean }): () => void {
-  const { run } = db;
+  const { commit } = db;
   let left = times;
-  const lossy: Db['run'] = async (sql, params) => {
-    if (!sql.includes('update grants set re') || left === 0) return run(sql, params);
+  const lossy: Db['commit'] = async (steps) => {
+    if (!steps[0]?.sql.includes('update grants set re') || left === 0) return commit(steps);
     left -= 1;
-    if (kept) await run(sql, params);
+    if (kept) await commit(steps);
     throw new OutcomeUnknown('lost');
   };
-  Object.assign(db, { run: lossy });
-  return () => void Object.assign(db, { run });
+  Object.assign(db, { commit: lossy });
+  return () => void Object.assign(db, { commit });
 }
 const always = Number.POSITIVE_INFINITY;
 

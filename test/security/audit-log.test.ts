@@ -206,15 +206,16 @@ onBothEngines('a family of actions is found by the index, however few events it 
   if (engine === 'postgres') await db.run('analyze audit_log');
 
   const asked: { sql: string; params: readonly (string | number | null)[] | undefined }[] = [];
-  const { all } = db;
+  const { query: read } = db;
   const seqs = async (query: string) => {
-    const spied: typeof all = (sql, params) => {
+    const spied: typeof read = (statement) => {
+      const { sql, params } = statement;
       if (/\baction\b\W+(=|>)|\((min\()?action/.test(sql) && !sql.includes('seq is null')) asked.push({ sql, params });
-      return all(sql, params);
+      return read(statement);
     };
-    Object.assign(db, { all: spied });
+    Object.assign(db, { query: spied });
     const answer = await browser.get(`/v1/admin/audit?${query}`);
-    Object.assign(db, { all });
+    Object.assign(db, { query: read });
     assert.equal(answer.status, 200, answer.text);
     return (answer.json as { events: Event[] }).events.map(({ seq }) => seq - head);
   };
@@ -225,7 +226,9 @@ onBothEngines('a family of actions is found by the index, however few events it 
 
   assert.ok(asked.length >= 4, `${asked.length} reads`);
   for (const { sql, params } of asked) {
-    const plan = JSON.stringify(await all(`explain ${engine === 'sqlite' ? 'query plan ' : ''}${sql}`, params));
+    const plan = JSON.stringify(
+      await read({ sql: `explain ${engine === 'sqlite' ? 'query plan ' : ''}${sql}`, params }),
+    );
     assert.doesNotMatch(plan, /SCAN audit_log|Seq Scan on audit_log|audit_log_by_seq/, `${sql}\n${plan}`);
     assert.match(plan, /audit_log_of_action|audit_log_of_actor/);
   }

@@ -1,28 +1,20 @@
 import type { Db } from '../../src/platform/db/db.ts';
 
 /**
- * Puts `before` in front of every call of this store, whoever holds it. What it throws is what the store then throws.
- * @param before gets the SQL of the call: one text, or those of a batch.
+ * Calls `before` ahead of every call of this store. What it throws is what the store then throws.
+ * @param before gets the SQL of the call: one text, or those of a change.
  * @returns takes it away again.
  */
 export function beforeEachCall(db: Db, before: (sql: readonly string[]) => void): () => void {
-  const real = { all: db.all, get: db.get, run: db.run, batch: db.batch };
+  const real = { query: db.query, commit: db.commit };
   const spied: typeof real = {
-    async all(sql, params) {
-      before([sql]);
-      return real.all(sql, params);
+    async query(statement) {
+      before([statement.sql]);
+      return real.query(statement);
     },
-    async get(sql, params) {
-      before([sql]);
-      return real.get(sql, params);
-    },
-    async run(sql, params) {
-      before([sql]);
-      return real.run(sql, params);
-    },
-    async batch(statements) {
-      before(statements.map(({ sql }) => sql));
-      return real.batch(statements);
+    async commit(steps) {
+      before(steps.map(({ sql }) => sql));
+      return real.commit(steps);
     },
   };
   Object.assign(db, spied);
@@ -30,34 +22,27 @@ export function beforeEachCall(db: Db, before: (sql: readonly string[]) => void)
 }
 
 /**
- * Holds the next call whose SQL matches until it is released: what a request has read by then is old when it writes.
- * @returns `reached` resolves once the call is held.
+ * Holds the next change whose SQL matches until it is released: what a request has read by then is old when it writes.
+ * @returns `reached` resolves once the change is held.
  */
 export function holdNextCall(db: Db, match: RegExp): { reached: Promise<void>; release(): void } {
-  const real = { run: db.run, batch: db.batch };
+  const { commit } = db;
   const reached = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   let isHeld = false;
-  const hold = async (sql: readonly string[]) => {
-    if (isHeld || !sql.some((text) => match.test(text))) return;
-    isHeld = true;
-    reached.resolve();
-    await released.promise;
+  const held: typeof commit = async (steps) => {
+    if (!isHeld && steps.some(({ sql }) => match.test(sql))) {
+      isHeld = true;
+      reached.resolve();
+      await released.promise;
+    }
+    return commit(steps);
   };
-  Object.assign(db, {
-    async run(sql, params) {
-      await hold([sql]);
-      return real.run(sql, params);
-    },
-    async batch(statements) {
-      await hold(statements.map(({ sql }) => sql));
-      return real.batch(statements);
-    },
-  } satisfies Partial<Db>);
+  Object.assign(db, { commit: held });
   return {
     reached: reached.promise,
     release() {
-      Object.assign(db, real);
+      Object.assign(db, { commit });
       released.resolve();
     },
   };

@@ -1,67 +1,125 @@
-/** What a statement may bind. Booleans and dates do not exist here: state is a nullable `…_at` in Unix seconds. */
-export type Param = string | number | null;
+import { asWrite, type Change, type Done, type Requirements, type Write, type Writes, type Written } from './change.ts';
+import type { BatchResult, Engine, Step } from './engine.ts';
+import { type Fields, flag, type RowSchema, row, type ValuesOf } from './rows.ts';
+import { type Param, Sql, type Statement, sql } from './sql.ts';
 
-export type Statement = { sql: string; params?: readonly Param[] };
-export type BatchResult = { changes: number; rows: Record<string, unknown>[] };
+export type { BatchResult, Committed, Step } from './engine.ts';
+export {
+  ForeignKeyViolation,
+  OutcomeUnknown,
+  StoreMisconfigured,
+  StoreUnavailable,
+  storeReason,
+  UniqueViolation,
+} from './engine.ts';
+export type { Param, Statement } from './sql.ts';
 
 /**
- * The store. One SQL text runs on SQLite and PostgreSQL: `text`, `bigint`, `$1`, `on conflict`, `returning`, `exists`.
+ * The store. One SQL text runs on SQLite and PostgreSQL: `text`, `bigint`, `on conflict`, `returning`, `exists`.
  *
- * There are no interactive transactions on purpose. A change is one conditional statement, or one `batch` that commits
+ * There are no interactive transactions on purpose. A change is one conditional statement, or one `change` that commits
  * whole, so a race has one winner by construction, the embedded engine can put the writes of many requests under a
  * single fsync, and PostgreSQL answers in one round trip.
  *
  * A promise that resolves means "on disk". Every method throws {@link StoreUnavailable} when the engine cannot answer,
  * its subclass {@link OutcomeUnknown} when a change may or may not have been kept, and {@link UniqueViolation} when a
- * unique index refused it.
+ * unique index refused it unexpectedly. Rows are checked against their schema: {@link RowMismatch}.
  */
-export type Db = {
-  readonly engine: 'sqlite' | 'postgres';
-  /** Names this process among those that share the store: letters, digits and dashes. */
-  readonly run_id: string;
-  /** Whether a process by that name holds the store open. Says yes rather than no where it cannot be sure. */
-  isRunning(run_id: string): Promise<boolean>;
+export type Db = Engine & {
+  all<Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql): Promise<ValuesOf<Columns>[]>;
+  get<Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql): Promise<ValuesOf<Columns> | undefined>;
+  /** Whether a condition is true at this moment. */
+  holds(condition: Sql): Promise<boolean>;
+  /** One change. */
+  run(statement: Sql): Promise<{ changes: number }>;
+  /** One change, with what `returning` gave. */
+  run<Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql): Promise<Written<ValuesOf<Columns>>>;
+  /** Several statements, all or nothing, on conditions. See {@link Change}. */
+  change<Run extends Writes, Required extends Requirements = Record<never, never>>(
+    change: Change<Required, Run>,
+  ): Promise<Done<Required, Run>>;
+
+  /** Numbered by hand: these go when the last store is converted. */
   all<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
   get<Row>(sql: string, params?: readonly Param[]): Promise<Row | undefined>;
-  /** One change. `rows` holds what `returning` gave. */
   run(sql: string, params?: readonly Param[]): Promise<BatchResult>;
-  /** All or nothing, in order. */
   batch(statements: readonly Statement[]): Promise<BatchResult[]>;
-  close(): Promise<void>;
 };
 
-/** The store could not answer, and for certain nothing was changed. The caller must answer 503, never 200. */
-export class StoreUnavailable extends Error {
-  override name: string = 'StoreUnavailable';
+/** A statement that both engines take: SQLite answers null, PostgreSQL raises `division_by_zero`, if it is not true. */
+const requirement = (condition: Sql): Sql => sql`select 1 / (case when ${condition} then 1 else 0 end) as met`;
+
+const Holds = row('a condition', { holds: flag });
+
+/** Everything else that a {@link Db} can do, by the two things that an engine can. */
+export function createDb<E extends Engine>(engine: E): Db & E {
+  /** A step, with the name that it has in the change and who reads its rows. */
+  type Named = Step & { name: string; rows?: Write<unknown, boolean>['rows'] };
+
+  async function change({ lock = [], require = {}, run }: Change<Requirements, Writes>) {
+    const steps: Named[] = listOf(lock).map(({ sql, params }) => ({ sql, params, name: '' }));
+    for (const [name, condition] of Object.entries(require)) {
+      if (condition === undefined) continue;
+      const { sql, params } = requirement(condition);
+      steps.push({ sql, params, name, isRequirement: true });
+    }
+    for (const [name, writes] of Object.entries(run)) {
+      for (const write of writes === undefined ? [] : listOf(writes)) {
+        const { statement, refuses: _, ...rest } = asWrite(write);
+        steps.push({ sql: statement.sql, params: statement.params, name, ...rest });
+      }
+    }
+    const committed = steps.length === 0 ? { results: [] } : await db.commit(steps);
+    if ('refusedAt' in committed) return { ok: false, failed: steps[committed.refusedAt]?.name };
+    const results: Record<string, Written<unknown>> = {};
+    for (const name of Object.keys(run)) results[name] = { changes: 0, rows: [] };
+    for (const [index, { changes, rows }] of committed.results.entries()) {
+      const step = steps[index]!;
+      const result = results[step.name];
+      if (result === undefined || step.isRequirement) continue;
+      result.changes += changes;
+      if (step.rows) result.rows.push(...rows.map(step.rows.parse, step.rows));
+    }
+    return { ok: true, results };
+  }
+
+  async function runOne(statement: Statement): Promise<BatchResult> {
+    const [result] = resultsOf(await db.commit([statement]));
+    return result!;
+  }
+
+  const db: Db & E = {
+    ...engine,
+    async all(rows: string | RowSchema<Fields>, statement?: Sql | readonly Param[]) {
+      if (typeof rows === 'string') return db.query({ sql: rows, params: statement as readonly Param[] });
+      return (await db.query(statement as Sql)).map(rows.parse, rows);
+    },
+    async get(rows: string | RowSchema<Fields>, statement?: Sql | readonly Param[]) {
+      if (typeof rows === 'string') return (await db.query({ sql: rows, params: statement as readonly Param[] }))[0];
+      const [first] = await db.query(statement as Sql);
+      return first && rows.parse(first);
+    },
+    async holds(condition: Sql) {
+      const [answer] = await db.query(sql`select case when ${condition} then 1 else 0 end as holds`);
+      return answer !== undefined && Holds.parse(answer).holds;
+    },
+    async run(first: string | Sql | RowSchema<Fields>, second?: Sql | readonly Param[]) {
+      if (typeof first === 'string') return runOne({ sql: first, params: second as readonly Param[] });
+      if (first instanceof Sql) return runOne(first);
+      const { changes, rows } = await runOne(second as Sql);
+      return { changes, rows: rows.map(first.parse, first) };
+    },
+    change,
+    batch: async (statements: readonly Statement[]) =>
+      statements.length === 0 ? [] : resultsOf(await db.commit(statements)),
+  } as Db & E;
+  return db;
 }
 
-/**
- * A change was sent and not confirmed: the connection broke, the reply did not come in time, or the flush of its commit
- * failed. It may have been kept, now or even later. Whoever asks again must be ready for either.
- */
-export class OutcomeUnknown extends StoreUnavailable {
-  override name = 'OutcomeUnknown';
-}
+const listOf = <Item>(items: Item | readonly Item[]): readonly Item[] =>
+  Array.isArray(items) ? items : [items as Item];
 
-/** The store is there and may not be used as it is set up. Waiting does not help; the message is for the operator. */
-export class StoreMisconfigured extends StoreUnavailable {
-  override name = 'StoreMisconfigured';
-}
-
-/** A unique index refused the change. */
-export class UniqueViolation extends Error {
-  override name = 'UniqueViolation';
-}
-
-/** What a new row belongs to is not there: deleted in the same instant, since every use-case has read it before. */
-export class ForeignKeyViolation extends Error {
-  override name = 'ForeignKeyViolation';
-}
-
-/** For the operator, on one line: what the engine said. Neither engine repeats a password or a URL in it. */
-export function storeReason(error: StoreUnavailable): string {
-  const { cause } = error;
-  if (!(cause instanceof Error)) return error.message;
-  const said = cause instanceof StoreUnavailable ? storeReason(cause) : cause.message;
-  return `${error.message} (${(said || (cause as NodeJS.ErrnoException).code || cause.name).slice(0, 200)})`;
+function resultsOf(committed: Awaited<ReturnType<Engine['commit']>>): BatchResult[] {
+  if ('refusedAt' in committed) throw new TypeError('A statement without conditions was refused.');
+  return committed.results;
 }

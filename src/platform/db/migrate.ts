@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Db, Param } from './db.ts';
+import type { Db } from './db.ts';
+import type { Engine } from './engine.ts';
+import type { Param } from './sql.ts';
 
 /** One transaction that no other node's migration overlaps. It commits when the work resolves, else rolls back. */
 export type MigrationSession = {
@@ -10,9 +12,9 @@ export type MigrationSession = {
 };
 
 /** A `Db` as the engines make it. Only `migrate` may call `exclusively`; everybody else is handed a plain `Db`. */
-export type MigratableDb = Db & {
-  exclusively<T>(work: (session: MigrationSession) => Promise<T>): Promise<T>;
-};
+export type MigratableDb = Db & Migratable;
+export type MigratableEngine = Engine & Migratable;
+type Migratable = { exclusively<T>(work: (session: MigrationSession) => Promise<T>): Promise<T> };
 
 /** A sentence for the operator: the database and this version do not fit together. */
 export class MigrationRefused extends Error {

@@ -1,4 +1,4 @@
-import type { Param } from './db.ts';
+import type { Param } from './sql.ts';
 
 /**
  * The value as both engines can keep it. PostgreSQL has no NUL in text and answers one with an error, SQLite keeps it

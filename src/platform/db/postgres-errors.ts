@@ -1,5 +1,12 @@
 import { DatabaseError } from 'pg';
-import { ForeignKeyViolation, OutcomeUnknown, StoreMisconfigured, StoreUnavailable, UniqueViolation } from './db.ts';
+import {
+  ForeignKeyViolation,
+  OutcomeUnknown,
+  type Step,
+  StoreMisconfigured,
+  StoreUnavailable,
+  UniqueViolation,
+} from './engine.ts';
 
 // SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html
 
@@ -86,6 +93,13 @@ export const isStalePlan = (error: unknown): boolean =>
  * statement, or one that another has just made again. Nothing was executed; asked again, it settles.
  */
 export const lostItsPreparation = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error) ?? '');
+
+/** Whether a step that raised this has refused the change, as it may: a requirement or `mustChange` divides by zero. */
+export function isRefusal(step: Step, error: unknown): boolean {
+  const state = sqlState(error);
+  if (state === '22012') return step.isRequirement === true || step.mustChange === true;
+  return state === '23505' && step.mayConflict === true;
+}
 
 const sqlState = (error: unknown): string | undefined => (error instanceof DatabaseError ? error.code : undefined);
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { type BatchResult, OutcomeUnknown, type Param, type Statement, StoreUnavailable } from './db.ts';
+import { type BatchResult, type Committed, isRefused, OutcomeUnknown, type Step, StoreUnavailable } from './engine.ts';
 import { storable } from './params.ts';
-import { settledError } from './postgres-errors.ts';
+import { isRefusal, settledError } from './postgres-errors.ts';
 import { columnTypes } from './postgres-types.ts';
+import type { Param, Statement } from './sql.ts';
 
 export type Deadlines = {
   /** The server gives up on a statement after this many milliseconds. */
@@ -46,8 +47,10 @@ export type Lane = {
   inFlight: number;
   /** One statement in one round trip, its own transaction. */
   run(statement: Statement): Promise<BatchResult>;
-  /** `begin`, the statements and `commit` in one round trip. */
-  batch(statements: readonly Statement[]): Promise<BatchResult[]>;
+  /** A step by itself: a statement that is its own transaction. */
+  commitOne(step: Step): Promise<Committed>;
+  /** `begin`, the steps and `commit` in one round trip. */
+  commit(steps: readonly Step[]): Promise<Committed>;
   /** Says goodbye after the last reply. */
   end(): Promise<void>;
   /** Drops it without a word. */
@@ -153,7 +156,8 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
   const lane: Lane = {
     inFlight: 0,
     run: async (statement) => toResult(await send(prepared(statement))),
-    batch: (statements) => sendBatch(send, statements),
+    commitOne: (step) => sendOne(send, step),
+    commit: (steps) => sendTransaction(send, steps),
     end: () => client.end(),
     destroy: () => void socket.destroy(),
     backend: { pid: 0, started_at: 0 },
@@ -186,23 +190,43 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
  */
 const saysNotReplicated = (code: string | undefined) => code === '01000' || code === '57P01';
 
+type Send = (query: pg.QueryConfig) => Promise<pg.QueryResult>;
+
+async function sendOne(send: Send, step: Step): Promise<Committed> {
+  try {
+    const result = toResult(await send(prepared(step)));
+    return isRefused(step, result) ? { refusedAt: 0 } : { results: [result] };
+  } catch (error) {
+    if (isRefusal(step, error)) return { refusedAt: 0 };
+    throw error;
+  }
+}
+
 /**
  * If `begin` alone failed (a cancel that hits just it), the statements behind it, already on the wire, would commit one
  * by one. So sessions for batches are read-only by default and `begin read write` is the only way in.
  *
  * Statements of a batch have no name. In a transaction that has failed the server refuses to prepare, so the batches
  * behind it in the pipeline, which count on that preparation, would fail with it.
+ *
+ * A step that refuses raises an error, since `commit` is on the wire already: a step that only said "no" would be
+ * committed with all others.
  * @throws the first error: those after it only say that the transaction is aborted.
  */
-async function sendBatch(
-  send: (query: pg.QueryConfig) => Promise<pg.QueryResult>,
-  statements: readonly Statement[],
-): Promise<BatchResult[]> {
+async function sendTransaction(send: Send, steps: readonly Step[]): Promise<Committed> {
   const replies = await Promise.allSettled([
     send({ text: 'begin read write' }),
-    ...statements.map(({ sql, params }) => send({ text: sql, values: storableParams(params) })),
+    ...steps.map((step) =>
+      send({ text: step.mustChange ? raisingUnlessChanged(step.sql) : step.sql, values: storableParams(step.params) }),
+    ),
     send({ text: 'commit' }),
   ]);
+  const firstFailure = replies.findIndex(({ status }) => status === 'rejected');
+  const refusing = steps[firstFailure - 1];
+  const failure = replies[firstFailure];
+  if (refusing && failure?.status === 'rejected' && isRefusal(refusing, failure.reason)) {
+    return { refusedAt: firstFailure - 1 };
+  }
   const results = replies.map((reply, index) => {
     if (reply.status === 'fulfilled') return reply.value;
     // An error of the server before the commit was reached: whatever it was, the transaction ended with it.
@@ -211,8 +235,22 @@ async function sendBatch(
   });
   // The commit of an aborted transaction is answered, without error, by "ROLLBACK".
   if (results.at(-1)?.command !== 'COMMIT') throw new StoreUnavailable('PostgreSQL rolled the batch back.');
-  return results.slice(1, -1).map(toResult);
+  return { results: results.slice(1, -1).map(toResult) };
 }
+
+/** The same rows, or `division_by_zero` if there are none. Read from the count outwards, or the planner leaves it out. */
+function raisingUnlessChanged(sql: string): string {
+  let raising = raisingTexts.get(sql);
+  if (raising === undefined) {
+    const statement = /\breturning\b/i.test(sql) ? sql : `${sql} returning 1 as one`;
+    raising = `with changed as (${statement})
+      select changed.* from (select 1 / count(*) as met from changed) as required left join changed on true
+       where required.met >= 0`;
+    raisingTexts.set(sql, raising);
+  }
+  return raising;
+}
+const raisingTexts = new Map<string, string>();
 
 const toResult = ({ rowCount, rows }: pg.QueryResult): BatchResult => ({ changes: rowCount ?? 0, rows });
 

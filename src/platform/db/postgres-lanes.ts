@@ -1,4 +1,4 @@
-import { StoreMisconfigured, StoreUnavailable } from './db.ts';
+import { StoreMisconfigured, StoreUnavailable } from './engine.ts';
 import type { Abandoned } from './postgres-abandoned.ts';
 import { isStalePlan, storeError } from './postgres-errors.ts';
 import { type Lane, type LaneOptions, openLane } from './postgres-lane.ts';

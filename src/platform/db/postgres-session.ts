@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { StoreMisconfigured } from './db.ts';
+import { StoreMisconfigured } from './engine.ts';
 import { needsSessions } from './postgres-errors.ts';
 import { durabilitySettings, type Session } from './postgres-lane.ts';
 

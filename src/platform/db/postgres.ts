@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
-import type { MigratableDb, MigrationSession } from './migrate.ts';
+import { createDb } from './db.ts';
+import { type BatchResult, StoreUnavailable } from './engine.ts';
+import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import { createAbandoned } from './postgres-abandoned.ts';
 import { isStalePlan, lostItsPreparation, storeError, wasRolledBackByRace } from './postgres-errors.ts';
 import type { Deadlines, Lane, LaneUse, Session } from './postgres-lane.ts';
 import { createLanes, type Lanes } from './postgres-lanes.ts';
 import { checkSession } from './postgres-session.ts';
 import { columnTypes } from './postgres-types.ts';
+import type { Param } from './sql.ts';
 
 /**
  * A pipelined connection carries any number of requests, but the server runs them one by one and each change waits for
@@ -67,25 +69,22 @@ export function openPostgres(
     await abandoned.close();
   }
 
-  const run = (sent: 'read' | 'change', sql: string, params?: readonly Param[]): Promise<BatchResult> =>
-    ask(sent === 'read' ? reads : changes, sent, (lane) => lane.run({ sql, params }));
-
-  return {
+  return createDb<MigratableEngine>({
     engine: 'postgres',
     run_id,
-    isRunning: async (other) => isRunning(await run('read', connectionsOf, [other, run_id])),
-    all: async <Row>(sql: string, params?: readonly Param[]) => (await run('read', sql, params)).rows as Row[],
-    get: async <Row>(sql: string, params?: readonly Param[]) =>
-      (await run('read', sql, params)).rows[0] as Row | undefined,
-    run: (sql, params) => run('change', sql, params),
-    batch: async (statements: readonly Statement[]) =>
-      statements.length === 0 ? [] : ask(batches, 'change', (lane) => lane.batch(statements)),
+    isRunning: async (other) =>
+      isRunning(await ask(reads, 'read', (lane) => lane.run({ sql: connectionsOf, params: [other, run_id] }))),
+    query: async (statement) => (await ask(reads, 'read', (lane) => lane.run(statement))).rows,
+    commit: (steps) =>
+      steps.length === 1
+        ? ask(changes, 'change', (lane) => lane.commitOne(steps[0]!))
+        : ask(batches, 'change', (lane) => lane.commit(steps)),
     close: () => {
       closing ??= close();
       return closing;
     },
     exclusively: (work) => exclusively(url, work),
-  };
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, UniqueViolation } from './db.ts';
+import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, UniqueViolation } from './engine.ts';
 
 /** Primary result codes (https://sqlite.org/rescode.html) that say "not now" or "this file is broken", not "wrong SQL". */
 const unanswerable = new Set([

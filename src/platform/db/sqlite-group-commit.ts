@@ -1,5 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type BatchResult, OutcomeUnknown, type Statement, StoreUnavailable } from './db.ts';
+import {
+  type BatchResult,
+  type Committed,
+  isExpectedConflict,
+  isRefused,
+  OutcomeUnknown,
+  type Step,
+  StoreUnavailable,
+} from './engine.ts';
+import type { Statement } from './sql.ts';
 import { commitError, isBusy, storeError } from './sqlite-errors.ts';
 
 /** How long a read, or a start, waits inside SQLite for another process. Node's own default is 0. */
@@ -13,14 +22,14 @@ const longestQueue = 10_000;
 const lockPollMs = 1;
 const lockPolls = 5_000;
 
-/** What one caller asked for: kept whole or not at all, and told so only after the commit. */
+/** The steps of one caller: kept whole or not at all, and answered only after the commit. */
 type Unit = {
-  readonly statements: readonly Statement[];
-  readonly resolve: (results: BatchResult[]) => void;
+  readonly steps: readonly Step[];
+  readonly resolve: (committed: Committed) => void;
   readonly reject: (error: unknown) => void;
 };
-/** What to tell the caller once the commit is on disk. */
-type Outcome = { results: BatchResult[] } | { error: unknown };
+/** The answer to the caller once the commit is on disk. */
+type Outcome = Committed | { error: unknown };
 
 /** The connection that writes, as long as it can be believed. */
 export type WriteSession = {
@@ -31,7 +40,7 @@ export type WriteSession = {
 
 type GroupCommit = {
   /** @throws {StoreUnavailable} {UniqueViolation} by rejecting. */
-  enqueue(statements: readonly Statement[]): Promise<BatchResult[]>;
+  enqueue(steps: readonly Step[]): Promise<Committed>;
   /** Resolves when everything enqueued so far is answered. */
   drained(): Promise<void>;
 };
@@ -127,19 +136,27 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
   /** @throws when the failure ended the whole transaction, which SQLite does by itself when the disk is full. */
   function attempt(unit: Unit): Outcome {
     const { connection, execute, transaction } = session();
-    const [first] = unit.statements;
-    const alone = unit.statements.length === 1;
+    const { steps } = unit;
+    // One statement undoes itself when it fails; only several need a savepoint to go back to.
+    const alone = steps.length === 1;
+    const results: BatchResult[] = [];
     try {
-      // One statement undoes itself when it fails; only several need a savepoint to go back to.
-      if (alone) return { results: [execute(first!)] };
-      transaction.savepoint();
-      const results = unit.statements.map(execute);
-      transaction.release();
+      if (!alone) transaction.savepoint();
+      for (const step of steps) {
+        const result = execute(step);
+        if (isRefused(step, result)) {
+          if (!alone) transaction.undo();
+          return { refusedAt: results.length };
+        }
+        results.push(result);
+      }
+      if (!alone) transaction.release();
       return { results };
-    } catch (error) {
-      if (!connection.isTransaction) throw storeError(error);
+    } catch (thrown) {
+      const error = storeError(thrown);
+      if (!connection.isTransaction) throw error;
       if (!alone) transaction.undo();
-      return { error: storeError(error) };
+      return isExpectedConflict(steps[results.length]!, error) ? { refusedAt: results.length } : { error };
     }
   }
 
@@ -155,11 +172,11 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
   }
 
   return {
-    enqueue: (statements) =>
+    enqueue: (steps) =>
       new Promise((resolve, reject) => {
         if (fenced) return reject(new StoreUnavailable(checking));
         if (queue.length >= longestQueue) return reject(new StoreUnavailable('Too many changes are waiting.'));
-        queue.push({ statements, resolve, reject });
+        queue.push({ steps, resolve, reject });
         schedule();
       }),
     drained: () => (scheduled ? new Promise((resolve) => whenDrained.push(resolve)) : Promise.resolve()),
@@ -172,7 +189,7 @@ function settle(group: readonly Unit[], outcomes: readonly Outcome[]): void {
   for (const [index, unit] of group.entries()) {
     const outcome = outcomes[index]!;
     if ('error' in outcome) unit.reject(outcome.error);
-    else unit.resolve(outcome.results);
+    else unit.resolve(outcome);
   }
 }
 

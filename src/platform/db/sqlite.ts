@@ -4,9 +4,11 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { type BatchResult, type Param, type Statement, StoreUnavailable } from './db.ts';
-import type { MigratableDb, MigrationSession } from './migrate.ts';
+import { createDb } from './db.ts';
+import { type BatchResult, StoreUnavailable } from './engine.ts';
+import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import { storable } from './params.ts';
+import type { Param, Statement } from './sql.ts';
 import { isBusy, storeError } from './sqlite-errors.ts';
 import { busyTimeoutMs, createGroupCommit, transactionControl, type WriteSession } from './sqlite-group-commit.ts';
 
@@ -35,19 +37,6 @@ export function openSqlite(path: string, flush: Flush = (commit) => commit()): M
   const run_id = `${process.pid}-${startOf(process.pid)}-${randomUUID().slice(-12)}`;
   let closing: Promise<void> | undefined;
 
-  const read = async (sql: string, params?: readonly Param[]): Promise<BatchResult['rows']> => {
-    if (closing) throw closed();
-    try {
-      return session().execute({ sql, params }).rows;
-    } catch (error) {
-      throw storeError(error);
-    }
-  };
-  const write = async (statements: readonly Statement[]): Promise<BatchResult[]> => {
-    if (closing) throw closed();
-    return writes.enqueue(statements);
-  };
-
   /**
    * Opening the file anew lets SQLite decide from its log what was kept. Then the whole file is read, by another thread,
    * and the next commit goes over what the failed one may have left behind. Reads go on all the while.
@@ -69,20 +58,28 @@ export function openSqlite(path: string, flush: Flush = (commit) => commit()): M
     }
   }
 
-  return {
+  return createDb<MigratableEngine>({
     engine: 'sqlite',
     run_id,
     isRunning: async (other) => isRunning(run_id, other),
-    all: async <Row>(sql: string, params?: readonly Param[]) => (await read(sql, params)) as Row[],
-    get: async <Row>(sql: string, params?: readonly Param[]) => (await read(sql, params))[0] as Row | undefined,
-    run: async (sql, params) => (await write([{ sql, params }]))[0]!,
-    batch: async (statements) => (statements.length === 0 ? [] : write(statements)),
+    query: async (statement) => {
+      if (closing) throw closed();
+      try {
+        return session().execute(statement).rows;
+      } catch (error) {
+        throw storeError(error);
+      }
+    },
+    commit: async (steps) => {
+      if (closing) throw closed();
+      return writes.enqueue(steps);
+    },
     close: () => {
       closing ??= writes.drained().then(() => opened?.connection.close());
       return closing;
     },
     exclusively: (work) => exclusively(path, work),
-  };
+  });
 }
 
 function open(path: string, flush: Flush): WriteSession {

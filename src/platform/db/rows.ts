@@ -1,0 +1,164 @@
+import Type, { type Static, type TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { join, type Param, raw, type Sql, sql } from './sql.ts';
+
+/** What one column holds in the store, and what it is to the program. */
+export class Column<Value> {
+  declare readonly value: Value;
+  /** Of the stored value. */
+  readonly schema: TSchema;
+  readonly codec: Codec<Value> | undefined;
+
+  constructor(schema: TSchema, codec?: Codec<Value>) {
+    this.schema = schema;
+    this.codec = codec;
+  }
+}
+type Codec<Value> = { decode(stored: unknown): Value; encode(value: Value): Param };
+
+export const text = new Column<string>(Type.String());
+export const integer = new Column<number>(Type.Integer());
+/** A fraction, such as an average. */
+export const real = new Column<number>(Type.Number());
+/** Stored as 1 or 0. What `exists (…)` gives is one, too. */
+export const flag = new Column<boolean>(Type.Union([Type.Literal(0), Type.Literal(1)]), {
+  decode: (stored) => stored === 1,
+  encode: (value) => (value ? 1 : 0),
+});
+/** A text of a narrower type, such as `id<UserId>()`. Only the database can say that it is one. */
+export const id = <Id extends string>(): Column<Id> => new Column<Id>(Type.String());
+/** One of a few texts. */
+export const choice = <const Choice extends string>(...choices: readonly Choice[]): Column<Choice> =>
+  new Column<Choice>(Type.Union(choices.map((one) => Type.Literal(one))));
+
+export function nullable<Value>({ schema, codec }: Column<Value>): Column<Value | null> {
+  return new Column<Value | null>(
+    Type.Union([schema, Type.Null()]),
+    codec && {
+      decode: (stored) => (stored === null ? null : codec.decode(stored)),
+      encode: (value) => (value === null ? null : codec.encode(value)),
+    },
+  );
+}
+
+/** A JSON text, parsed and checked. */
+export function json<Schema extends TSchema>(schema: Schema): Column<Static<Schema>> {
+  let validator: Validator | undefined;
+  return new Column<Static<Schema>>(Type.String(), {
+    decode(stored) {
+      validator ??= Compile(schema);
+      const value: unknown = JSON.parse(stored as string);
+      if (!validator.Check(value)) throw new TypeError('not of its schema');
+      return value as Static<Schema>;
+    },
+    encode: (value) => JSON.stringify(value),
+  });
+}
+
+/** A stored row is not of the shape that the code expects: a mistake of ours or a damaged database. Names no value. */
+export class RowMismatch extends Error {
+  override name = 'RowMismatch';
+}
+
+export type Fields = Readonly<Record<string, Column<unknown>>>;
+export type ValuesOf<Columns extends Fields> = { [Name in keyof Columns]: Columns[Name]['value'] };
+
+/** The type of a row: `type User = RowOf<typeof User>`. */
+export type RowOf<Schema extends RowSchema<Fields>> = ValuesOf<Schema['fields']>;
+
+/** What a query gives. Rows are checked and decoded where they are read; columns beside these stay as they are. */
+export class RowSchema<Columns extends Fields> {
+  /** To build another row from: `row('a join b', { ...A.fields, name: B.fields.name })`. */
+  readonly fields: Columns;
+  readonly #name: string;
+  readonly #decoders: readonly (readonly [string, Codec<unknown>])[];
+  #validator: Validator | undefined;
+  #columns: Sql | undefined;
+
+  constructor(name: string, fields: Columns) {
+    this.#name = name;
+    this.fields = fields;
+    this.#decoders = Object.entries(fields).flatMap(([column, { codec }]) => (codec ? [[column, codec] as const] : []));
+  }
+
+  /** `a, b, c` */
+  get columns(): Sql {
+    this.#columns ??= raw(Object.keys(this.fields).join(', '));
+    return this.#columns;
+  }
+
+  /** `t.a, t.b, t.c` */
+  columnsOf(table: string): Sql {
+    return raw(
+      Object.keys(this.fields)
+        .map((column) => `${table}.${column}`)
+        .join(', '),
+    );
+  }
+
+  pick<const Name extends keyof Columns & string>(...names: readonly Name[]): RowSchema<Pick<Columns, Name>> {
+    const picked = names.map((name) => [name, this.fields[name]]);
+    return new RowSchema(this.#name, Object.fromEntries(picked) as Pick<Columns, Name>);
+  }
+
+  /** `(a, b) values ($1, $2)`: the columns of this row that `values` has. */
+  values(values: Partial<ValuesOf<Columns>>): Sql {
+    const { names, params } = this.#encode(values);
+    return sql`(${raw(names.join(', '))}) values (${join(params)})`;
+  }
+
+  /** `(a, b) select $1, $2`, where a `from` or a `where` may follow. */
+  select(values: Partial<ValuesOf<Columns>>): Sql {
+    const { names, params } = this.#encode(values);
+    return sql`(${raw(names.join(', '))}) select ${join(params)}`;
+  }
+
+  /** `a = $1, b = $2`, for `update … set`. */
+  set(values: Partial<ValuesOf<Columns>>): Sql {
+    const { names, params } = this.#encode(values);
+    return join(names.map((name, index) => sql`${raw(name)} = ${params[index]!}`));
+  }
+
+  #encode(values: Partial<ValuesOf<Columns>>): { names: string[]; params: Sql[] } {
+    const names = Object.keys(this.fields).filter((name) => values[name] !== undefined);
+    const params = names.map((name) => {
+      const { codec } = this.fields[name]!;
+      const value = codec ? codec.encode(values[name]) : (values[name] as Param);
+      return isNumeric(this.fields[name]!) ? sql`cast(${value} as bigint)` : sql`${value}`;
+    });
+    return { names, params };
+  }
+
+  /**
+   * @param row as the engine gave it; it is decoded in place.
+   * @throws {RowMismatch}
+   */
+  parse(row: Record<string, unknown>): ValuesOf<Columns> {
+    this.#validator ??= Compile(
+      Type.Object(Object.fromEntries(Object.entries(this.fields).map(([name, { schema }]) => [name, schema]))),
+    );
+    if (!this.#validator.Check(row)) throw this.#mismatch(row);
+    for (const [column, codec] of this.#decoders) {
+      try {
+        row[column] = codec.decode(row[column]);
+      } catch {
+        throw new RowMismatch(`${this.#name}.${column} is not JSON of its schema`);
+      }
+    }
+    return row as ValuesOf<Columns>;
+  }
+
+  #mismatch(row: Record<string, unknown>): RowMismatch {
+    const [error] = this.#validator?.Errors(row) ?? [];
+    const column = Object.keys(this.fields).find((name) => !(name in row)) ?? error?.instancePath.slice(1);
+    return new RowMismatch(`${this.#name}.${column} is not of its type`);
+  }
+}
+
+const numbers = new Set<TSchema>([integer, flag].map(({ schema }) => schema));
+const isNumeric = ({ schema }: Column<unknown>): boolean =>
+  numbers.has(schema) || ('anyOf' in schema && (schema.anyOf as TSchema[]).some((one) => numbers.has(one)));
+
+/** @param name the table, or what the query reads, for the error of a row that is not of this shape. */
+export const row = <Columns extends Fields>(name: string, columns: Columns): RowSchema<Columns> =>
+  new RowSchema(name, columns);
