@@ -179,17 +179,31 @@ test('every dependency is pinned exactly', () => {
   );
 });
 
-test('every import of a package is a dependency', () => {
+/** The packages that a file imports, also dynamically and by `import.meta.resolve`. */
+const packagesOf = ({ text }: File): string[] =>
+  code(text)
+    .matchAll(/(?:^import\b[^;']*|\bimport\(|\bimport\.meta\.resolve\()'((?:@[\w-]+\/)?[a-z][\w.-]*)['/]/gm)
+    .map(([, name = '']) => name)
+    .toArray();
+
+test('every imported package is declared, and every dependency is imported', () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  for (const { path, text } of source) {
-    for (const [, name = ''] of code(text).matchAll(/from\s+'((?:@[\w-]+\/)?[\w-]+)(?:\/[^']*)?'/g)) {
-      if (name === 'node') continue;
-      assert.ok(
-        dependencies[name],
-        `${path} imports ${name}, which is ${devDependencies[name] ? 'only a devDependency' : 'not in package.json'}.`,
-      );
-    }
-  }
+  const program = [...source, ...read('examples/**/*.ts')];
+  const undeclared = everything
+    .filter(({ path }) => path.endsWith('.ts'))
+    .flatMap((file) => {
+      const allowed = program.some(({ path }) => path === file.path)
+        ? dependencies
+        : { ...dependencies, ...devDependencies };
+      return packagesOf(file)
+        .filter((name) => !(name in allowed))
+        .map((name) => `${file.path}: ${name}`);
+    });
+  assertNone(undeclared, 'Add the package to package.json: what another package happens to bring may go with it.');
+  const used = new Set(program.flatMap(packagesOf));
+  // The program runs on the package `node`; see bin/signet.
+  const unused = Object.keys(dependencies).filter((name) => name !== 'node' && !used.has(name));
+  assertNone(unused, 'Remove the dependency, or move it to devDependencies if only tests import it.');
 });
 
 test('a capability keeps its routes, its store and its use-cases apart', () => {
