@@ -1,6 +1,6 @@
-import type { Deps } from '../app/deps.ts';
 import type { Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
+import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import type { Sentence } from '../platform/i18n/translate.ts';
 import { findRoleGrant } from './store.ts';

@@ -2,7 +2,8 @@ import type { Condition } from '../audit/store.ts';
 import { releaseClientsOf } from '../clients/store.ts';
 import type { Db, Statement } from '../platform/db/db.ts';
 import { atMostOneSlice } from '../platform/db/slices.ts';
-import { emailKey, type Role, type User } from './user.ts';
+import { emailKey } from '../platform/email-address.ts';
+import type { Role, User } from './user.ts';
 
 const columns = 'user_id, email, email_verified_at, name, picture, role, locale, disabled_at, created_at, updated_at';
 

@@ -7,10 +7,11 @@ import {
   spendLink,
 } from '../accounts/one-time-links/store.ts';
 import { hasAdministrator, noAdministrator } from '../accounts/store.ts';
-import type { Deps, LimitDeps, StoreDeps } from '../app/deps.ts';
 import { type Actor, auditEvent } from '../audit/audit.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
+import type { Deps } from '../authentication/deps.ts';
 import { now } from '../platform/clock.ts';
+import type { LimitDeps, StoreDeps } from '../platform/deps.ts';
 import { RequestError, refusal } from '../platform/errors.ts';
 import { digest, newSecret } from '../platform/ids.ts';
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import type { Deps } from '../app/deps.ts';
 import type { Caller } from '../audit/audit.ts';
 import { administrator } from '../authentication/sessions/session.ts';
+import type { Deps } from '../oauth/deps.ts';
 import type { Access } from '../platform/http/access.ts';
 import type { Operation } from '../platform/openapi/operation.ts';
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../app/deps.ts';
 import { logState } from '../audit/log-state.ts';
 import { administratorAt } from '../authentication/sessions/administrator.ts';
 import { countWaiting } from '../clients/find-clients.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { listKeys } from '../oauth/signing-keys/list-keys.ts';
 import { now } from '../platform/clock.ts';
 import { sendPage } from '../platform/pages/page.ts';

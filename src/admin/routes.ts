@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../app/deps.ts';
 import { completeSignIn } from '../authentication/sessions/complete-sign-in.ts';
 import { sendOnward, visitOf } from '../authentication/sessions/return-target.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { RequestError } from '../platform/errors.ts';
 import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';

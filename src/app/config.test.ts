@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { refused } from '../../test/support/refused-setting.ts';
-import { type Config, parseMasterKey, readConfig } from './config.ts';
+import { parseMasterKey } from '../platform/vault/master-key.ts';
+import { type Config, readConfig } from './config.ts';
 
 const key = Buffer.alloc(32, 9);
 const onPostgres = { SIGNET_DATABASE_URL: 'postgres://u:p@db.test/signet', SIGNET_MASTER_KEY: key.toString('hex') };

@@ -3,73 +3,18 @@ import { resolve } from 'node:path';
 import {
   isProviderSetting,
   knownProviderSettings,
-  type Provider,
+  type ProviderConfig,
   readProviders,
-} from '../authentication/federation/provider.ts';
+} from '../authentication/credentials/providers.ts';
+import { type Brand, logLevels } from '../platform/config.ts';
+import { ConfigError } from '../platform/errors.ts';
 import { isLoopback, isSubnet } from '../platform/ip-address.ts';
-import { type Limits, limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
+import { limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
 import { displayNameProblem } from '../platform/text/display-name.ts';
 import { editDistance } from '../platform/text/edit-distance.ts';
+import { type MasterKeySource, parseMasterKey } from '../platform/vault/master-key.ts';
 
-/** All that an operator may set. Read once, frozen, handed in; nothing else reads the environment. */
-export type Config = {
-  /** Issuer and base address: an origin without a trailing slash. Nothing is ever derived from a request's Host. */
-  readonly baseUrl: string;
-  /** True when the base URL is https: cookies are `Secure` and carry the `__Host-` prefix. */
-  readonly secure: boolean;
-  readonly host: string;
-  readonly port: number;
-  readonly dataDir: string;
-  /** Absent: SQLite in `dataDir`. */
-  readonly databaseUrl: string | undefined;
-  /** Whether PostgreSQL may run with settings by which a crash loses what it has confirmed. */
-  readonly databaseMayLoseCommits: boolean;
-  readonly masterKey: MasterKeySource;
-  /** Keeps the newest place of the audit log outside the database. */
-  readonly auditHeadFile: string;
-  readonly cookiePrefix: string;
-  readonly workers: number;
-  /** How long the listener stays open after SIGTERM, while `/readyz` fails already. */
-  readonly drainSeconds: number;
-  /** Which peers may speak for a client in `X-Forwarded-For`: nobody, a number of hops, or addresses and subnets. */
-  readonly trustProxy: false | number | string[];
-  /** Whether failures and requests are counted at all. */
-  readonly rateLimits: boolean;
-  readonly limits: Limits;
-  readonly logLevel: (typeof logLevels)[number];
-  /** Whether people may make accounts themselves. */
-  readonly signUp: boolean;
-  /** Whether an administrator may approve their own clients. */
-  readonly selfApproval: boolean;
-  /** Absent: mail is printed to the log on loopback, and not sent elsewhere. */
-  readonly smtpUrl: string | undefined;
-  /** The sender of mail: an address, or `Name <address>`. */
-  readonly mailFrom: string;
-  /** Internal addresses and subnets that webhooks may reach; none by default. */
-  readonly webhookInternal: readonly string[];
-  /** Upstream identity providers that are switched on. */
-  readonly providers: readonly Provider[];
-  readonly brand: Brand;
-};
-
-/** How the pages look and what they call the service. */
-type Brand = {
-  readonly name: string;
-  /** A file, SVG or PNG, which we serve ourselves; absent: our own mark. */
-  readonly logo: string | undefined;
-  /** `#rrggbb` */
-  readonly accent: string;
-};
-
-/** Where the master key comes from. One that `mayCreate` is made at first start, with mode 0600; the others must exist. */
-export type MasterKeySource = { from: 'value'; key: Buffer } | { from: 'file'; path: string; mayCreate: boolean };
-
-/** A sentence for the operator: which setting, what is wrong with it, what it takes. */
-export class ConfigError extends Error {
-  override name = 'ConfigError';
-}
-
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type Config = ProviderConfig;
 
 const ownSettings = [
   'SIGNET_BASE_URL',
@@ -248,21 +193,6 @@ function readMasterKeySource(
     );
   }
   return { from: 'file', path: resolve(dataDir, 'master.key'), mayCreate: true };
-}
-
-/**
- * @param name the setting or file that the text came from, for the sentence.
- * @returns 32 bytes.
- * @throws {ConfigError} never with the text in it.
- */
-export function parseMasterKey(name: string, text: string): Buffer {
-  const trimmed = text.trim();
-  const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
-  // Strictly: Node's decoder stops at the first "=", and would take the first of two keys in a file for the key.
-  if (key.length !== 32 || !/^([0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(trimmed)) {
-    throw new ConfigError(`${name} must be 32 random bytes in base64 or hex. Make one with: openssl rand -base64 32`);
-  }
-  return key;
 }
 
 function readCookiePrefix(value: string | undefined, secure: boolean): string {

@@ -1,8 +1,8 @@
-import type { Deps } from '../app/deps.ts';
 import { now } from '../platform/clock.ts';
 import { refusal } from '../platform/errors.ts';
 import { auditEvent, type Caller } from './audit.ts';
 import { type Broken, lossOf, origin } from './chain.ts';
+import type { Deps } from './deps.ts';
 import { acceptHead, readHeads } from './head.ts';
 import { readReason } from './reason.ts';
 import { chainHead } from './store.ts';

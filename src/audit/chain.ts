@@ -1,9 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Deps } from '../app/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { Db, Statement } from '../platform/db/db.ts';
 import { UniqueViolation } from '../platform/db/db.ts';
 import type { Vault } from '../platform/vault/vault.ts';
+import type { Deps } from './deps.ts';
 import { readHeads, rememberHead } from './head.ts';
 import {
   type AuditRow,

@@ -1,5 +1,5 @@
-import type { Deps } from '../app/deps.ts';
 import { type Broken, lateBefore, lossOf } from './chain.ts';
+import type { Deps } from './deps.ts';
 import { chainHead, countUnsealed } from './store.ts';
 
 export type LogState = {

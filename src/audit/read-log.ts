@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Deps } from '../app/deps.ts';
 import { deliveriesOf } from '../webhooks/manage-webhook.ts';
 import { AuditLogTampered, sealAuditLog } from './chain.ts';
+import type { Deps } from './deps.ts';
 import { type AuditFilter, type AuditRow, type SealedRow, searchAuditLog, searchUnsealed } from './store.ts';
 
 type LogDeps = Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>;

@@ -1,8 +1,8 @@
-import type { Deps } from '../app/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
 import { deliveriesOf } from '../webhooks/manage-webhook.ts';
 import { AuditLogTampered, sealAuditLog } from './chain.ts';
+import type { Deps } from './deps.ts';
 
 /** Seconds between two lines about the same loss. */
 const toldAgainAfterSeconds = 3600;

@@ -1,6 +1,6 @@
-import type { Deps } from '../app/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
+import type { Deps } from '../platform/deps.ts';
 import { lateBefore } from './chain.ts';
 import { chainHead, countUnsealed } from './store.ts';
 

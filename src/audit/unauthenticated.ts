@@ -1,7 +1,7 @@
-import type { Deps } from '../app/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { Statement } from '../platform/db/db.ts';
 import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
+import type { Deps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
 import { addressKey } from '../platform/ip-address.ts';
 import { countEvent, listEvents, type UnauthenticatedRow } from './unauthenticated.store.ts';

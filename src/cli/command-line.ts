@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, ConfigError, readConfig } from '../app/config.ts';
+import { type Config, readConfig } from '../app/config.ts';
 import { closeDeps, openDeps, openLog } from '../app/open-deps.ts';
 import { type Command, readArguments, type Terminal, UsageError } from '../platform/cli/command.ts';
 import { columns, helpOf, overviewOf } from '../platform/cli/help.ts';
@@ -8,7 +8,7 @@ import { refusalText } from '../platform/cli/report.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
 import { MigrationRefused } from '../platform/db/migrate.ts';
 import { databaseFile } from '../platform/db/open.ts';
-import { RequestError } from '../platform/errors.ts';
+import { ConfigError, RequestError } from '../platform/errors.ts';
 import { mailDoubt } from '../platform/heartbeat/heartbeat.ts';
 import { editDistance } from '../platform/text/edit-distance.ts';
 import { plainForeign } from '../platform/text/foreign-text.ts';

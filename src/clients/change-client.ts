@@ -1,10 +1,10 @@
 import { lockUser } from '../accounts/store.ts';
-import type { Deps } from '../app/deps.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import type { Statement } from '../platform/db/db.ts';
 import { invalidState, notFound, rateLimited, staleRevision } from '../platform/errors.ts';
 import type { Client, ClientStatus } from './client.ts';
+import type { Deps } from './deps.ts';
 import { findAnyClient } from './list-clients.ts';
 import {
   clientCarries,

@@ -1,4 +1,4 @@
-import type { Deps } from '../app/deps.ts';
+import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, invalidState } from '../platform/errors.ts';
 import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './change-client.ts';
 import type { Client, ConsentPolicy } from './client.ts';

@@ -1,4 +1,4 @@
-import type { Deps } from '../app/deps.ts';
+import type { Deps } from '../platform/deps.ts';
 import { rateLimited, staleRevision } from '../platform/errors.ts';
 import type { Limits } from '../platform/limits/limit-settings.ts';
 import { type ClientChange, type ClientDeps, reviewTakes, sameJson } from './change-client.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Deps } from '../app/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
+import type { Deps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
 

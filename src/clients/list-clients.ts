@@ -1,4 +1,4 @@
-import type { Deps } from '../app/deps.ts';
+import type { Deps } from '../platform/deps.ts';
 import { notFound } from '../platform/errors.ts';
 import { type Client, isClientId } from './client.ts';
 import { readClient, readClientsOfOwner } from './store.ts';

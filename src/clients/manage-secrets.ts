@@ -1,5 +1,5 @@
-import type { Deps } from '../app/deps.ts';
 import { now } from '../platform/clock.ts';
+import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../platform/errors.ts';
 import type { ClientDeps } from './change-client.ts';
 import type { Client, ClientSecret } from './client.ts';

@@ -1,4 +1,4 @@
-import type { Deps, LimitDeps } from '../app/deps.ts';
+import type { Deps, LimitDeps } from '../platform/deps.ts';
 import { notFound, refusal } from '../platform/errors.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
 import { type ClientChange, type ClientDeps, type ClientTarget, changeClient } from './change-client.ts';

@@ -1,8 +1,8 @@
 import { findUser } from '../accounts/store.ts';
 import type { User } from '../accounts/user.ts';
-import type { Deps } from '../app/deps.ts';
 import { asLogged, isOnlyDigest } from '../audit/audit.ts';
 import { newestAuditRowOf } from '../audit/store.ts';
+import type { Deps } from '../platform/deps.ts';
 import { sameJson } from './change-client.ts';
 import {
   type Client,

@@ -1,6 +1,6 @@
-import type { Deps, LimitDeps } from '../app/deps.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
+import type { Deps, LimitDeps } from '../platform/deps.ts';
 import { rateLimited } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';

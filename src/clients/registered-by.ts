@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { findUser } from '../accounts/store.ts';
-import type { Deps } from '../app/deps.ts';
 import type { RegisteredBy } from '../oauth/consent/page.ts';
+import type { Deps } from '../platform/deps.ts';
 import type { Client } from './client.ts';
 
 /** Who answers for a client: the house, a domain that its owner has proved to read mail of, or nobody any more. */

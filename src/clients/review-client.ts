@@ -1,8 +1,8 @@
-import type { Deps } from '../app/deps.ts';
 import type { Caller } from '../audit/audit.ts';
 import { readReason } from '../audit/reason.ts';
 import { revokeGrantsOfClient } from '../oauth/grants/store.ts';
 import { now } from '../platform/clock.ts';
+import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
 import { type ClientDeps, changeClient, changeStatus } from './change-client.ts';
 import { type Client, needsConsentChoice, type ReviewedFields, waitsForReview, wantedFields } from './client.ts';

@@ -1,7 +1,7 @@
 import { isPlainPerson, newAdministratorUntil, utc } from '../accounts/new-administrator.ts';
 import { listAdministrators } from '../accounts/store.ts';
-import type { Deps } from '../app/deps.ts';
 import { actorsSince } from '../audit/store.ts';
+import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import type { Sentence } from '../platform/i18n/translate.ts';
 import type { Client } from './client.ts';

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../app/deps.ts';
 import type { Caller } from '../audit/audit.ts';
 import { requireRecentSession, requireSession, type Session } from '../authentication/sessions/session.ts';
 import { clientActivity } from '../developer/activity/activity.ts';
@@ -8,6 +7,7 @@ import { parseParameters, queryOf } from '../platform/http/parameters.ts';
 import { viewOf } from '../platform/pages/view.ts';
 import { clientRecord } from './client.ts';
 import { deleteClient } from './delete-client.ts';
+import type { Deps } from './deps.ts';
 import { editClient } from './edit-client.ts';
 import { findOwnClient, listOwnClients } from './list-clients.ts';
 import { addSecret, listSecrets, readOverlap, retireSecret } from './manage-secrets.ts';

@@ -1,7 +1,7 @@
-import { emailKey } from '../accounts/user.ts';
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../platform/db/db.ts';
 import { atMostOneSlice } from '../platform/db/slices.ts';
+import { emailKey } from '../platform/email-address.ts';
 import type { Client, ClientSecret, ClientStatus } from './client.ts';
 
 /** The tables `clients`, `client_secrets` and `remembered_suspensions`. Lists are JSON texts. */

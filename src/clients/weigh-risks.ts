@@ -1,7 +1,7 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { findUser } from '../accounts/store.ts';
-import type { Deps } from '../app/deps.ts';
 import type { Db } from '../platform/db/db.ts';
+import type { Deps } from '../platform/deps.ts';
 import { type Client, reviewedRecord, waitsForReview } from './client.ts';
 import { type ComparedClient, comparedClient, type Risk, type RiskContext, riskSignals } from './risk-signals.ts';
 import { type ComparedRow, readComparedClients, readRememberedSuspensions } from './store.ts';

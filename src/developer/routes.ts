@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../app/deps.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { developerActivityRoutes } from './activity/routes.ts';
 import { developerClientRoutes } from './clients/routes.ts';
 import { developerRegistrationRoutes } from './registration/routes.ts';

@@ -1,6 +1,6 @@
-import type { Deps } from '../app/deps.ts';
 import { hasScope } from '../clients/scopes.ts';
 import { useAccessToken } from '../oauth/access-token.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { insufficientScope } from '../platform/errors.ts';
 import { bearerToken } from '../platform/http/bearer.ts';
 import type { Entitlement } from './entitlement.ts';

@@ -1,6 +1,6 @@
 import { requireUser } from '../admin/users/administer-user.ts';
-import type { Deps } from '../app/deps.ts';
 import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
+import type { Deps } from '../platform/deps.ts';
 import { invalidFields } from '../platform/errors.ts';
 import { isProduct } from './service-credentials/service-credential.ts';
 import {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../app/deps.ts';
 import { requireSession } from '../authentication/sessions/session.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { isBearer } from '../platform/http/bearer.ts';
 import { sendPage } from '../platform/pages/page.ts';
 import { viewOf } from '../platform/pages/view.ts';

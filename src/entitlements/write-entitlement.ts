@@ -1,7 +1,7 @@
-import type { Deps, StoreDeps } from '../app/deps.ts';
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { UniqueViolation } from '../platform/db/db.ts';
+import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { accessDenied, RequestError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { EntitlementWrite } from './entitlement.ts';

@@ -1,7 +1,7 @@
-import type { Deps } from '../app/deps.ts';
 import type { Client } from '../clients/client.ts';
 import { isClientId } from '../clients/client.ts';
 import { verifyClientSecret } from '../clients/client-secret.ts';
+import type { Deps } from '../clients/deps.ts';
 import { type FailureCode, recordFailure } from '../clients/failures.ts';
 import { now } from '../platform/clock.ts';
 import { invalidClient, invalidRequest } from '../platform/errors.ts';

@@ -147,3 +147,8 @@ export const outcomeUnknown = (cause?: unknown) =>
     'Signet could not confirm the change. It may or may not have been kept: look before you repeat it. A token request may be repeated as it is.',
     { cause, retryAfter: 2, say: { key: 'refusal.outcome_unknown' } },
   );
+
+/** A sentence for the operator: which setting, what is wrong with it, what it takes. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { findProvider } from '../../src/authentication/credentials/providers.ts';
 import { linkByPerson } from '../../src/authentication/federation/link-identity.ts';
-import { findProvider } from '../../src/authentication/federation/provider.ts';
 import { connectQuestion } from '../../src/authentication/federation/question.ts';
 import type { Session } from '../../src/authentication/sessions/session.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';

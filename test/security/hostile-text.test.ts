@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { emailKey } from '../../src/accounts/user.ts';
 import { normalizePassword, processHasher } from '../../src/authentication/credentials/password-hash.ts';
 import { passwordProblems } from '../../src/authentication/credentials/password-policy.ts';
+import { emailKey } from '../../src/platform/email-address.ts';
 import { type Browser, newBrowser } from '../support/browser.ts';
 import { newPerson, signedInPerson, startSignet } from '../support/signet.ts';
 

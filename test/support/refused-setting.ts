@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { ConfigError, readConfig } from '../../src/app/config.ts';
+import { readConfig } from '../../src/app/config.ts';
+import { ConfigError } from '../../src/platform/errors.ts';
 
 /** A start with these settings must be refused. @returns the sentence. */
 export function refused(environment: Record<string, string>): string {

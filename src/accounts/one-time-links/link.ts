@@ -1,5 +1,5 @@
-import type { Deps, StoreDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps, StoreDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { findOpenLink, type MailedLink, type OneTimeLink } from './store.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { endSessionOf } from '../../authentication/sessions/end-session-of.ts';
 import { listSessions, sessionRecord } from '../../authentication/sessions/list-sessions.ts';
 import { administratorCaller } from '../../authentication/sessions/session.ts';
 import { entitlementHistory, historyRecord } from '../../entitlements/read-history.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { endGrantOf } from '../../oauth/grants/end-grant.ts';
 import { grantRecord, listGrants } from '../../oauth/grants/list-grants.ts';
 import { readLimit, readQuery } from '../../platform/http/query.ts';

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { verifyAuditLog } from '../../audit/chain.ts';
 import { momentIn } from '../../audit/moment.ts';
 import { doubtOf, exportFormats, exportLog, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { administratorAt } from '../../authentication/sessions/administrator.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { verifyAuditLog } from '../../audit/chain.ts';
 import { momentIn } from '../../audit/moment.ts';
 import { exportFormats, exportLog, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { administratorCaller } from '../../authentication/sessions/session.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { readNoBody } from '../../platform/http/no-body.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';

@@ -4,7 +4,7 @@ import {
   type UnauthenticatedList,
   type UnauthenticatedRecord,
 } from '../../audit/unauthenticated.ts';
-import type { Provider } from '../../authentication/federation/provider.ts';
+import type { Provider } from '../../authentication/credentials/providers.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { type AdministratorVisit, administratorAt, answerForm } from '../../authentication/sessions/administrator.ts';
 import { consentPolicies } from '../../clients/client.ts';
 import { changePolicy } from '../../clients/client-policy.ts';
@@ -11,6 +10,7 @@ import { approveClient, reinstateClient, rejectClient, suspendClient } from '../
 import { readReviewerProblem } from '../../clients/reviewer.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { listedWithRisks } from '../../clients/weigh-risks.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { administratorCaller } from '../../authentication/sessions/session.ts';
 import { type Client, reviewedRecord } from '../../clients/client.ts';
 import { changePolicy } from '../../clients/client-policy.ts';
@@ -8,6 +7,7 @@ import { findClients, listings } from '../../clients/find-clients.ts';
 import { clientReview, reviewRecord } from '../../clients/read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../clients/review-client.ts';
 import { listedRecords } from '../../clients/weigh-risks.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
 import { readNoBody } from '../../platform/http/no-body.ts';
 import { readChoice, readLimit, readQuery } from '../../platform/http/query.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { administratorAt } from '../../authentication/sessions/administrator.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { listKeys } from '../../oauth/signing-keys/list-keys.ts';
 import { rotateNow } from '../../oauth/signing-keys/rotate-keys.ts';
 import { sendPage } from '../../platform/pages/page.ts';

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { administratorAt, answerForm, isForPeople, problemOf } from '../../authentication/sessions/administrator.ts';
 import { allCredentials } from '../../entitlements/service-credentials/list-credentials.ts';
 import {
@@ -10,6 +9,7 @@ import {
   rotateCredential,
 } from '../../entitlements/service-credentials/manage-credential.ts';
 import { permissions } from '../../entitlements/service-credentials/service-credential.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';

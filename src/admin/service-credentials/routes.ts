@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { administratorCaller } from '../../authentication/sessions/session.ts';
 import { allCredentials } from '../../entitlements/service-credentials/list-credentials.ts';
 import {
@@ -10,6 +9,7 @@ import {
   rotateCredential,
 } from '../../entitlements/service-credentials/manage-credential.ts';
 import { credentialRecord } from '../../entitlements/service-credentials/service-credential.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
 import { readNoBody } from '../../platform/http/no-body.ts';
 import { CreateBody, create, list, RestrictBody, RotateBody, restrict, retire, rotate } from './operations.ts';

@@ -2,7 +2,6 @@ import { keepAnAdministrator, lastAdministrator } from '../../accounts/last-admi
 import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
 import { deleteLinksOfUser, failUnless } from '../../accounts/one-time-links/store.ts';
 import { isDisabled, lockUser, setDisabled } from '../../accounts/store.ts';
-import type { Deps, StoreDeps } from '../../app/deps.ts';
 import { type Actor, auditEvent, type Caller, callerOf } from '../../audit/audit.ts';
 import { readReason } from '../../audit/reason.ts';
 import { forgetPendingTotp } from '../../authentication/credentials/two-factor.store.ts';
@@ -11,6 +10,7 @@ import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import type { Deps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { requireUser } from './administer-user.ts';
 

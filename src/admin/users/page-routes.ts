@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { readColleagueProblem } from '../../accounts/new-administrator.ts';
-import type { Deps } from '../../app/deps.ts';
 import { type AdministratorVisit, administratorAt, answerForm } from '../../authentication/sessions/administrator.ts';
 import { endSessionOf } from '../../authentication/sessions/end-session-of.ts';
 import { listSessions } from '../../authentication/sessions/list-sessions.ts';
 import { listOwnClients } from '../../clients/list-clients.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { endGrantOf } from '../../oauth/grants/end-grant.ts';
 import { listGrants } from '../../oauth/grants/list-grants.ts';
 import { invalidRequest } from '../../platform/errors.ts';

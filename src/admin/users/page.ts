@@ -1,4 +1,4 @@
-import type { Provider } from '../../authentication/federation/provider.ts';
+import type { Provider } from '../../authentication/credentials/providers.ts';
 import { deviceName } from '../../authentication/sessions/device.ts';
 import type { ListedSession } from '../../authentication/sessions/store.ts';
 import type { Client } from '../../clients/client.ts';

@@ -1,6 +1,5 @@
 import { searchUsers } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
-import type { Deps, LimitDeps } from '../../app/deps.ts';
 import { listIdentities } from '../../authentication/credentials/identities.store.ts';
 import { listPasskeys } from '../../authentication/credentials/passkeys.store.ts';
 import { passwordOf } from '../../authentication/credentials/passwords.store.ts';
@@ -11,6 +10,7 @@ import { listEntitlements } from '../../entitlements/store.ts';
 import { liveGrantsOf } from '../../oauth/grants/grant-lists.store.ts';
 import { now } from '../../platform/clock.ts';
 import { nameOfPlace, placeOfName } from '../../platform/db/list-place.ts';
+import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { type LockState, passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { requireUser } from './administer-user.ts';
 

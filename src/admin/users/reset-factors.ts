@@ -1,6 +1,5 @@
 import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
 import { lockUser } from '../../accounts/store.ts';
-import type { MailDeps } from '../../app/deps.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { readReason } from '../../audit/reason.ts';
 import { deletePasskeysOfUser, listPasskeys } from '../../authentication/credentials/passkeys.store.ts';
@@ -14,6 +13,7 @@ import { deleteAttemptsOfUser } from '../../authentication/sessions/pending-sign
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
+import type { MailDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { requireUser } from './administer-user.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { administratorCaller } from '../../authentication/sessions/session.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
 import { readNoBody } from '../../platform/http/no-body.ts';
 import { readLimit, readQuery } from '../../platform/http/query.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { administratorAt, answerForm, problemOf } from '../../authentication/sessions/administrator.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import { readChoice } from '../../platform/http/query.ts';

@@ -1,15 +1,16 @@
 import { insertUser } from '../../accounts/store.ts';
-import { emailProblem, type Role } from '../../accounts/user.ts';
-import type { Deps } from '../../app/deps.ts';
+import type { Role } from '../../accounts/user.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
+import { emailProblem } from '../../platform/email-address.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
 import { type PasswordContext, passwordProblems } from '../credentials/password-policy.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
+import type { Deps } from '../deps.ts';
 
 type NewAccount = {
   email: string;

@@ -1,6 +1,6 @@
-import { emailKey } from '../../accounts/user.ts';
 import { type Condition, eventWasKept, insertIf } from '../../audit/store.ts';
 import type { Db, Statement } from '../../platform/db/db.ts';
+import { emailKey } from '../../platform/email-address.ts';
 
 /** Who a person is at an upstream provider: issuer and subject, never the e-mail address (OIDC Core §5.7). */
 export type Identity = {

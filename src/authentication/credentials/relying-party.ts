@@ -1,4 +1,4 @@
-import type { Config } from '../../app/config.ts';
+import type { Config } from '../../platform/config.ts';
 import { digest } from '../../platform/ids.ts';
 import { isIpAddress } from '../../platform/ip-address.ts';
 import type { Passkey } from './passkeys.store.ts';

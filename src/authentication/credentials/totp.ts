@@ -1,4 +1,4 @@
-import type { Deps } from '../../app/deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 
 /** RFC 6238 as every authenticator app does it (decisions §10). More digits or another hash would lose half of them. */
 const parameters = { algorithm: 'SHA1', digits: 6, period: 30 } as const;

@@ -1,8 +1,7 @@
 import { holds, lockUser } from '../../accounts/store.ts';
-import type { Config } from '../../app/config.ts';
-import type { Deps } from '../../app/deps.ts';
 import type { Condition } from '../../audit/store.ts';
-import type { Statement } from '../../platform/db/db.ts';
+import type { Db, Statement } from '../../platform/db/db.ts';
+import type { ProviderConfig } from './providers.ts';
 
 /**
  * Puts changes of one person's ways in after one another. First in a batch that takes a way in away: each of two batches
@@ -14,7 +13,7 @@ export const lockWaysIn = (user_id: string): Statement => lockUser(user_id);
  * True while the person has at least two ways to sign in: password, passkeys, identities of issuers that are still
  * configured. For the `where` of what takes one of them away.
  */
-export function hasAnotherWayIn({ providers }: Pick<Config, 'providers'>, user_id: string): Condition {
+export function hasAnotherWayIn({ providers }: Pick<ProviderConfig, 'providers'>, user_id: string): Condition {
   const issuers = [...new Set(providers.map(({ issuer }) => issuer))];
   const places = issuers.map((_, index) => `$${index + 2}`).join(', ');
   const ofUser = (table: string) => `(select count(*) from ${table} w where w.user_id = $1`;
@@ -23,7 +22,7 @@ export function hasAnotherWayIn({ providers }: Pick<Config, 'providers'>, user_i
 }
 
 /** Whether one of their ways in may go, for a page that offers it. The batch that takes it away asks again. */
-export const mayLoseAWayIn = ({ db, config }: Pick<Deps, 'db' | 'config'>, user_id: string): Promise<boolean> =>
+export const mayLoseAWayIn = ({ db, config }: { db: Db; config: ProviderConfig }, user_id: string): Promise<boolean> =>
   holds(db, hasAnotherWayIn(config, user_id));
 
 /**
@@ -32,7 +31,7 @@ export const mayLoseAWayIn = ({ db, config }: Pick<Deps, 'db' | 'config'>, user_
  * @returns the same, doing or finding nothing for the last way in.
  */
 export function unlessLastWayIn(
-  config: Pick<Config, 'providers'>,
+  config: Pick<ProviderConfig, 'providers'>,
   user_id: string,
   { sql, params: before = [] }: Statement,
 ): Condition {

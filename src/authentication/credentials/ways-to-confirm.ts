@@ -1,8 +1,9 @@
-import type { Deps } from '../../app/deps.ts';
+import type { Db } from '../../platform/db/db.ts';
 import type { SignInForm } from '../sign-in/page.ts';
 import { listIdentities } from './identities.store.ts';
 import { listPasskeys } from './passkeys.store.ts';
 import { passwordOf } from './passwords.store.ts';
+import type { ProviderConfig } from './providers.ts';
 import { canHavePasskeys } from './relying-party.ts';
 import { findTotp } from './two-factor.store.ts';
 
@@ -10,7 +11,7 @@ import { findTotp } from './two-factor.store.ts';
 type Ways = Pick<SignInForm, 'providers' | 'offersPasskey' | 'offersPassword' | 'secondFactor'>;
 
 /** Before somebody has said who they are, everybody may have each of them. */
-export const everyWay = ({ config }: Pick<Deps, 'config'>): Ways => ({
+export const everyWay = ({ config }: { config: ProviderConfig }): Ways => ({
   providers: config.providers,
   offersPasskey: canHavePasskeys(config),
   offersPassword: true,
@@ -21,7 +22,7 @@ export const everyWay = ({ config }: Pick<Deps, 'config'>): Ways => ({
  * have. After any of these ways TOTP is asked for; without TOTP a passkey is the only one that is two factors, and with
  * another the page would lead back to itself.
  */
-export async function waysOf({ db, config }: Pick<Deps, 'db' | 'config'>, user_id: string): Promise<Ways> {
+export async function waysOf({ db, config }: { db: Db; config: ProviderConfig }, user_id: string): Promise<Ways> {
   const [password, passkeys, identities, totp] = await Promise.all([
     passwordOf(db, user_id),
     listPasskeys(db, user_id),

@@ -1,4 +1,4 @@
-import type { Deps } from '../../app/deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { newSecret } from '../../platform/ids.ts';
 import type { Detour } from './detour.ts';
 import type { Question } from './question.ts';

@@ -1,5 +1,5 @@
-import type { Deps, LimitDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
 import { findTotp } from '../credentials/two-factor.store.ts';

@@ -1,12 +1,12 @@
-import type { Deps, SecretDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps, SecretDeps } from '../../platform/deps.ts';
 import { newSecret } from '../../platform/ids.ts';
+import type { Provider } from '../credentials/providers.ts';
 import { localPath } from '../sessions/local-path.ts';
 import type { Session } from '../sessions/session.ts';
 import type { Goal } from '../sign-in/page.ts';
 import { type Detour, type DetourMode, sealDetour, wayBack } from './detour.ts';
 import { checkFailures, countFailure } from './limits.ts';
-import type { Provider } from './provider.ts';
 import { refuseIdentity } from './refuse-identity.ts';
 import { failureOf, type Upstreams } from './upstream.ts';
 

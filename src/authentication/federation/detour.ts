@@ -1,5 +1,5 @@
-import type { Deps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { Goal } from '../sign-in/page.ts';
 import { goalQuery } from '../sign-in/page.ts';
 

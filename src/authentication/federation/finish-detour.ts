@@ -1,14 +1,14 @@
 import { spendLink } from '../../accounts/one-time-links/store.ts';
-import type { Deps, LimitDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
+import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
+import type { Provider } from '../credentials/providers.ts';
 import { callbackUrl } from './begin-detour.ts';
 import { type Detour, detourSeconds, wayBack } from './detour.ts';
 import { isStale } from './freshness.ts';
 import { checkIdToken } from './id-token.ts';
 import { checkFailures, countFailure } from './limits.ts';
-import type { Provider } from './provider.ts';
 import { refuseIdentity, type Why } from './refuse-identity.ts';
 import { failureOf, hasMoved, UpstreamFailure, type Upstreams } from './upstream.ts';
 import { accountOf, claimsOf, type UpstreamAccount } from './upstream-account.ts';

@@ -1,9 +1,9 @@
 import type { User } from '../../accounts/user.ts';
-import type { MailDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { eventWasKept } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
+import type { MailDeps } from '../../platform/deps.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import {
   findIdentity,

@@ -2,7 +2,7 @@ import { hidden } from '../../platform/pages/form.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import type { Provider } from './provider.ts';
+import type { Provider } from '../credentials/providers.ts';
 import type { Question } from './question.ts';
 
 type QuestionForm = {

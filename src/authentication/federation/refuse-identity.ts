@@ -1,8 +1,8 @@
-import type { LimitDeps } from '../../app/deps.ts';
 import { type RefusalReason, unauthenticatedEvent } from '../../audit/unauthenticated.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
 import { type ErrorCode, RequestError } from '../../platform/errors.ts';
 import { inEnglish, type MessageKey } from '../../platform/i18n/translate.ts';
-import type { Provider } from './provider.ts';
+import type { Provider } from '../credentials/providers.ts';
 
 /** From where, with which provider, and where a page leads on. */
 export type Trip = { provider: Provider; address: string; back: string };

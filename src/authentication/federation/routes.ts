@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { requirePendingRequest } from '../../oauth/authorize/browser.ts';
 import { notFound, refusal } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
@@ -7,7 +6,9 @@ import { parseParameters, queryOf, readForm } from '../../platform/http/paramete
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { listIdentities } from '../credentials/identities.store.ts';
+import { findProvider, type Provider } from '../credentials/providers.ts';
 import { waysOf } from '../credentials/ways-to-confirm.ts';
+import type { Deps } from '../deps.ts';
 import { openGoal, sendOnward, visitOf } from '../sessions/return-target.ts';
 import { currentSession, requireSession, type Session } from '../sessions/session.ts';
 import { providerAccountRoutes } from './account/routes.ts';
@@ -19,7 +20,6 @@ import { linkByPerson } from './link-identity.ts';
 import { listProviders, startFederatedSignIn } from './operations.ts';
 import { isFromElsewhere, isFromOurPage } from './origin.ts';
 import { questionPage } from './page.ts';
-import { findProvider, type Provider } from './provider.ts';
 import type { Question } from './question.ts';
 import { refuseIdentity, type Trip } from './refuse-identity.ts';
 import { confirmWithIdentity, signInWithIdentity } from './sign-in-with-identity.ts';

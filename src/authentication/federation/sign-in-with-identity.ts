@@ -1,9 +1,9 @@
 import { findUser, findUserByEmail, insertUser } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
-import type { LimitDeps, MailDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
+import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { newId } from '../../platform/ids.ts';
 import { findIdentity, insertIdentity, listIdentities, touchIdentity } from '../credentials/identities.store.ts';
 import { completeSignIn, type Outcome, type Visit } from '../sessions/complete-sign-in.ts';

@@ -1,5 +1,4 @@
 import type { User } from '../../accounts/user.ts';
-import type { MailDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { eventWasKept } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
@@ -8,6 +7,7 @@ import { notFound, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { deleteIdentity, isLinked, listIdentities } from '../credentials/identities.store.ts';
 import { lockWaysIn, unlessLastWayIn } from '../credentials/ways-in.ts';
+import type { Deps } from '../deps.ts';
 import { deleteAttemptsOfUser } from '../sessions/pending-sign-ins.store.ts';
 import { failUnlessHeld, type Held, requireHeld } from '../sessions/renew-secret.ts';
 
@@ -24,7 +24,10 @@ type Unlink = {
  * Takes the person's identity at a provider away, and tells them.
  * @throws {RequestError} `not_found`; `login_required` if the session has ended meanwhile; `invalid_state` for the last way to sign in.
  */
-export async function unlinkIdentity(deps: MailDeps, { user, provider_id, address, held }: Unlink): Promise<void> {
+export async function unlinkIdentity(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>,
+  { user, provider_id, address, held }: Unlink,
+): Promise<void> {
   const { user_id } = user;
   const provider = deps.config.providers.find(({ id }) => id === provider_id);
   const identities = await listIdentities(deps.db, user_id);

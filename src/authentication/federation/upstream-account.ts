@@ -1,7 +1,7 @@
-import { emailProblem } from '../../accounts/user.ts';
+import { emailProblem } from '../../platform/email-address.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
-import type { Provider } from './provider.ts';
+import type { Provider } from '../credentials/providers.ts';
 
 /** Who has signed in upstream, as far as we believe it. */
 export type UpstreamAccount = {

@@ -1,8 +1,8 @@
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client';
-import type { Deps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { isLoopback } from '../../platform/ip-address.ts';
-import type { Provider } from './provider.ts';
+import type { Provider } from '../credentials/providers.ts';
 
 /** An upstream that is down, slow, or says what it must not say. `reason` goes to our log, so it never quotes a token. */
 export class UpstreamFailure extends Error {

@@ -1,11 +1,11 @@
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import { spendLink } from '../../accounts/one-time-links/store.ts';
 import { findUser } from '../../accounts/store.ts';
-import type { Deps, LimitDeps, MailDeps, SecretDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
+import type { Deps, LimitDeps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { readAssertion } from '../credentials/passkey-credential.ts';

@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Deps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
 
 /** What a challenge is good for. One for one purpose is worth nothing for another. */

@@ -1,4 +1,4 @@
-import type { LimitDeps } from '../../app/deps.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
 

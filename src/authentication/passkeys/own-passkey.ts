@@ -1,4 +1,4 @@
-import type { Deps } from '../../app/deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
 import { listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
 import { passkeyId } from '../credentials/relying-party.ts';

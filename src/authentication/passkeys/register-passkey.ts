@@ -1,10 +1,10 @@
 import type { PublicKeyCredentialCreationOptionsJSON, VerifiedRegistrationResponse } from '@simplewebauthn/server';
 import { spendLink } from '../../accounts/one-time-links/store.ts';
-import type { Deps, MailDeps, SecretDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { eventWasKept } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
+import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { readRegistration } from '../credentials/passkey-credential.ts';

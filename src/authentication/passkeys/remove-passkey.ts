@@ -1,4 +1,3 @@
-import type { MailDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { eventWasKept } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
@@ -8,6 +7,7 @@ import { mailTo } from '../../platform/mail/mail-to.ts';
 import { deletePasskey, isRemovable } from '../credentials/passkeys.store.ts';
 import { passkeyId } from '../credentials/relying-party.ts';
 import { hasAnotherWayIn, lockWaysIn } from '../credentials/ways-in.ts';
+import type { Deps } from '../deps.ts';
 import { deleteAttemptsOfUser } from '../sessions/pending-sign-ins.store.ts';
 import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
 import type { Session } from '../sessions/session.ts';
@@ -19,7 +19,7 @@ import { requireOwnPasskey } from './own-passkey.ts';
  * ended meanwhile.
  */
 export async function removePasskey(
-  deps: MailDeps,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>,
   session: Session,
   { id, address }: { id: string; address: string },
 ): Promise<void> {

@@ -1,9 +1,9 @@
 import { lockUser } from '../../accounts/store.ts';
-import type { LimitDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { eventWasKept } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
 import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
 import { isThere, type Passkey, renamePasskey } from '../credentials/passkeys.store.ts';

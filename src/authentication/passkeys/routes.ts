@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { browserToken } from '../../oauth/authorize/browser.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
@@ -8,6 +7,7 @@ import { viewOf } from '../../platform/pages/view.ts';
 import { parseCredential } from '../credentials/passkey-credential.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { canHavePasskeys } from '../credentials/relying-party.ts';
+import type { Deps } from '../deps.ts';
 import { deviceName } from '../sessions/device.ts';
 import { requireRecentSession, requireSession, type Session } from '../sessions/session.ts';
 import { beginRegistration, listOwn, register, remove, rename } from './operations.ts';

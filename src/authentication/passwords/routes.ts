@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
@@ -9,6 +8,7 @@ import { viewOf } from '../../platform/pages/view.ts';
 import { leastCharacters } from '../credentials/password-policy.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
 import { mayLoseAWayIn } from '../credentials/ways-in.ts';
+import type { Deps } from '../deps.ts';
 import { keepSession, requireRecentSession, type Session } from '../sessions/session.ts';
 import { changePassword, passwordContext } from './change-password.ts';
 import { changePassword as change, PasswordBody, removePassword as remove } from './operations.ts';

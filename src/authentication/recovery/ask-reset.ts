@@ -2,9 +2,9 @@ import { takeMailTo } from '../../accounts/mail-limits.ts';
 import { linkSeconds, newLink } from '../../accounts/one-time-links/link.ts';
 import { insertAccountLink, linkWasKept } from '../../accounts/one-time-links/store.ts';
 import { findUserByEmail } from '../../accounts/store.ts';
-import type { MailDeps } from '../../app/deps.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
+import type { MailDeps } from '../../platform/deps.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { admit, type LinkRequest } from '../sign-up/ask-sign-up.ts';
 

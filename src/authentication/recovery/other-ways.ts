@@ -1,7 +1,7 @@
-import type { Deps } from '../../app/deps.ts';
 import { type Locale, type Sentence, translatePlain } from '../../platform/i18n/translate.ts';
 import { type Identity, listIdentities } from '../credentials/identities.store.ts';
 import { listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
+import type { Deps } from '../deps.ts';
 
 /** What signs in beside the password. A reset leaves it as it is: some of it may be a thief's, or all there is. */
 export type OtherWays = { passkeys: readonly Passkey[]; identities: readonly Identity[] };

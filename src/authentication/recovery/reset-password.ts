@@ -2,12 +2,13 @@ import { requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
 import { failUnless, type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
 import { findUser, isReachedAt, lockUser, markEmailVerified } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
-import type { Deps, StoreDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
+import type { Deps } from '../deps.ts';
 import { endWhatItOpened, hashNewPassword } from '../passwords/change-password.ts';
 import { otherWaysInMail, otherWaysOf } from './other-ways.ts';
 

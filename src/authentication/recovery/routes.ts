@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { dayIn, viewOf } from '../../platform/pages/view.ts';
 import { leastCharacters } from '../credentials/password-policy.ts';
+import type { Deps } from '../deps.ts';
 import { passwordContext } from '../passwords/change-password.ts';
 import { completeSignIn } from '../sessions/complete-sign-in.ts';
 import { openGoal, sendOnward, visitOf } from '../sessions/return-target.ts';

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { type Parameters, parseParameters, queryOf } from '../../platform/http/parameters.ts';
@@ -8,6 +7,7 @@ import { type Html, html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { toldTo } from '../../platform/pages/told.ts';
 import { type View, viewOf } from '../../platform/pages/view.ts';
+import type { Deps } from '../deps.ts';
 import { requireAdministrator } from './session.ts';
 
 /** An administrator at a page: in whose language it is drawn, and on whose behalf things are done. */

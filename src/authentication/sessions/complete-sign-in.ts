@@ -1,11 +1,11 @@
 import { takeMailTo } from '../../accounts/mail-limits.ts';
 import { findUser, lockUser } from '../../accounts/store.ts';
-import type { Deps, MailDeps, StoreDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Condition } from '../../audit/store.ts';
 import { markAuthenticated } from '../../oauth/authorize/store.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { findTotp } from '../credentials/two-factor.store.ts';

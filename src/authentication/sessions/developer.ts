@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { type Parameters, parseParameters, queryOf } from '../../platform/http/parameters.ts';
 import { type View, viewOf } from '../../platform/pages/view.ts';
+import type { Deps } from '../deps.ts';
 import { requireRecentSession, requireSession, type Session } from './session.ts';
 
 /** Somebody at a page about their own clients: in whose language it is drawn, and on whose behalf things are done. */

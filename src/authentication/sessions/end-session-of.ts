@@ -2,11 +2,11 @@ import { mostMailsAboutEnds, takeMailAbout } from '../../accounts/mail-limits.ts
 import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
 import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { findUser, holds, lockUser } from '../../accounts/store.ts';
-import type { MailDeps } from '../../app/deps.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { revokeGrantsOfSession } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import type { MailDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { endSession, isLiveSessionOf } from './store.ts';

@@ -1,8 +1,8 @@
 import { lockUser } from '../../accounts/store.ts';
-import type { MailDeps, StoreDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { revokeGrantsOfOtherSessions } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
+import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { forgetPendingTotp } from '../credentials/two-factor.store.ts';
 import { endSessionOf } from './end-session-of.ts';
 import { deleteAttemptsOfUser } from './pending-sign-ins.store.ts';

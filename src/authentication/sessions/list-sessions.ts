@@ -1,5 +1,5 @@
-import type { StoreDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
 import { deviceName } from './device.ts';
 import { type ListedSession, liveSessionsOf } from './store.ts';
 

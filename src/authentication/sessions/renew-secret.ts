@@ -1,7 +1,7 @@
 import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { holds } from '../../accounts/store.ts';
-import type { Deps } from '../../app/deps.ts';
 import type { Statement } from '../../platform/db/db.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { loginRequired } from '../../platform/errors.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { type Session, strongestFactorRequired } from './session.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps, LimitDeps, SessionDeps } from '../../app/deps.ts';
 import { pendingRequestOf } from '../../oauth/authorize/browser.ts';
+import type { Deps, LimitDeps, SessionDeps } from '../../platform/deps.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { newSecret } from '../../platform/ids.ts';
 import type { Outcome, Visit } from './complete-sign-in.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
+import type { Deps } from '../deps.ts';
 import { type Ending, endAllOtherSessions, endOneSession } from './end-sessions.ts';
 import { listSessions, sessionRecord } from './list-sessions.ts';
 import * as operations from './operations.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps, SessionDeps } from '../../app/deps.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps, SessionDeps } from '../../platform/deps.ts';
 import { loginRequired, reauthenticationRequired, refusal } from '../../platform/errors.ts';
 import type { Access } from '../../platform/http/access.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';

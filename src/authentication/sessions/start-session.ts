@@ -1,9 +1,9 @@
 import { lockUser } from '../../accounts/store.ts';
-import type { StoreDeps } from '../../app/deps.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { revokeGrantsOfSession } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
 import { acrOf, type Method } from './authentication.ts';
 import { type Session, sessionIdleSeconds, sessionSeconds } from './session.ts';

@@ -3,7 +3,7 @@ import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pageOfUnfinished } from '../../platform/pages/unfinished.ts';
 import type { View } from '../../platform/pages/view.ts';
-import type { Provider } from '../federation/provider.ts';
+import type { Provider } from '../credentials/providers.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/passkey-form.ts';
 
 /** What a sign-in is for: a waiting authorization request, or a path. */

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { requirePendingRequest } from '../../oauth/authorize/browser.ts';
 import { selectAccount } from '../../oauth/authorize/select-account.ts';
 import type { PendingRequest } from '../../oauth/authorize/store.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { type Parameters, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';

@@ -1,6 +1,6 @@
 import { failUnless } from '../../accounts/one-time-links/store.ts';
-import type { Deps, LimitDeps, SecretDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps, LimitDeps, SecretDeps } from '../../platform/deps.ts';
 import { loginRequired, refusal } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { isThere, type Passkey } from '../credentials/passkeys.store.ts';

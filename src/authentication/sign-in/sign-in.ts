@@ -1,12 +1,13 @@
 import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { findUserByEmail } from '../../accounts/store.ts';
-import type { Deps, LimitDeps, StoreDeps } from '../../app/deps.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
+import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newId } from '../../platform/ids.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { needsRehash } from '../credentials/password-hash.ts';
 import { passwordIs, passwordOf, replaceHash } from '../credentials/passwords.store.ts';
+import type { Deps } from '../deps.ts';
 import { completeSignIn, type Outcome, type Visit } from '../sessions/complete-sign-in.ts';
 import { hasSignedInSince } from '../sessions/store.ts';
 

@@ -1,10 +1,10 @@
 import { isOpenLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
 import { type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
-import type { Deps } from '../../app/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { createUser } from '../account-links/create-user.ts';
+import type { Deps } from '../deps.ts';
 
 /** `address` is where the request came from. */
 type Acceptance = { name: string; password: string; locale: Locale; address: string };

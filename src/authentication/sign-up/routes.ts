@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireLink } from '../../accounts/one-time-links/link.ts';
-import type { Deps } from '../../app/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
+import type { Deps } from '../deps.ts';
 import { completeSignIn } from '../sessions/complete-sign-in.ts';
 import { openGoal, sendOnward, visitOf } from '../sessions/return-target.ts';
 import { acceptSignUp } from './accept-sign-up.ts';

@@ -1,10 +1,10 @@
 import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { lockUser } from '../../accounts/store.ts';
-import type { MailDeps, StoreDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Condition } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { type MailName, mailTo } from '../../platform/mail/mail-to.ts';
 import { takeSecurityChange } from '../credentials/security-changes.ts';

@@ -1,8 +1,8 @@
-import type { Deps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { revokeGrantsOfOtherSessions } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { newBackupCodes } from '../credentials/backup-codes.ts';

@@ -1,4 +1,4 @@
-import type { MailDeps } from '../../app/deps.ts';
+import type { MailDeps } from '../../platform/deps.ts';
 import { deleteBackupCodes, deleteTotp, findTotp, totpIsInForce } from '../credentials/two-factor.store.ts';
 import { changeFactors, type Owner, wrongState } from './change-factors.ts';
 

@@ -1,7 +1,7 @@
 import { lockUser } from '../../accounts/store.ts';
-import type { Deps, SecretDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
+import type { Deps, SecretDeps } from '../../platform/deps.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { type Locale, translatePlain } from '../../platform/i18n/translate.ts';
 import { newId } from '../../platform/ids.ts';

@@ -1,5 +1,5 @@
-import type { MailDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { MailDeps } from '../../platform/deps.ts';
 import { newBackupCodes } from '../credentials/backup-codes.ts';
 import { findTotp, replaceBackupCodes, totpIsInForce } from '../credentials/two-factor.store.ts';
 import { changeFactors, type Owner, wrongState } from './change-factors.ts';

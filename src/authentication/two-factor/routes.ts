@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { cookie, cookieNames } from '../../platform/http/cookies.ts';
+import type { Deps } from '../deps.ts';
 import { requireRecentSession, requireSession } from '../sessions/session.ts';
 import type { Owner } from './change-factors.ts';
 import { confirmTotp } from './confirm-totp.ts';

@@ -1,4 +1,3 @@
-import type { Deps } from '../../app/deps.ts';
 import { auditRowsOf } from '../../audit/store.ts';
 import { type FailureRow, failuresOf } from '../../clients/failures.store.ts';
 import {
@@ -11,6 +10,7 @@ import {
 import { findOwnClient } from '../../clients/list-clients.ts';
 import { type SignIn, signInsOfClient } from '../../oauth/grants/grant-lists.store.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps } from '../../platform/deps.ts';
 
 type ActivityDeps = Pick<Deps, 'db' | 'clock'>;
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { developerAt } from '../../authentication/sessions/developer.ts';
 import { findOwnClient } from '../../clients/list-clients.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { clientActivity } from './activity.ts';
 import { activityPage } from './page.ts';

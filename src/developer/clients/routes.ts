@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { type DeveloperVisit, developerAt, recentDeveloperAt } from '../../authentication/sessions/developer.ts';
 import { type Client, servedFields } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
 import { findOwnClient, hasTooManyPending, listOwnClients } from '../../clients/list-clients.ts';
 import { readClientEdit } from '../../clients/registration.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { type DeveloperVisit, developerAt } from '../../authentication/sessions/developer.ts';
 import { hasTooManyPending } from '../../clients/list-clients.ts';
 import { registerClient } from '../../clients/register-client.ts';
 import { readRegistration } from '../../clients/registration.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { type DeveloperVisit, recentDeveloperAt } from '../../authentication/sessions/developer.ts';
 import { findOwnClient } from '../../clients/list-clients.ts';
 import { addSecret, isOverlap, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { fieldProblem, invalidFields, RequestError } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { alert } from '../../platform/pages/form.ts';

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Deps } from '../../app/deps.ts';
 import { readBasic } from '../../oauth/client-authentication.ts';
 import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidClient } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { clientSecretLimits } from '../../platform/limits/failure-limits.ts';
+import type { Deps } from '../deps.ts';
 import { isCredentialId, type Permission, type ServiceCredential } from './service-credential.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Deps } from '../../app/deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import type { ServiceCredential } from './service-credential.ts';
 import { listCredentials } from './store.ts';
 

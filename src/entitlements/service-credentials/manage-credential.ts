@@ -1,10 +1,10 @@
-import type { Deps } from '../../app/deps.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../../platform/errors.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
 import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
+import type { Deps } from '../deps.ts';
 import { isProduct, type Permission, permissions, type ServiceCredential } from './service-credential.ts';
 import {
   credentialCarries,

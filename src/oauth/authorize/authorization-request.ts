@@ -1,4 +1,3 @@
-import type { Deps } from '../../app/deps.ts';
 import { type Acr, acrs } from '../../authentication/sessions/authentication.ts';
 import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
 import { type Failure, nearestTo, recordFailure } from '../../clients/failures.ts';
@@ -7,6 +6,7 @@ import { defaultScope, parseScope } from '../../clients/scopes.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { parseParameters } from '../../platform/http/parameters.ts';
 import type { Sentence } from '../../platform/i18n/translate.ts';
+import type { Deps } from '../deps.ts';
 import { isCodeChallenge } from '../pkce.ts';
 import { AuthorizationError } from './authorization-error.ts';
 

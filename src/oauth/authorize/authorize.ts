@@ -1,7 +1,7 @@
-import type { Deps, LimitDeps, StoreDeps } from '../../app/deps.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps, LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';

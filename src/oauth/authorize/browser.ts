@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps, LimitDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { digest, newSecret } from '../../platform/ids.ts';

@@ -1,7 +1,7 @@
-import type { StoreDeps } from '../../app/deps.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { hasScope } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
 import { insertGrant } from '../grants/store.ts';
 import { accessTokenSeconds } from '../token/issue-tokens.ts';

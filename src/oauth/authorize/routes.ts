@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
 import { type Failure, recordFailure } from '../../clients/failures.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { FormText, parseParameters, queryOf } from '../../platform/http/parameters.ts';
+import type { Deps } from '../deps.ts';
 import { authorize } from '../operations.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import { authorizeClient, authorizeClientAgain, readAuthorizationRequest } from './authorization-request.ts';

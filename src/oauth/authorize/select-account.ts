@@ -1,4 +1,4 @@
-import type { Deps } from '../../app/deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { markAccountSelected, type PendingRequest } from './store.ts';
 
 /**

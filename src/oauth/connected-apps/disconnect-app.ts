@@ -1,8 +1,8 @@
 import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { lockUser } from '../../accounts/store.ts';
-import type { Deps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
+import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
 import { notFound } from '../../platform/errors.ts';

@@ -1,5 +1,5 @@
-import type { Deps } from '../../app/deps.ts';
 import type { Client } from '../../clients/client.ts';
+import type { Deps } from '../../clients/deps.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { listConsents } from '../consent/store.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { requireSession } from '../../authentication/sessions/session.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
+import type { Deps } from '../deps.ts';
 import { disconnectApp } from './disconnect-app.ts';
 import { listConnectedApps } from './list-connected-apps.ts';
 import { endGrants, listGrants } from './operations.ts';

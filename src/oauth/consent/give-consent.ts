@@ -1,7 +1,7 @@
-import type { StoreDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
 import type { PendingRequest } from '../authorize/store.ts';
 import { awaitsConsent, markConsented } from '../authorize/store.ts';
 import { findConsent, rememberConsent } from './store.ts';

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { currentSession, type Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
 import { registeredBy } from '../../clients/registered-by.ts';
@@ -12,6 +11,7 @@ import { authorizeClientAgain } from '../authorize/authorization-request.ts';
 import { findStep, refuse } from '../authorize/authorize.ts';
 import { requirePendingRequest } from '../authorize/browser.ts';
 import type { PendingRequest } from '../authorize/store.ts';
+import type { Deps } from '../deps.ts';
 import { giveConsent } from './give-consent.ts';
 import { consentPage } from './page.ts';
 

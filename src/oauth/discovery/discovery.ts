@@ -1,7 +1,7 @@
-import type { Config } from '../../app/config.ts';
 import { acrs } from '../../authentication/sessions/authentication.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { algorithms } from '../../clients/signing-algorithm.ts';
+import type { Config } from '../../platform/config.ts';
 import { prompts } from '../authorize/authorization-request.ts';
 
 /** RFC 8414 and OIDC Discovery in one document: exactly what works here, and no field of our own. */

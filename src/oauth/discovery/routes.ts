@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { bearerToken, isBearer } from '../../platform/http/bearer.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { publicDocument, sendPublicDocument } from '../../platform/http/public-document.ts';
+import type { Deps } from '../deps.ts';
 import { userinfo } from '../userinfo/userinfo.ts';
 import { discoveryDocument } from './discovery.ts';
 import { readDiscovery, readUserinfo } from './operations.ts';

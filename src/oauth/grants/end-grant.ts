@@ -1,7 +1,7 @@
 import { mostMailsAboutEnds, takeMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser } from '../../accounts/store.ts';
-import type { Deps } from '../../app/deps.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
+import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
 import { notFound } from '../../platform/errors.ts';

@@ -1,7 +1,7 @@
-import type { Deps } from '../../app/deps.ts';
 import { deleteDeletedClient, deletedClients } from '../../clients/store.ts';
 import type { BatchResult, Db } from '../../platform/db/db.ts';
 import { inSlices } from '../../platform/db/slices.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { deleteRequestsOfClient } from '../authorize/store.ts';
 import { deleteConsentsToClient } from '../consent/store.ts';
 import { deleteGrants } from './store.ts';

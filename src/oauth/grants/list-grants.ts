@@ -1,5 +1,5 @@
-import type { StoreDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
 import { type ListedGrant, liveGrantsOf } from './grant-lists.store.ts';
 
 /** What a person has let clients have, newest first. */

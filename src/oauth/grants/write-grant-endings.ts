@@ -1,6 +1,6 @@
-import type { StoreDeps } from '../../app/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { inSlices } from '../../platform/db/slices.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
 import { deleteEnding, listEndings } from './grant-endings.store.ts';
 import { writeEnding } from './store.ts';
 

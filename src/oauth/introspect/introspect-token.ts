@@ -1,8 +1,9 @@
-import type { Deps, SecretDeps } from '../../app/deps.ts';
 import { hasScope, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
+import type { SecretDeps } from '../../platform/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { type AccessTokenClaims, useAccessToken } from '../access-token.ts';
+import type { Deps } from '../deps.ts';
 import { findServedGrant } from '../grants/store.ts';
 import { readRefreshToken } from '../refresh-token.ts';
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { authenticateService, namesService } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { accessDenied, invalidClient, invalidRequest } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { identifyClient, type Presented } from '../client-authentication.ts';
+import type { Deps } from '../deps.ts';
 import { introspect } from '../operations.ts';
 import { type Caller, introspectToken } from './introspect-token.ts';
 

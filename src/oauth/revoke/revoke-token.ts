@@ -1,8 +1,8 @@
-import type { Deps } from '../../app/deps.ts';
 import type { Client } from '../../clients/client.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidClient, RequestError } from '../../platform/errors.ts';
 import { type AccessTokenClaims, grantOfAccessToken } from '../access-token.ts';
+import type { Deps } from '../deps.ts';
 import { endGrant } from '../grants/end-grant.ts';
 import { findGrant } from '../grants/store.ts';
 import { readRefreshToken } from '../refresh-token.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { authenticateClient, presentsCredentials } from '../client-authentication.ts';
+import type { Deps } from '../deps.ts';
 import { revoke } from '../operations.ts';
 import { revokeToken } from './revoke-token.ts';
 

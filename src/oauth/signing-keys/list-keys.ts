@@ -1,4 +1,4 @@
-import type { Deps } from '../../app/deps.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { listSigningKeys, type SigningKeyRow } from './store.ts';
 
 /** A signing key as people who run the service see it: never its private half. Times are Unix seconds. */

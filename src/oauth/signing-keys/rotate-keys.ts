@@ -1,7 +1,7 @@
-import type { Deps } from '../../app/deps.ts';
 import { type Actor, auditEvent, type Caller, callerOf } from '../../audit/audit.ts';
 import { type Algorithm, algorithms, generateSigningKey } from '../../clients/signing-algorithm.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps } from '../../platform/deps.ts';
 import { forgetRetiredKeys, insertSigningKey, listSigningKeys, rotateSigningKey, type SigningKeyRow } from './store.ts';
 
 type KeyDeps = Pick<Deps, 'db' | 'clock' | 'vault'>;

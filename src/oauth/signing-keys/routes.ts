@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import type { Deps } from '../../app/deps.ts';
 import { sendPublicDocument } from '../../platform/http/public-document.ts';
 import type { Operation } from '../../platform/openapi/operation.ts';
+import type { Deps } from '../deps.ts';
 
 const operation: Operation = {
   tag: 'OIDC',

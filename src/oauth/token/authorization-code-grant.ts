@@ -1,9 +1,9 @@
-import type { Deps } from '../../app/deps.ts';
 import { FailureCause } from '../../clients/failures.ts';
 import { withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidGrant, invalidRequest, nothingAllowed } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
+import type { Deps } from '../deps.ts';
 import { endGrant } from '../grants/end-grant.ts';
 import {
   type CodeRedemption,

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import type { Deps } from '../../app/deps.ts';
 import type { Client } from '../../clients/client.ts';
 import { hasScope, withinAllowed } from '../../clients/scopes.ts';
 import type { Algorithm } from '../../clients/signing-algorithm.ts';
 import { now } from '../../platform/clock.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { newAccessTokenId } from '../access-token.ts';
+import type { Deps } from '../deps.ts';
 import type { Grant } from '../grants/store.ts';
 import { issueRefreshToken } from '../refresh-token.ts';
 

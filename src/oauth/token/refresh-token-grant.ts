@@ -1,9 +1,9 @@
-import type { Deps } from '../../app/deps.ts';
 import type { Client } from '../../clients/client.ts';
 import { FailureCause } from '../../clients/failures.ts';
 import { parseScope, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidGrant, invalidRequest, invalidScope, nothingAllowed } from '../../platform/errors.ts';
+import type { Deps } from '../deps.ts';
 import { endGrant } from '../grants/end-grant.ts';
 import { expireGrant, findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants/store.ts';
 import { type RefreshToken, readRefreshToken } from '../refresh-token.ts';

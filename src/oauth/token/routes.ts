@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { type Failure, FailureCause, recordFailure } from '../../clients/failures.ts';
 import { invalidRequest, RequestError } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { authenticateClient } from '../client-authentication.ts';
+import type { Deps } from '../deps.ts';
 import { token } from '../operations.ts';
 import { authorizationCodeGrant } from './authorization-code-grant.ts';
 import type { TokenRequest, TokenResponse } from './issue-tokens.ts';

@@ -1,20 +1,24 @@
 import { chmodSync, closeSync, openSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../../app/config.ts';
 import { StoreUnavailable } from './db.ts';
 import { makeFolder } from './make-folder.ts';
 import type { MigratableDb } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
 
+type DbSettings = {
+  readonly dataDir: string;
+  /** Absent: SQLite in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly databaseMayLoseCommits?: boolean;
+};
+
 /**
  * The store that the configuration names: PostgreSQL when there is a URL, else SQLite in the data folder.
  * @returns a store that has answered once. Its tables are `migrate`'s matter.
  * @throws {StoreUnavailable} when it cannot be reached or opened.
  */
-export async function openDb(
-  config: Pick<Config, 'dataDir' | 'databaseUrl'> & Partial<Pick<Config, 'databaseMayLoseCommits'>>,
-): Promise<MigratableDb> {
+export async function openDb(config: DbSettings): Promise<MigratableDb> {
   try {
     return await openAnswering(config);
   } catch (error) {
@@ -22,7 +26,7 @@ export async function openDb(
   }
 }
 
-async function openAnswering({ dataDir, databaseUrl, databaseMayLoseCommits }: Parameters<typeof openDb>[0]) {
+async function openAnswering({ dataDir, databaseUrl, databaseMayLoseCommits }: DbSettings) {
   const db = databaseUrl
     ? openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
     : openSqlite(privateFile(dataDir));

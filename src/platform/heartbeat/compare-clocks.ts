@@ -1,9 +1,10 @@
-import type { Deps } from '../../app/deps.ts';
-import { now } from '../clock.ts';
+import type { Logger } from 'pino';
+import { type Clock, now } from '../clock.ts';
 import type { Db } from '../db/db.ts';
+import type { Timekeeper } from '../timekeeper.ts';
 import type { Heartbeat } from './store.ts';
 
-type ClockDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'node' | 'timekeeper'>;
+export type ClockDeps = { db: Db; clock: Clock; log: Logger; node: string; timekeeper: Timekeeper };
 
 /** Seconds. A sign of life is written within a few seconds after its time was read. */
 const tolerated = 10;

@@ -1,12 +1,12 @@
-import type { Deps, StoreDeps } from '../../app/deps.ts';
-import { now } from '../clock.ts';
-import { compareAtStart, compareClocks } from './compare-clocks.ts';
-import { findHeartbeat, keepHeartbeat } from './store.ts';
+import { type Clock, now } from '../clock.ts';
+import type { Db } from '../db/db.ts';
+import { type ClockDeps, compareAtStart, compareClocks } from './compare-clocks.ts';
+import { findHeartbeat, keepHeartbeat, type MailWay } from './store.ts';
 
 /** Seconds. Servers give a sign of life every minute; after this one that gives none is taken to be down. */
 const silentAfterSeconds = 300;
 
-type BeatDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'mail' | 'node' | 'timekeeper'>;
+type BeatDeps = ClockDeps & { config: { readonly baseUrl: string }; mail: { readonly way: MailWay } };
 
 /** Tells the command line, and other nodes, that a server runs here and how; and looks whether clocks agree. */
 export async function beat(deps: BeatDeps, compare = compareClocks): Promise<void> {
@@ -19,7 +19,7 @@ export async function beat(deps: BeatDeps, compare = compareClocks): Promise<voi
 export const firstBeat = (deps: BeatDeps): Promise<void> => beat(deps, compareAtStart);
 
 /** Why a mail that is queued now may not be sent soon; undefined when a server runs that sends it. */
-export async function mailDoubt(deps: StoreDeps): Promise<string | undefined> {
+export async function mailDoubt(deps: { db: Db; clock: Clock }): Promise<string | undefined> {
   const server = await findHeartbeat(deps.db);
   if (!server || Math.abs(now(deps) - server.at) > silentAfterSeconds) {
     return 'Mail to the person was queued, and no running server was found: it is sent once one runs with SIGNET_SMTP_URL.';

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../../app/config.ts';
+import type { Config } from '../config.ts';
 
 /** The session cookie's name is part of the API (spec §5). */
 export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({

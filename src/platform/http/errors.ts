@@ -1,5 +1,4 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, storeReason } from '../db/db.ts';
 import { outcomeUnknown, RequestError, refusal, unavailable } from '../errors.ts';
 import type { MessageKey } from '../i18n/translate.ts';
@@ -9,15 +8,14 @@ import { type Html, html } from '../pages/html.ts';
 import { sendPage } from '../pages/page.ts';
 import { toldTo } from '../pages/told.ts';
 import { unfinishedAt } from '../pages/unfinished.ts';
+import type { ViewDeps } from '../pages/view.ts';
 import { type View, viewOf } from '../pages/view.ts';
 
 /** On the answers that are our failure, or another server's: under this id it is in the log. */
 const failureHeader = 'x-request-id';
 
-type ErrorDeps = Pick<Deps, 'config' | 'look' | 'clock'>;
-
 /** The last resort of every route: whatever was thrown becomes one JSON body, or a page for somebody who looks at it. */
-export function handleErrors(app: FastifyInstance, deps: ErrorDeps) {
+export function handleErrors(app: FastifyInstance, deps: ViewDeps) {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const refusal = refusalOf(error, request);
     const failed = refusal.status >= 500;
@@ -38,7 +36,7 @@ export function handleErrors(app: FastifyInstance, deps: ErrorDeps) {
 }
 
 export function sendRefusal(
-  deps: ErrorDeps,
+  deps: ViewDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   refusal: RequestError,
@@ -128,7 +126,7 @@ const prefersJson = ({ headers: { accept = '' } }: FastifyRequest) =>
   accept.includes('application/json') && !accept.includes('text/html');
 
 /** RFC 6749 §5.2 and RFC 6750 §3: which credentials the endpoint takes. */
-function challengeOf({ config }: Pick<Deps, 'config'>, request: FastifyRequest, refusal: RequestError) {
+function challengeOf({ config }: Pick<ViewDeps, 'config'>, request: FastifyRequest, refusal: RequestError) {
   if (refusal.code === 'invalid_client') return `Basic realm="${config.baseUrl}", charset="UTF-8"`;
   if (refusal.code === 'invalid_token' || refusal.code === 'insufficient_scope') {
     const scope = refusal.scope === undefined ? '' : `, scope="${refusal.scope}"`;

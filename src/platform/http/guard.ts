@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../../app/config.ts';
-import type { Deps } from '../../app/deps.ts';
+import type { Config } from '../config.ts';
 import { invalidRequest, RequestError } from '../errors.ts';
 import { isWrite, refuseCrossSiteWrite } from './cross-site.ts';
 
@@ -18,7 +17,7 @@ declare module 'fastify' {
 const longestUrl = 8192;
 
 /** What holds for every request before its route sees it. */
-export function guard(app: FastifyInstance, deps: Pick<Deps, 'config'>): void {
+export function guard(app: FastifyInstance, deps: { config: Config }): void {
   app.decorateRequest('boundTo', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     guardAnswer(reply, deps.config);

@@ -1,9 +1,9 @@
 import { METHODS } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
-import type { Deps } from '../../app/deps.ts';
 import { notFound, RequestError } from '../errors.ts';
 import { filledIn } from '../pages/filled-in.ts';
+import type { ViewDeps } from '../pages/view.ts';
 import { sendRefusal } from './errors.ts';
 
 /** Every method that Node reads. CONNECT never becomes a request: Node closes the connection. */
@@ -17,11 +17,7 @@ const methods = METHODS.filter((method) => method !== 'CONNECT');
  * thirty methods that it does not take is some 3 700 routes, half of what a start costs.
  * @param longestParameter as the routes have it, so that both routers agree on what a path is.
  */
-export function refuseOtherMethods(
-  app: FastifyInstance,
-  deps: Pick<Deps, 'config' | 'look' | 'clock'>,
-  longestParameter: number,
-): void {
+export function refuseOtherMethods(app: FastifyInstance, deps: ViewDeps, longestParameter: number): void {
   for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const declared = new Map<string, Path>();
   const paths = findMyWay({ maxParamLength: longestParameter });

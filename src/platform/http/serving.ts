@@ -5,7 +5,7 @@ import { type Socket, Server as TcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyServerFactoryHandler } from 'fastify';
 import type { Logger } from 'pino';
-import type { Config } from '../../app/config.ts';
+import type { Config } from '../config.ts';
 import { readableForwardedFor } from './forwarded-for.ts';
 import { endFailedRequest, inCourseOf } from './under-way.ts';
 import { answerUnreadable } from './unreadable.ts';

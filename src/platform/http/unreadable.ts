@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { invalidRequest, notFound, RequestError } from '../errors.ts';
+import type { ViewDeps } from '../pages/view.ts';
 import { bareAnswer } from './bare-answer.ts';
 import { sendRefusal } from './errors.ts';
 import { guardAnswer } from './guard.ts';
@@ -39,7 +39,7 @@ function refusalOf({ code }: { code?: string }): RequestError {
 
 /** Paths that Fastify's router cannot take apart; its own answers would repeat what was sent. */
 export const answerUnroutable =
-  (deps: Pick<Deps, 'config' | 'look' | 'clock'>) =>
+  (deps: ViewDeps) =>
   ({ code }: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     // An id longer than any of ours names nothing, like every other unknown id.
     const isTooLong = code === 'FST_ERR_MAX_PARAM_LENGTH';

@@ -1,13 +1,12 @@
-import type { LimitDeps } from '../../app/deps.ts';
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
-import { windowLimit } from './failure-limits.ts';
+import { type CounterDeps, windowLimit } from './failure-limits.ts';
 import { type Backoff, type Counter, countConsecutive, forgetCounter } from './store.ts';
 
 const year = 365 * 86_400;
 
 /** Decisions §13. Each sign-in has a few tries; this bounds those of all sign-ins together. */
-const hourlyLimit = (deps: LimitDeps) =>
+const hourlyLimit = (deps: CounterDeps) =>
   windowLimit(deps, { name: 'second-factor', limit: deps.config.limits.codesPerHour, windowSeconds: 3600 });
 
 /**
@@ -15,7 +14,7 @@ const hourlyLimit = (deps: LimitDeps) =>
  * years. As with passwords, a hundred in a row at most are the end (SP 800-63B-4 §3.2.2): codes count no more until
  * another factor was right, or until there is a new secret.
  */
-const inARow = ({ config: { limits } }: LimitDeps): Backoff => ({
+const inARow = ({ config: { limits } }: CounterDeps): Backoff => ({
   firstBlockAt: limits.codesInARow,
   firstBlockSeconds: 3600,
   longestBlockSeconds: 3600,
@@ -51,7 +50,7 @@ export type CodeLimits = {
  * together: so whoever knows the password can use up the tries of strangers, and not those of the owner's own browser.
  * Backup codes are not counted: 120 random bits cannot be guessed, and they are what is left when these are used up.
  */
-export function codeLimits(deps: LimitDeps, { user_id, confirmed_at, device_hash }: CodeGuess): CodeLimits {
+export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_hash }: CodeGuess): CodeLimits {
   const hourly = hourlyLimit(deps);
   const rowOf = (subject: string) => `totp-in-a-row:${subject}:${confirmed_at}`;
   const forgetAt = (subject: string) => [hourly.forget(subject), forgetCounter(rowOf(subject))];
@@ -76,4 +75,4 @@ export function codeLimits(deps: LimitDeps, { user_id, confirmed_at, device_hash
  * For a change of the password: whoever used up the hour knew the old one. What was counted in a row stays, or control
  * of somebody's mailbox would buy as many guesses as resets.
  */
-export const forgetHourOfCodes = (deps: LimitDeps, user_id: string): Statement => hourlyLimit(deps).forget(user_id);
+export const forgetHourOfCodes = (deps: CounterDeps, user_id: string): Statement => hourlyLimit(deps).forget(user_id);

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Engine, freshDatabase, onBothEngines } from '../../../test/support/databases.ts';
 import { readConfig } from '../../app/config.ts';
-import type { LimitDeps } from '../../app/deps.ts';
 import type { Db } from '../db/db.ts';
 import { RequestError } from '../errors.ts';
-import { clientSecretLimits, passwordLimits, windowLimit } from './failure-limits.ts';
+import { type CounterDeps, clientSecretLimits, passwordLimits, windowLimit } from './failure-limits.ts';
 import { purgeFailureCounters } from './store.ts';
 
 const minute = 60;
@@ -19,7 +18,7 @@ async function world(t: TestContext, engine: Engine, environment: Record<string,
   const pass = (more: number) => {
     seconds += more;
   };
-  const deps: LimitDeps = { db, clock: () => seconds * 1000, config: readConfig(environment) };
+  const deps: CounterDeps = { db, clock: () => seconds * 1000, config: readConfig(environment) };
   return { deps, db, pass, at: () => seconds };
 }
 

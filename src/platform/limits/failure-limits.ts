@@ -1,10 +1,10 @@
-import { emailKey } from '../../accounts/user.ts';
-import type { LimitDeps } from '../../app/deps.ts';
-import { now } from '../clock.ts';
+import { type Clock, now } from '../clock.ts';
 import type { Db, Statement } from '../db/db.ts';
+import { emailKey } from '../email-address.ts';
 import { rateLimited, refusal } from '../errors.ts';
 import { digest } from '../ids.ts';
 import { addressKey } from '../ip-address.ts';
+import type { Limits } from './limit-settings.ts';
 import {
   type Backoff,
   type Counter,
@@ -20,6 +20,12 @@ import {
   worstCounter,
 } from './store.ts';
 
+export type CounterDeps = {
+  db: Db;
+  clock: Clock;
+  config: { readonly rateLimits: boolean; readonly limits: Limits };
+};
+
 const day = 86_400;
 
 /**
@@ -27,7 +33,7 @@ const day = 86_400;
  * failures the password is disabled. "Consecutive" has no end there, but a table must have one: below the first block
  * a failure is remembered for 30 days, so patience buys 4 guesses a month; after a block for a year.
  */
-const perAccount = ({ limits }: LimitDeps['config']): Backoff => ({
+const perAccount = ({ limits }: CounterDeps['config']): Backoff => ({
   firstBlockAt: limits.passwordFailures,
   firstBlockSeconds: limits.passwordBlockSeconds,
   longestBlockSeconds: limits.passwordLongestBlockSeconds,
@@ -35,12 +41,12 @@ const perAccount = ({ limits }: LimitDeps['config']): Backoff => ({
   memorySeconds: { unblocked: 30 * day, blocked: 365 * day },
 });
 /** Guesses from one address at any account: few passwords tried on many accounts never meet the limit above. */
-const perAddress = ({ limits }: LimitDeps['config']): Window => ({
+const perAddress = ({ limits }: CounterDeps['config']): Window => ({
   limit: limits.passwordAddressFailures,
   windowSeconds: limits.passwordAddressSeconds,
 });
 /** Wrong client secrets, by client and address, so that a stranger's failures do not stop the client itself. */
-const perClientAndAddress = ({ limits }: LimitDeps['config']): Window => ({
+const perClientAndAddress = ({ limits }: CounterDeps['config']): Window => ({
   limit: limits.clientSecretFailures,
   windowSeconds: 60,
 });
@@ -86,7 +92,7 @@ export type LockState = { failures: number; blocked_until: number | null /** Unt
  * have, so a stolen cookie of a browser is worth as many guesses as one more account.
  * @param knownDevice its hash, if this person has signed in with it since they have this password.
  */
-export function passwordLimits(deps: LimitDeps, knownDevice?: string): PasswordLimits {
+export function passwordLimits(deps: CounterDeps, knownDevice?: string): PasswordLimits {
   const strangersCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
   const devicePrefix = (email: string) => `password-device:${digest(emailKey(email))}:`;
   const accountCounter = (email: string) =>
@@ -153,7 +159,7 @@ type ClientSecretLimits = {
  * remembers whom it saw blocked. Another process learns it with the first failure that reaches it, so `n` processes
  * allow `n` guesses more, which is nothing against 256 random bits; the limit is here to spare the store.
  */
-export function clientSecretLimits(deps: LimitDeps): ClientSecretLimits {
+export function clientSecretLimits(deps: CounterDeps): ClientSecretLimits {
   if (!deps.config.rateLimits) return { check() {}, failed: nothing };
   const blocked = blockedClients(deps.db);
   const counterKey = (client_id: string, address: string) => `client-secret:${client_id}:${addressKey(address)}`;
@@ -192,7 +198,7 @@ type WindowLimit = {
  * `limit` per `windowSeconds` for each subject; a window begins with the first count in it.
  * @param limit `name` keeps its counters apart from all others. A subject is an id, or an {@link addressKey}: short.
  */
-export function windowLimit(deps: LimitDeps, limit: Window & { name: string }): WindowLimit {
+export function windowLimit(deps: CounterDeps, limit: Window & { name: string }): WindowLimit {
   const counterKey = (subject: string) => `${limit.name}:${subject}`;
   const forget = (subject: string) => forgetCounter(counterKey(subject));
   if (!deps.config.rateLimits)
@@ -219,7 +225,7 @@ export function windowLimit(deps: LimitDeps, limit: Window & { name: string }): 
 const nothing = async () => {};
 
 /** A password that is switched off is not waited for. Known to us or not, every address is answered alike. */
-function refuseIfBlocked(deps: LimitDeps, counters: readonly Counter[]): void {
+function refuseIfBlocked(deps: CounterDeps, counters: readonly Counter[]): void {
   if (counters.some(({ blocked_until }) => blocked_until === never)) {
     throw refusal('access_denied', { key: 'signin.password_disabled' });
   }

@@ -1,7 +1,8 @@
-import type { Deps } from '../../app/deps.ts';
 import type { Condition } from '../../audit/store.ts';
+import type { Config } from '../config.ts';
 import type { Statement } from '../db/db.ts';
 import { type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
+import type { Outbox } from './outbox.ts';
 
 /** A mail is two messages of the language files: `mail.<name>.subject` and `mail.<name>.text`. */
 export type MailName = MessageKey extends infer Key ? (Key extends `mail.${infer Name}.subject` ? Name : never) : never;
@@ -9,7 +10,7 @@ export type MailName = MessageKey extends infer Key ? (Key extends `mail.${infer
 type Recipient = { email: string; name?: string | null; locale: Locale | null };
 
 type Values = Readonly<Record<string, string | number>>;
-type LetterDeps = Pick<Deps, 'config' | 'mail'>;
+type LetterDeps = { config: Config; mail: Pick<Outbox, 'promise'> };
 
 /**
  * A mail to a person about their account, in their language, for the batch of the change that it tells about.

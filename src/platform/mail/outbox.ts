@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { Config } from '../../app/config.ts';
 import type { Condition } from '../../audit/store.ts';
 import { type Clock, now } from '../clock.ts';
+import type { Config } from '../config.ts';
 import type { Db, Statement } from '../db/db.ts';
 import type { MailWay } from '../heartbeat/store.ts';
 import { newId } from '../ids.ts';

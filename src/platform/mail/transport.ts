@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Config } from '../../app/config.ts';
+import type { Config } from '../config.ts';
 import { isLoopback } from '../ip-address.ts';
 
 /** A plain text mail to one address, which was validated as one. */

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox';
-import type { Config } from '../../app/config.ts';
+import type { Config } from '../config.ts';
 import { type ErrorCode, statusOf } from '../errors.ts';
 import { cookieNames } from '../http/cookies.ts';
 import { type Operation, type OperationAnswer, tags } from './operation.ts';

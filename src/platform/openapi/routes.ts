@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { publicDocument, sendPublicDocument } from '../http/public-document.ts';
 import { type Page, sendPage } from '../pages/page.ts';
+import type { ViewDeps } from '../pages/view.ts';
 import { type View, viewOf } from '../pages/view.ts';
 import { type ApiDocument, type DescribedRoute, describeApi } from './document.ts';
 import { tags } from './operation.ts';
 import { referenceIndex, referencePage, referencePath } from './reference-page.ts';
 
 /** The description of everything that a program may call, from the schemas that the routes check with. */
-export async function openApiRoutes(app: FastifyInstance, deps: Deps, described: DescribedRoute[]) {
+export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, described: DescribedRoute[]) {
   let api: ApiDocument | undefined;
   const describe = () => {
     api ??= describeApi(deps.config, described);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import type { Config } from '../../app/config.ts';
+import type { Config } from '../config.ts';
 import { type AccentColours, accentOn } from './accent.ts';
 
 /** A file that pages refer to. Its address carries a hash of its content, so browsers may keep it for ever. */

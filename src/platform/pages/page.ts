@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
 import { representations, sendRepresentation } from '../http/representations.ts';
 import { locales, nameOfLanguage } from '../i18n/translate.ts';
 import { bindForms } from './bound-forms.ts';
 import { type Html, html } from './html.ts';
+import type { Look } from './look.ts';
 import { navigationOf, type Tab } from './navigation.ts';
 import { isUnfinished } from './unfinished.ts';
 import type { View } from './view.ts';
@@ -102,7 +102,7 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = 2
     .send(boundTo === undefined ? markup : bindForms(markup, boundTo));
 }
 
-export async function assetRoutes(app: FastifyInstance, { look }: Pick<Deps, 'look'>) {
+export async function assetRoutes(app: FastifyInstance, { look }: { look: Look }) {
   for (const { path, type, content } of look.assets) {
     const forms = representations(content);
     app.get(path, async (request, reply) => {

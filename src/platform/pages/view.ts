@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { Deps } from '../../app/deps.ts';
-import { isInCalendar, now } from '../clock.ts';
+import { type Clock, isInCalendar, now } from '../clock.ts';
+import type { Config } from '../config.ts';
 import { queryOf } from '../http/parameters.ts';
 import {
   chooseLocale,
@@ -13,6 +13,9 @@ import {
 import { type Html, html } from './html.ts';
 import { queryLocales, rememberedLanguage } from './language.ts';
 import type { Look } from './look.ts';
+
+/** What it takes to draw a page. */
+export type ViewDeps = { readonly look: Look; readonly clock: Clock; readonly config: Config };
 
 /** In whose language and colours a page is drawn. */
 export type View = {
@@ -36,17 +39,13 @@ export type View = {
  * @param wishes what is known of the person's languages besides the query's `ui_locales` and the browser's own: those of
  * the waiting authorization request, then the person's setting.
  */
-export function viewOf(
-  deps: Pick<Deps, 'look' | 'clock' | 'config'>,
-  request: FastifyRequest,
-  ...wishes: (string | null | undefined)[]
-): View {
+export function viewOf(deps: ViewDeps, request: FastifyRequest, ...wishes: (string | null | undefined)[]): View {
   const browser = [rememberedLanguage(request, deps), request.headers['accept-language']];
   const view = viewIn(deps, chooseLocale(queryLocales(request), ...wishes, ...browser));
   return request.method === 'GET' ? { ...view, query: queryOf(request.url) } : view;
 }
 
-function viewIn(deps: Pick<Deps, 'look' | 'clock'>, locale: Locale): View {
+function viewIn(deps: Pick<ViewDeps, 'look' | 'clock'>, locale: Locale): View {
   const today = now(deps);
   return {
     locale,

@@ -1,12 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ConfigError, type MasterKeySource, parseMasterKey } from '../../app/config.ts';
 import type { Db } from '../db/db.ts';
 import { makeFolder } from '../db/make-folder.ts';
 import { databaseFile } from '../db/open.ts';
+import { ConfigError } from '../errors.ts';
 import { findMasterKeyCheck, keepMasterKeyCheck } from './store.ts';
 import { openVault, type Vault } from './vault.ts';
+
+/** Where the master key comes from. One that `mayCreate` is made at first start, with mode 0600; the others must exist. */
+export type MasterKeySource = { from: 'value'; key: Buffer } | { from: 'file'; path: string; mayCreate: boolean };
+
+/**
+ * @param name the setting or file that the text came from, for the sentence.
+ * @returns 32 bytes.
+ * @throws {ConfigError} never with the text in it.
+ */
+export function parseMasterKey(name: string, text: string): Buffer {
+  const trimmed = text.trim();
+  const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
+  // Strictly: Node's decoder stops at the first "=", and would take the first of two keys in a file for the key.
+  if (key.length !== 32 || !/^([0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(trimmed)) {
+    throw new ConfigError(`${name} must be 32 random bytes in base64 or hex. Make one with: openssl rand -base64 32`);
+  }
+  return key;
+}
 
 /**
  * Reads the master key, or makes it where the embedded default allows that.

@@ -1,7 +1,5 @@
 import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { deleteUser, isNotLastAdministrator, lockAdministrators, lockUser } from '../../accounts/store.ts';
-import { emailKey } from '../../accounts/user.ts';
-import type { MailDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { deleteIdentitiesOfUser } from '../../authentication/credentials/identities.store.ts';
 import { findTotp } from '../../authentication/credentials/two-factor.store.ts';
@@ -9,6 +7,8 @@ import { failUnlessHeld, requireHeld } from '../../authentication/sessions/renew
 import type { Session } from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
+import type { MailDeps } from '../../platform/deps.ts';
+import { emailKey } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
 import { codeLimits } from '../../platform/limits/code-limits.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';

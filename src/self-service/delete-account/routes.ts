@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { holds, isNotLastAdministrator } from '../../accounts/store.ts';
-import type { Deps } from '../../app/deps.ts';
 import { requireRecentSession } from '../../authentication/sessions/session.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';

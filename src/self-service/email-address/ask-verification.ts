@@ -1,10 +1,10 @@
 import { takeMailTo, takeRequestBy } from '../../accounts/mail-limits.ts';
 import { newLink } from '../../accounts/one-time-links/link.ts';
 import { insertAccountLink, linkWasKept } from '../../accounts/one-time-links/store.ts';
-import type { Deps, MailDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
+import type { Deps, MailDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { mailToAddress } from '../../platform/mail/mail-to.ts';

@@ -1,7 +1,6 @@
 import { isOpenLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
 import { deleteLinksOfUser, failUnless, type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
 import { isReachedAt, lockUser, markEmailVerified, replaceEmail } from '../../accounts/store.ts';
-import type { MailDeps, StoreDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import {
   failUnlessAlive,
@@ -12,6 +11,7 @@ import {
 import { refuseUnlessRecent, type Session } from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { linkSeconds } from '../../accounts/one-time-links/link.ts';
-import type { Deps } from '../../app/deps.ts';
 import {
   currentSession,
   requireRecentSession,
   requireSession,
   type Session,
 } from '../../authentication/sessions/session.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';

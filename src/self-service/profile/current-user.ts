@@ -1,7 +1,7 @@
-import type { Deps } from '../../app/deps.ts';
 import { listIdentities } from '../../authentication/credentials/identities.store.ts';
 import { findTotp } from '../../authentication/credentials/two-factor.store.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
+import type { Deps } from '../../platform/deps.ts';
 
 /** `GET /v1/me` (decisions §10). */
 export async function currentUser({ db }: Pick<Deps, 'db'>, session: Session) {

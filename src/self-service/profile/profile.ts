@@ -1,12 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { setLocale, setName, setPicture } from '../../accounts/store.ts';
-import type { LimitDeps } from '../../app/deps.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { logoUrlProblem } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';

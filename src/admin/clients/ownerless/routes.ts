@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../../../app/deps.ts';
 import { administratorCaller } from '../../../authentication/sessions/session.ts';
 import { reviewedRecord } from '../../../clients/client.ts';
 import { editClient } from '../../../clients/edit-client.ts';
 import { addSecret, listSecrets, readOverlap, retireSecret } from '../../../clients/manage-secrets.ts';
 import { readClientEdit } from '../../../clients/registration.ts';
+import type { Deps } from '../../../oauth/deps.ts';
 import { readNoBody } from '../../../platform/http/no-body.ts';
 import { readQuery } from '../../../platform/http/query.ts';
 import * as operations from '../operations.ts';

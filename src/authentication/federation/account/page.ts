@@ -3,7 +3,7 @@ import { type Html, html, type Renderable } from '../../../platform/pages/html.t
 import type { Page } from '../../../platform/pages/page.ts';
 import type { View } from '../../../platform/pages/view.ts';
 import type { Identity } from '../../credentials/identities.store.ts';
-import type { Provider } from '../provider.ts';
+import type { Provider } from '../../credentials/providers.ts';
 
 type ProviderList = { providers: readonly Provider[]; identities: readonly Identity[]; notice?: Renderable };
 

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../../app/deps.ts';
 import { parseParameters, queryOf } from '../../../platform/http/parameters.ts';
 import type { MessageKey } from '../../../platform/i18n/translate.ts';
 import { sendPage } from '../../../platform/pages/page.ts';
 import { viewOf } from '../../../platform/pages/view.ts';
 import { listIdentities } from '../../credentials/identities.store.ts';
+import type { Deps } from '../../deps.ts';
 import { requireRecentSession, requireSession, type Session } from '../../sessions/session.ts';
 import { unlink } from '../operations.ts';
 import { unlinkIdentity } from '../unlink-identity.ts';

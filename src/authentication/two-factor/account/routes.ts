@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Deps } from '../../../app/deps.ts';
 import { RequestError } from '../../../platform/errors.ts';
 import { cookie, cookieNames } from '../../../platform/http/cookies.ts';
 import { parseParameters, queryOf, readForm } from '../../../platform/http/parameters.ts';
 import { sendPage } from '../../../platform/pages/page.ts';
 import { viewOf } from '../../../platform/pages/view.ts';
+import type { Deps } from '../../deps.ts';
 import { requireRecentSession, type Session } from '../../sessions/session.ts';
 import type { Owner } from '../change-factors.ts';
 import { confirmTotp, isConfirmedWith } from '../confirm-totp.ts';

@@ -1,10 +1,10 @@
 import { takeMailAbout } from '../../../accounts/mail-limits.ts';
 import { failUnless } from '../../../accounts/one-time-links/store.ts';
 import { findUser, lockUser } from '../../../accounts/store.ts';
-import type { Deps, LimitDeps, MailDeps } from '../../../app/deps.ts';
 import { auditEvent } from '../../../audit/audit.ts';
 import { now } from '../../../platform/clock.ts';
 import type { Statement } from '../../../platform/db/db.ts';
+import type { Deps, LimitDeps, MailDeps } from '../../../platform/deps.ts';
 import { refusal } from '../../../platform/errors.ts';
 import { digest, newId } from '../../../platform/ids.ts';
 import { type CodeLimits, codeLimits } from '../../../platform/limits/code-limits.ts';

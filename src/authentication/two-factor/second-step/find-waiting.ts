@@ -1,6 +1,6 @@
 import { findUser } from '../../../accounts/store.ts';
-import type { LimitDeps } from '../../../app/deps.ts';
 import { now } from '../../../platform/clock.ts';
+import type { LimitDeps } from '../../../platform/deps.ts';
 import { digest } from '../../../platform/ids.ts';
 import { listPasskeys } from '../../credentials/passkeys.store.ts';
 import { findAttempt, type SignInAttempt } from '../../sessions/pending-sign-ins.store.ts';

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../../app/deps.ts';
 import { pendingRequestOf } from '../../../oauth/authorize/browser.ts';
 import { RequestError } from '../../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames } from '../../../platform/http/cookies.ts';
@@ -7,6 +6,7 @@ import { parseParameters, queryOf, readForm } from '../../../platform/http/param
 import type { Renderable } from '../../../platform/pages/html.ts';
 import { sendPage } from '../../../platform/pages/page.ts';
 import { type View, viewOf } from '../../../platform/pages/view.ts';
+import type { Deps } from '../../deps.ts';
 import { sendOnward, visitOf } from '../../sessions/return-target.ts';
 import { type Goal, goalQuery } from '../../sign-in/page.ts';
 import { checkCode } from './check-code.ts';

@@ -1,4 +1,4 @@
-import type { Db } from '../../platform/db/db.ts';
+import type { Db } from '../platform/db/db.ts';
 
 /** A process that issues tokens, as the others see it. Times are Unix seconds. */
 export type Run = { run_id: string; seen_at: number; lost_at: number | null };

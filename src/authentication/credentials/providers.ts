@@ -1,7 +1,29 @@
+import type { Config } from '../../platform/config.ts';
 import { isLoopback } from '../../platform/ip-address.ts';
 import { displayNameProblem } from '../../platform/text/display-name.ts';
-import { google } from './providers/google.ts';
-import type { KnownProvider } from './providers/known-provider.ts';
+
+/** An OpenID Connect issuer that ships with Signet and waits for credentials. */
+type KnownProvider = {
+  /** In its addresses: `/auth/{id}/login`. */
+  readonly id: string;
+  /** On its button. */
+  readonly label: string;
+  /** OpenID Connect Discovery §3: its document is at `{issuer}/.well-known/openid-configuration`. */
+  readonly issuer: string;
+  /** The `prompt` that makes it ask which account is meant; `login` where it has none (OIDC Core §3.1.2.1). */
+  readonly promptToChoose?: string;
+  /** It sends no `auth_time`, so it confirms only somebody who has no other way; see ../federation/auth-time.ts. */
+  readonly saysNoTime?: boolean;
+};
+
+/** https://developers.google.com/identity/openid-connect/openid-connect */
+const google: KnownProvider = {
+  id: 'google',
+  label: 'Google',
+  issuer: 'https://accounts.google.com',
+  promptToChoose: 'select_account',
+  saysNoTime: true,
+};
 
 /** One line a provider. */
 const knownProviders: readonly KnownProvider[] = [google];
@@ -9,8 +31,11 @@ const knownProviders: readonly KnownProvider[] = [google];
 /** A provider that an operator has switched on. */
 export type Provider = KnownProvider & { readonly client_id: string; readonly client_secret: string };
 
-/** @returns undefined for what nobody has switched on. */
-export const findProvider = (config: { readonly providers: readonly Provider[] }, id: string): Provider | undefined =>
+/** Beside the configuration of the platform: the upstream providers that are switched on. */
+export type ProviderConfig = Config & { readonly providers: readonly Provider[] };
+
+/** @returns undefined for a provider that is not switched on. */
+export const findProvider = (config: Pick<ProviderConfig, 'providers'>, id: string): Provider | undefined =>
   config.providers.find((one) => one.id === id);
 
 const parts = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET', 'LABEL'] as const;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type Clock, now } from '../../platform/clock.ts';
-import { type Db, OutcomeUnknown, StoreUnavailable } from '../../platform/db/db.ts';
-import { outcomeUnknown, RequestError } from '../../platform/errors.ts';
-import { newSuffix } from '../../platform/ids.ts';
-import { findGrant, type Grant, markUnanswered } from '../grants/store.ts';
+import { type Clock, now } from '../platform/clock.ts';
+import { type Db, OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
+import { outcomeUnknown, RequestError } from '../platform/errors.ts';
+import { newSuffix } from '../platform/ids.ts';
+import { findGrant, type Grant, markUnanswered } from './grants/store.ts';
 import {
   findRun,
   forgetRun,

@@ -1,0 +1,10 @@
+import type { Deps as ClientDeps } from '../clients/deps.ts';
+import type { Issuances } from './issuances.ts';
+import type { KeyRing } from './signing-keys/key-ring.ts';
+
+export type Deps = ClientDeps & {
+  /** Signs tokens and verifies our own. */
+  readonly keys: KeyRing;
+  /** Tells a lost answer of the token endpoint from a replay. */
+  readonly issuances: Issuances;
+};
