@@ -9,6 +9,7 @@ import {
   signedInClient,
   succeed,
 } from '../support/command-line.ts';
+import { sentence } from '../support/messages.ts';
 import { basic } from '../support/relying-party.ts';
 import { bareSettings, codeFor, isActiveAt, redeemAt, startServer } from '../support/server-process.ts';
 import { openServer } from '../support/servers.ts';
@@ -65,13 +66,13 @@ test('while the server runs', async (t) => {
     assert.equal(await isActiveAt(url, client, tokens.access_token), true);
     await succeed(['grants', 'revoke', String(grant.grant_id)], env);
     assert.equal(await isActiveAt(url, client, tokens.access_token), false);
-    await refused(['grants', 'revoke', String(grant.grant_id)], env, /nothing here by that name/);
+    await refused(['grants', 'revoke', String(grant.grant_id)], env, sentence('refusal.not_found'));
 
     const session = first(await succeed(['sessions', 'list', person], env), 'sessions');
     assert.doesNotMatch(JSON.stringify(session), /st_[\w-]{20}|token/);
     await succeed(['sessions', 'end', person, String(session.session_id)], env);
     assert.equal((await browser.get('/v1/oauth/clients')).status, 401);
-    await refused(['sessions', 'end', person, String(session.session_id)], env, /nothing here by that name/);
+    await refused(['sessions', 'end', person, String(session.session_id)], env, sentence('refusal.not_found'));
   });
 
   await t.test('entitlements are shown with every write that made them so', async () => {
@@ -115,7 +116,7 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
   assert.deepEqual(await succeed(['webhooks', 'list'], env), { webhooks: [webhook] });
   const id = String(webhook.webhook_id);
   assert.deepEqual(await succeed(['webhooks', 'deliveries', id], env), { deliveries: [], next: null });
-  await refused(['webhooks', 'replay', id, 'msg_unknown'], env, /nothing here by that name/);
+  await refused(['webhooks', 'replay', id, 'msg_unknown'], env, sentence('refusal.not_found'));
   await refused(
     ['webhooks', 'create', '--url', 'http://10.0.0.1/', '--event', 'odd'],
     env,
@@ -137,7 +138,7 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
   assert.match(String(rotated.secret), /^whsec_/);
   assert.notEqual(rotated.secret, secret);
   await succeed(['webhooks', 'delete', id], env);
-  await refused(['webhooks', 'delete', id], env, /nothing here by that name/);
+  await refused(['webhooks', 'delete', id], env, sentence('refusal.not_found'));
 });
 
 test('service credentials are restricted, given another secret and retired', async (t) => {
@@ -249,7 +250,7 @@ test('the policy of a client is changed from the command line, which says what i
   const registration = ['--name', 'Desk', '--redirect-uri', 'https://desk.example/cb'];
   const { client_id } = await succeed(['clients', 'create', ...registration], env);
   const policy = ['clients', 'policy', String(client_id)];
-  await refused([...policy, '--consent', 'required'], env, /present state does not allow/);
+  await refused([...policy, '--consent', 'required'], env, /pending_review/);
   const approved = await runCommand(['clients', 'approve', String(client_id), '--revision', '1'], { env });
   assert.match(approved.stdout, /Policy in force: people are not asked \(consent skip\), refresh retry window 0 s\./);
   await misunderstood(policy, env, /Nothing to change: name --consent, --retry-window or both\./);

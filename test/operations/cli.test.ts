@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newBrowser } from '../support/browser.ts';
 import { misunderstood, preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { sentence } from '../support/messages.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import {
   bareSettings,
@@ -107,7 +108,7 @@ test('what is done from the command line holds for the server that runs', async 
       assert.deepEqual(changes, []);
       assert.ok((shown.risks as { code: string }[]).some(({ code }) => code === 'first_client'));
       assert.equal(last_rejection, null);
-      await refused(command('approve', '--revision', '7'), env, /changed meanwhile/);
+      await refused(command('approve', '--revision', '7'), env, sentence('refusal.stale_revision'));
       await refused(command('suspend', '--reason', 'x'), env, /It is pending_review/);
       const approved = await succeed(
         command('approve', '--revision', '1', '--retry-window', '0', '--consent', 'skip'),

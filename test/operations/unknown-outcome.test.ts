@@ -5,6 +5,7 @@ import { type Db, OutcomeUnknown, StoreUnavailable } from '../../src/platform/db
 import { unavailable } from '../../src/platform/errors.ts';
 import { signedInClient } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { sentence } from '../support/messages.ts';
 import { assertRefused, authorize, obtainTokens, redeem, refresh, tokensOf } from '../support/relying-party.ts';
 import { bareSettings, codeFor, redeemAt, refreshAt, startServer } from '../support/server-process.ts';
 import { registerClient, signedInPerson, startSignet } from '../support/signet.ts';
@@ -268,11 +269,11 @@ onBothEngines('an answer says "nothing was changed" only where that is known', a
   assert.match(said, /may or may not have been kept/);
   assert.doesNotMatch(said, /othing was/);
   const english = await failing(unknown, byPerson('en'));
-  assert.match(english, /cannot say whether this change was saved/);
-  assert.match(english, /check whether it was done/);
+  assert.match(english, sentence('refusal.outcome_unknown'));
+  assert.match(english, sentence('error.advice.unknown'));
   assert.doesNotMatch(english, /othing was/);
   const german = await failing(unknown, byPerson('de'));
-  assert.match(german, /nicht sagen, ob diese Änderung gespeichert wurde/);
+  assert.match(german, sentence('refusal.outcome_unknown', {}, 'de'));
   assert.doesNotMatch(german, /nichts (geändert|verloren)|ging nichts/i);
 });
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Answer, Browser } from '../support/browser.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import { addPasskey, ask, confirm, give } from '../support/passkeys.ts';
 import { authorizePath, claimsOf, redeem, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import {
@@ -62,8 +63,8 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     assert.equal(stepsUp(await goOn(browser, request)), request);
     const page = await browser.get(`/signin/confirm?request=${request}`);
     assert.equal(page.status, 200);
-    assert.match(page.text, /prefers that you sign in with your passkey/);
-    assert.doesNotMatch(page.text, /type="password"|not enough for this step/);
+    assert.match(page.text, sentence('confirm.preferred'));
+    assert.doesNotMatch(page.text, pattern`type="password"|${sentence('confirm.passkey')}`);
     assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
     const { password } = person;
     assert.equal((await browser.post('/signin/confirm', { request, password })).status, 403);
@@ -99,7 +100,7 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
       assert.equal(locationOf(asked), `/signin/account?request=${request}`, declined);
     }
     const choice = await browser.get(`/signin/account?request=${request}`);
-    assert.match(choice.text, new RegExp(`Continue as ${other.email}`));
+    assert.match(choice.text, sentence('choose.continue', { email: other.email }));
     assert.equal((await browser.post('/signin/account', { request, user: other.user_id })).status, 303);
     const code = redirectedTo(await goOn(browser, request)).get('code') ?? '';
     assert.equal(claimsOf(tokensOf(await redeem(signet, client, code)).id_token).sub, other.user_id);

@@ -8,6 +8,7 @@ import { readRegistration } from '../../src/clients/registration.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import { basic } from '../support/relying-party.ts';
 import { rememberingHasher } from '../support/remembering-hasher.ts';
 import { newService, postEntitlement, writeOf } from '../support/services.ts';
@@ -100,7 +101,7 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
   assert.equal(await approveEdit(fourth, revision), 200);
 
   for (const { email } of [root, third]) {
-    assert.ok((await mailbox.next(email, /new administrator/)).text.includes(puppet.email));
+    assert.ok((await mailbox.next(email, sentence('mail.new_administrator.subject'))).text.includes(puppet.email));
   }
   signet.clock.advance(86_398);
   await signIn(second);
@@ -129,12 +130,16 @@ onBothEngines('whoever has just been made an administrator takes nothing from an
   for (const [method, act, body] of acts) {
     const answer = await asPuppet(method, `/users/${root.user_id}/${act}`, body);
     assert.deepEqual([answer.status, answer.json?.error], [403, 'access_denied'], `${act}: ${answer.text}`);
-    assert.match(String(answer.json?.error_description), /Until 2027-01-16 08:00 UTC you cannot/, act);
+    assert.match(
+      String(answer.json?.error_description),
+      sentence('users.new_administrator', { when: '2027-01-16 08:00 UTC' }),
+      act,
+    );
     assert.equal(answer.json?.allowed_at, signet.clock() / 1000 + 86_400);
   }
   assert.equal((await root.browser.get('/v1/admin/keys')).status, 200, 'nothing was taken');
   const page = (await puppet.browser.get(`/admin/users/${root.user_id}`)).text;
-  assert.match(page, /less than 24 hours/);
+  assert.match(page, sentence('users.new_administrator'));
   assert.doesNotMatch(page, /action="[^"]*\/(?:role|disable|reset-factors|sign-out)"/, 'no form that could only fail');
 
   assert.equal((await asPuppet('POST', `/users/${person.user_id}/sign-out`)).status, 200, 'people are looked after');
@@ -177,7 +182,7 @@ onBothEngines(
       ['admin'],
     );
     const late = answers.find(({ status }) => status === 400);
-    assert.match(late?.text ?? '', /used|expired|not good/i);
+    assert.match(late?.text ?? '', sentence('invitation.spent'));
 
     // Once nobody may sign in as an administrator, the next start's link is good again.
     await signet.deps.db.run('update users set disabled_at = 1');

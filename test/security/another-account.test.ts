@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Browser } from '../support/browser.ts';
+import { sentence } from '../support/messages.ts';
 import { registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 
 /** A page stays open in its tab while another account signs in in the next one: its forms do nothing to that account. */
@@ -68,12 +69,12 @@ test('no form acts for another account than the one that its page was drawn for'
   for (const { page, action, fields } of acting) {
     const answer = await browser.post(action, { ...fields, email: bob.email, name: 'Ada', password: 'words in a row' });
     assert.equal(answer.status, 409, `${page} ${action}: ${answer.text}`);
-    assert.match(answer.text, /opened for another account.*Nothing was changed/s);
+    assert.match(answer.text, sentence('refusal.other_account'));
     assert.match(answer.text, /id="way-back" href="\/account"/);
   }
   assert.equal(await eventsOf(signet), before, 'nothing was done');
   const german = await browser.post('/account/delete', { drawn_for: ada.user_id }, { 'accept-language': 'de' });
-  assert.match(german.text, /für ein anderes Konto geöffnet/);
+  assert.match(german.text, sentence('refusal.other_account', {}, 'de'));
   const me = (await browser.get('/v1/me')).json;
   assert.deepEqual([me?.user_id, me?.name === 'Ada'], [bob.user_id, false]);
 

@@ -11,6 +11,7 @@ import { now } from '../../src/platform/clock.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import { openServer } from '../support/servers.ts';
 import { signedInPerson, startSignet } from '../support/signet.ts';
 
@@ -78,7 +79,7 @@ onBothEngines(
 
 onBothEngines('an operator acknowledges a loss, and old acknowledgements excuse no new one', async (t, engine) => {
   const { env, server, db, older } = await sealed(t, engine);
-  await refused(['audit', 'accept-loss', '--reason', 'x'], env, /nothing to acknowledge/);
+  await refused(['audit', 'accept-loss', '--reason', 'x'], env, sentence('audit.nothing_lost'));
   await cutAfter(db, 3, older);
   const other = await openServer(t, env); // another node, which has seen the end as well
   await refused(['audit', 'accept-loss', '--reason', ''], env, /reason: /);
@@ -171,7 +172,7 @@ test('the newest place is kept in a file of the owner alone, and one that cannot
   const { stdout, code } = await runCommand(['audit', 'verify'], { env });
   assert.equal(code, 1);
   assert.ok(stdout.includes(`until ${path} can be read, or is removed`), stdout);
-  await refused(['audit', 'accept-loss', '--reason', 'x'], env, /cannot be read/);
+  await refused(['audit', 'accept-loss', '--reason', 'x'], env, sentence('audit.file_unreadable'));
   await rm(path);
   await runJobs(restarted.deps);
   assert.equal(await sealedIn(restarted.deps.db), 6);
@@ -193,13 +194,16 @@ test('administrators read on the overview and in the check that nothing is seale
   const signet = await startSignet(t);
   const { browser } = await signedInPerson(signet, { role: 'admin' });
   await signet.runJobs();
-  assert.doesNotMatch((await browser.get('/admin')).text, /no webhook is sent/);
+  assert.doesNotMatch((await browser.get('/admin')).text, sentence('admin.overview.audit.stopped'));
   await signet.deps.db.run('delete from audit_heads');
   await signet.deps.db.run('delete from audit_log where seq = (select max(seq) from audit_log)');
-  assert.match((await browser.get('/admin')).text, /end of the log is lost.*no webhook is sent/);
-  assert.match((await browser.post('/admin/audit/verify')).text, /is missing.*No event is sealed/);
+  assert.match((await browser.get('/admin')).text, sentence('admin.overview.audit.stopped'));
+  assert.match(
+    (await browser.post('/admin/audit/verify')).text,
+    pattern`${sentence('admin.audit.broken.missing')}.*${sentence('admin.audit.stopped')}`,
+  );
   const { json } = await browser.send('/v1/admin/audit/verify', { method: 'POST', headers: { origin: signet.url } });
   assert.deepEqual([json?.stopped, (json?.broken as { why: string } | undefined)?.why], [true, 'missing']);
   await acceptLoss(signet.deps, { actor: 'cli' }, 'a test');
-  assert.doesNotMatch((await browser.get('/admin')).text, /no webhook is sent/);
+  assert.doesNotMatch((await browser.get('/admin')).text, sentence('admin.overview.audit.stopped'));
 });

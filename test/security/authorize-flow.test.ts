@@ -4,6 +4,7 @@ import { deleteClient } from '../../src/clients/delete-client.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { sentence } from '../support/messages.ts';
 import {
   assertRefused,
   authorize,
@@ -220,7 +221,7 @@ onBothEngines('AZ-14: the account that was chosen is the account the code is for
 
   const request = await ask();
   const page = await shownTo(request);
-  assert.match(page.text, new RegExp(`Continue as ${ann.email}`));
+  assert.match(page.text, sentence('choose.continue', { email: ann.email }));
   assert.equal(page.user, ann.user_id);
   // In another tab.
   assert.equal((await signIn({ ...bob, browser })).status, 303);
@@ -233,7 +234,7 @@ onBothEngines('AZ-14: the account that was chosen is the account the code is for
     waitsAt('/signin/account', await goOn(request));
   }
   const anew = await shownTo(request);
-  assert.match(anew.text, new RegExp(`Continue as ${bob.email}`));
+  assert.match(anew.text, sentence('choose.continue', { email: bob.email }));
   assert.doesNotMatch(anew.text, new RegExp(ann.email));
   assert.match(locationOf(await browser.post('/signin/account', { request, user: anew.user })), /continue/);
   const code = redirectedTo(await goOn(request)).get('code') ?? '';
@@ -274,7 +275,7 @@ onBothEngines('a client that is not approved', async (t, engine) => {
     const client = await registerClient(signet, { owner, approved: false });
     await assertNoCode(client);
     const page = await readInGerman(client);
-    assert.match(page, /wartet auf ihre Prüfung.*fragen Sie den Betreiber/);
+    assert.match(page, sentence('authorize.pending_review', {}, 'de'));
     assert.doesNotMatch(page, /Test product/, 'nobody has reviewed that name');
   });
 
@@ -286,7 +287,7 @@ onBothEngines('a client that is not approved', async (t, engine) => {
     const request = waitsAt('/signin', await waiting.browser.get(authorizePath(client)));
     await stop(client);
     assert.match((await assertNoCode(client)).text, /This client is suspended, so it cannot start a sign-in\./);
-    assert.match(await readInGerman(client), /Die App Test product ist gesperrt.*sagen Sie es/);
+    assert.match(await readInGerman(client), sentence('authorize.suspended', { client: 'Test product' }, 'de'));
     assertRefused(await redeem(signet, client, code), 401, 'invalid_client');
     assertRefused(await refresh(signet, client, tokens.refresh_token), 401, 'invalid_client');
     const late = await signIn(waiting, { request });

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { approveClient, rejectClient } from '../../src/clients/review-client.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
+import { sentence } from '../support/messages.ts';
 import { openBatchConnections, openTransaction } from '../support/open-transaction.ts';
 import { assertRefused, authorizePath, obtainTokens, redirectedTo } from '../support/relying-party.ts';
 import { newPerson, type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
@@ -364,7 +365,7 @@ test('AZ-01: a redirect URI with %2F in its query serves; one with a parameter o
     assertRefused(answer, 400, 'invalid_request');
     const [problem] = (answer.json?.fields ?? []) as { path: string; message: string }[];
     assert.equal(problem?.path, 'redirect_uris/1');
-    assert.match(problem?.message ?? '', /response parameter in its query, such as code/);
+    assert.match(problem?.message ?? '', sentence('problem.redirect_uri.response_parameter'));
   }
 
   const old = 'https://rp.test/old?state=x';

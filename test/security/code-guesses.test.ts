@@ -4,6 +4,7 @@ import { auditRowsOf } from '../../src/audit/store.ts';
 import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import { addPasskey, ask, assertSignedIn, give } from '../support/passkeys.ts';
 import { type Person, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { type Authenticator, enableTotp, giveCode, wrongCode } from '../support/two-factor.ts';
@@ -114,7 +115,7 @@ onBothEngines(
     const half = await halfIn(here);
     const refused = await giveCode(half, app.code());
     assert.equal(refused.status, 403);
-    assert.match(refused.text, /no longer count here/);
+    assert.match(refused.text, sentence('second_factor.disabled'));
     assert.match(refused.text, /name="code"/, 'the page still takes a backup code');
     signet.clock.advance(400 * 86_400);
     await signet.runJobs();
@@ -170,7 +171,7 @@ onBothEngines(
     for (let resets = 0; resets < 12; resets += 1) {
       looked += (await guess(here, 10)).filter((status) => status === 401).length;
       assert.equal((await newBrowser(signet.url).post('/reset', { email: person.email })).status, 303);
-      const link = linkIn(await mailbox.next(person.email, /new password/), /^\/reset\/./);
+      const link = linkIn(await mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./);
       person.password = `a phrase that is number ${resets}`;
       await newBrowser(signet.url).post(link, { password: person.password });
       signet.clock.advance(1800);
@@ -196,7 +197,7 @@ onBothEngines('NO-01: guesses are told from the first on, and at most once an ho
   await signet.runJobs();
   const told = async () => {
     await signet.runJobs();
-    return mailbox.mails.filter(({ subject }) => /wrong code was given/.test(subject)).length;
+    return mailbox.mails.filter(({ subject }) => sentence('mail.second_factor_wrong.subject').test(subject)).length;
   };
   // A slip at home is nothing to tell.
   const home = await halfIn(here, person.browser);
@@ -205,7 +206,7 @@ onBothEngines('NO-01: guesses are told from the first on, and at most once an ho
   await giveCode(home, app.code());
 
   await guess(here, 1);
-  const mail = await mailbox.next(person.email, /wrong code was given/);
+  const mail = await mailbox.next(person.email, sentence('mail.second_factor_wrong.subject'));
   assert.match(mail.text, /127\.0\.0\.1/);
   await guess(here, 8);
   assert.equal(await told(), 1, 'once an hour');
@@ -215,10 +216,14 @@ onBothEngines('NO-01: guesses are told from the first on, and at most once an ho
     signet.clock.advance(3600);
   }
   assert.ok((await told()) >= 10, 'and each hour');
-  await mailbox.next(person.email, /no longer sign in/);
+  await mailbox.next(person.email, sentence('mail.codes_disabled.subject'));
   await guess(here, 3);
   await signet.runJobs();
-  assert.equal(mailbox.mails.filter(({ subject }) => /no longer sign in/.test(subject)).length, 1, 'once a day');
+  assert.equal(
+    mailbox.mails.filter(({ subject }) => sentence('mail.codes_disabled.subject').test(subject)).length,
+    1,
+    'once a day',
+  );
 });
 
 test('NO-01: sign-ins that end by five wrong codes are told, and fill no mailbox', async (t) => {
@@ -230,7 +235,10 @@ test('NO-01: sign-ins that end by five wrong codes are told, and fill no mailbox
     for (let tries = 0; tries < 5; tries += 1) assert.equal((await giveCode(thief, wrong)).status, 401);
   }
   await here.signet.runJobs();
-  assert.equal(mailbox.mails.filter(({ subject }) => /Somebody tried/.test(subject)).length, 3);
+  assert.equal(
+    mailbox.mails.filter(({ subject }) => sentence('mail.second_factor_refused.subject').test(subject)).length,
+    3,
+  );
 });
 
 test('nothing that was counted outlives a deleted account', async (t) => {

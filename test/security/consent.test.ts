@@ -5,6 +5,7 @@ import { suspendClient } from '../../src/clients/review-client.ts';
 import { now } from '../../src/platform/clock.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import {
   authorizePath,
   introspect,
@@ -52,15 +53,18 @@ test('CO-01: the page names client, owner, host, review, scopes in plain words, 
   const request = askedAbout(await ask(person, client, { scope: 'openid email offline_access' }));
   const { status, text } = await person.browser.get(`/consent?request=${request}`);
   assert.equal(status, 200);
-  assert.match(text, /<h1>Allow <bdi>Field Notes<\/bdi>\?<\/h1>/);
-  assert.match(text, /Somebody with an address at <bdi>example\.com<\/bdi> registered it/);
+  assert.match(text, pattern`<h1>${sentence('consent.title', { client: '<bdi>Field Notes</bdi>' })}</h1>`);
+  assert.match(text, sentence('consent.owner', { domain: '<bdi>example.com</bdi>' }));
   assert.doesNotMatch(text, /Person \d+<\/bdi>/, 'a name that nobody has reviewed vouches for nothing');
-  assert.match(text, /<code>rp\.test<\/code> and has been reviewed/);
-  assert.match(text, /Confirm who you are.*See your e-mail address.*Stay connected/s);
-  assert.match(text, /remembered until you disconnect the app.*up to 90 days/);
+  assert.match(text, sentence('consent.app', { host: '<code>rp.test</code>' }));
+  assert.match(
+    text,
+    pattern`${sentence('scope.openid')}.*${sentence('scope.email')}.*${sentence('scope.offline_access')}`,
+  );
+  assert.match(text, sentence('consent.lasting'));
   assert.doesNotMatch(text, /<img[^>]+src="http/);
   const short = askedAbout(await ask(person, client, { scope: 'openid' }));
-  assert.match((await person.browser.get(`/consent?request=${short}`)).text, /has access for an hour/);
+  assert.match((await person.browser.get(`/consent?request=${short}`)).text, sentence('consent.short'));
 });
 
 test('CO-01: a client of the house is answered for by its administrators', async (t) => {
@@ -73,7 +77,7 @@ test('CO-01: a client of the house is answered for by its administrators', async
   const request = askedAbout(await ask(person, client));
   assert.match(
     (await person.browser.get(`/consent?request=${request}`)).text,
-    /administrators of Signet answer for it/,
+    sentence('consent.ownerless', { service: 'Signet' }),
   );
 });
 
@@ -85,10 +89,10 @@ test('CO-01: nobody answers for a client whose owner has left', async (t) => {
   const request = askedAbout(await ask(person, client));
   await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [owner.user_id]);
   const shown = async () => (await person.browser.get(`/consent?request=${request}`)).text;
-  assert.match(await shown(), /Somebody with an account here registered it, whose address is not proved/);
+  assert.match(await shown(), sentence('consent.owner_unproved'));
   await signet.deps.db.batch(deleteUser(owner.user_id, now(signet.deps)));
-  assert.match(await shown(), /Whoever registered it has no account here any more/);
-  assert.doesNotMatch(await shown(), /answer for it/);
+  assert.match(await shown(), sentence('consent.owner_gone'));
+  assert.doesNotMatch(await shown(), sentence('consent.ownerless'));
 });
 
 onBothEngines('CO-01: Allow leads to a code, and is remembered for those scopes and no others', async (t, engine) => {

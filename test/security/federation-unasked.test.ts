@@ -6,6 +6,7 @@ import { connectQuestion } from '../../src/authentication/federation/question.ts
 import type { Session } from '../../src/authentication/sessions/session.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { enableTotp, giveCode } from '../support/two-factor.ts';
@@ -115,7 +116,7 @@ test('to confirm, a provider that does not say when it asked is not enough for w
   signet.clock.advance(901);
   const { answer } = await signInWith(person.browser, '/auth/acme/login?confirm=1');
   await assertRefused(signet, answer, 403, 'auth_time_missing');
-  assert.match(answer.text, /Use your password or a passkey instead/);
+  assert.match(answer.text, sentence('federation.says_no_time'));
   assert.match(answer.text, /id="way-back" href="\/signin\/confirm"/);
   assert.equal(await authTime(person.browser), began);
 
@@ -228,9 +229,13 @@ onBothEngines('a link on another site signs nobody in until they agree', async (
   for (const site of ['cross-site', 'same-site', 'anything']) {
     const browser = newBrowser(signet.url);
     const question = await comeFrom(site, browser, '/auth/acme/login?next=/account/apps');
-    assert.match(question.text, /<h1>Sign in with Acme\?<\/h1>/, site);
-    assert.match(question.text, new RegExp(`you are signed in as <strong><bdi>${email}`));
-    assert.doesNotMatch(question.text, /Switch account/);
+    assert.match(
+      question.text,
+      pattern`<h1>${sentence('federation.ask.enter.title', { provider: 'Acme' })}</h1>`,
+      site,
+    );
+    assert.match(question.text, sentence('federation.ask.enter', { email: `<strong><bdi>${email}</bdi></strong>` }));
+    assert.doesNotMatch(question.text, sentence('federation.ask.switch.submit'));
     assert.ok(!browser.cookies.has(sessionCookie));
     assert.equal((await browser.get('/v1/me')).status, 401);
     const agreed = await agree(browser, question);
@@ -246,12 +251,15 @@ test('a link on another site renews no session, and makes none with a second fac
   const { signet, upstream } = await federated(t);
   const person = await linkedPerson(signet, upstream);
   const cookie = person.browser.cookies.get(sessionCookie);
-  assert.match((await comeFrom('cross-site', person.browser)).text, /Sign in with Acme\?/);
+  assert.match(
+    (await comeFrom('cross-site', person.browser)).text,
+    sentence('federation.ask.enter.title', { provider: 'Acme' }),
+  );
   assert.equal(person.browser.cookies.get(sessionCookie), cookie);
   await enableTotp(signet, person);
   const browser = newBrowser(signet.url);
   const question = await comeFrom('cross-site', browser);
-  assert.match(question.text, /Sign in with Acme\?/);
+  assert.match(question.text, sentence('federation.ask.enter.title', { provider: 'Acme' }));
   assert.equal((await agree(browser, question)).headers.get('location'), '/signin/second-factor');
 });
 
@@ -260,7 +268,7 @@ test('login CSRF: an account that another site chose takes no session over, and 
   const victim = await signedInPerson(signet);
   const attacker = await linkedPerson(signet, upstream);
   const question = await comeFrom('cross-site', victim.browser);
-  assert.match(question.text, /Switch to another account\?/);
+  assert.match(question.text, sentence('federation.ask.switch.title'));
   assert.match(question.text, new RegExp(`${attacker.email}.*${victim.email}`, 's'));
   assert.equal((await victim.browser.get('/v1/me')).json?.user_id, victim.user_id);
 });
@@ -311,7 +319,10 @@ test('who clicked on our own page and has no account gets one without a question
   const left = await lured.get('/auth/acme/login', { 'sec-fetch-site': 'none' });
   const { pathname, search } = await follow(left.headers.get('location') ?? '');
   const question = await lured.get(pathname + search);
-  assert.match(question.text, /no account here for <strong><bdi>lured@example\.com/);
+  assert.match(
+    question.text,
+    sentence('federation.ask.create', { email: '<strong><bdi>lured@example.com</bdi></strong>' }),
+  );
   assert.equal(await countOf(signet, 'users'), 1);
   assert.equal((await lured.get('/v1/me')).status, 401);
   assert.equal((await agree(lured, question)).status, 303);
@@ -327,7 +338,7 @@ onBothEngines(
     const { browser } = person;
     const question = await comeBack(browser);
     const form = questionIn(question) ?? assert.fail(question.text);
-    assert.match(question.text, /Connect Acme with your account\?/);
+    assert.match(question.text, sentence('federation.ask.link.title', { provider: 'Acme' }));
     assert.equal(await countOf(signet, 'identities'), 0);
     assert.equal((await browser.get('/v1/me')).status, 401);
 
@@ -369,8 +380,14 @@ test("somebody else's session is replaced only after a yes that names both", asy
   const known = await linkedPerson(signet, upstream);
   const victim = await signedInPerson(signet);
   const question = await comeBack(victim.browser);
-  assert.match(question.text, new RegExp(`as <strong><bdi>${known.email}</bdi></strong>`));
-  assert.match(question.text, new RegExp(`as <strong><bdi>${victim.email}</bdi></strong> now`));
+  assert.match(
+    question.text,
+    sentence('federation.ask.switch', { email: `<strong><bdi>${known.email}</bdi></strong>` }),
+  );
+  assert.match(
+    question.text,
+    sentence('federation.ask.replaces', { email: `<strong><bdi>${victim.email}</bdi></strong>` }),
+  );
   assert.equal((await victim.browser.get('/v1/me')).json?.user_id, victim.user_id);
   assert.equal((await agree(victim.browser, question)).status, 303);
   assert.equal((await victim.browser.get('/v1/me')).json?.user_id, known.user_id);
@@ -417,7 +434,10 @@ test('to connect, a yes counts in the session that began alone', async (t) => {
   const left = await browser.post(`${providersPath}/acme`);
   const { pathname, search } = await follow(left.headers.get('location') ?? '');
   const question = await browser.get(pathname + search);
-  assert.match(question.text, /signed in as <strong><bdi>thief@example\.org/);
+  assert.match(
+    question.text,
+    sentence('federation.ask.connect', { account: '<strong><bdi>thief@example.org</bdi></strong>' }),
+  );
   assert.equal(await countOf(signet, 'identities'), 0);
   const own = browser.cookies.get(sessionCookie) ?? '';
   browser.cookies.set(sessionCookie, stranger.browser.cookies.get(sessionCookie) ?? '');

@@ -14,6 +14,7 @@ import { WrongMasterKey } from '../../src/platform/vault/vault.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import { authorizePath } from '../support/relying-party.ts';
 import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { enableTotp, giveCode } from '../support/two-factor.ts';
@@ -169,7 +170,7 @@ test('FD-01: of two tabs the newer wins, and the older is told kindly', async (t
   const [older, newer] = [await leaveFor(browser), await leaveFor(browser)];
   const answer = await browser.get(older);
   await assertRefused(signet, answer, 400, 'state_unknown');
-  assert.match(answer.text, /started again in another tab/);
+  assert.match(answer.text, sentence('federation.over'));
   assert.equal((await browser.get(newer)).status, 303);
 });
 
@@ -232,7 +233,7 @@ test('FD-01: whatever an upstream gets wrong ends in a page that says so, and ne
       const { answer, callback } = await signInWith(browser, '/auth/acme/login?next=/account/apps');
       upstream.lies = {};
       await assertRefused(signet, answer, 502, 'upstream_failed');
-      assert.match(answer.text, /<h1>The other service did not answer as it should<\/h1>/);
+      assert.match(answer.text, pattern`<h1>${sentence('error.upstream')}</h1>`);
       assert.match(answer.text, /id="way-back" href="\/signin\?next=%2Faccount%2Fapps"/, 'the goal is kept');
       const seen = await refusals(signet);
       assert.ok(
@@ -498,7 +499,7 @@ onBothEngines(
       upstream.account = { sub: 'victim', email, email_verified: true };
       const { answer } = await signInWith(browser);
       await assertRefused(signet, answer, 403, 'email_unverified_here');
-      assert.match(answer.text, /reset the password by mail/);
+      assert.match(answer.text, sentence('federation.account_unproved'));
       await assertNobody(signet, browser);
     }
     assert.equal(await countOf(signet, 'users'), 1);
@@ -568,7 +569,7 @@ test('without sign-up nobody new gets in, and who has an account does', async (t
   const browser = newBrowser(signet.url);
   const { answer } = await signInWith(browser);
   await assertRefused(signet, answer, 403, 'sign_up_off');
-  assert.match(answer.text, /Ask an administrator/);
+  assert.match(answer.text, sentence('federation.sign_up_off'));
   await assertNobody(signet, browser);
   const person = await newPerson(signet);
   upstream.account = { sub: 'known', email: person.email, email_verified: true };
@@ -752,7 +753,7 @@ onBothEngines('the last way to sign in cannot be removed, also not by two who re
   await signInWith(browser);
   const last = await browser.post(`${providersPath}/acme/remove`);
   assert.equal(last.status, 409);
-  assert.match(last.text, /last way to sign in/);
+  assert.match(last.text, sentence('federation.last_way_in'));
   const remove = { method: 'DELETE', headers: { origin: signet.url } };
   const asJson = await browser.send('/v1/me/identities/acme', remove);
   assert.deepEqual(
@@ -773,9 +774,13 @@ onBothEngines('the last way to sign in cannot be removed, also not by two who re
   assert.equal(await countOf(signet, 'identities'), 1);
   const kept = await signet.deps.db.all(`select 1 as one from audit_log where action = 'identity.unlinked'`);
   assert.equal(kept.length, 1);
-  await mailbox.next('ada@example.com', /no longer opens/);
+  await mailbox.next('ada@example.com', sentence('mail.provider_unlinked.subject'));
   await signet.deps.mail.deliver();
-  assert.equal(mailbox.mails.filter(({ subject }) => /no longer opens/.test(subject)).length, 1, 'one mail');
+  assert.equal(
+    mailbox.mails.filter(({ subject }) => sentence('mail.provider_unlinked.subject').test(subject)).length,
+    1,
+    'one mail',
+  );
 });
 
 onBothEngines('twenty links of one identity to two accounts make one link', async (t, engine) => {

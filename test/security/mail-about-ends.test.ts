@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suspendClient } from '../../src/clients/review-client.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import { assertRefused, authorize, obtainTokens, redeem, refresh, tokensOf } from '../support/relying-party.ts';
 import { type Person, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
 
@@ -25,24 +26,27 @@ onBothEngines('a person hears by mail of a grant that others have ended', async 
   for (let uses = 0; uses < 3; uses += 1) {
     assertRefused(await refresh(signet, client, refresh_token), 400, 'invalid_grant');
   }
-  const replayed = await mailbox.next(person.email, /Notebook was signed out of your Signet account/);
-  assert.match(replayed.text, /presented a second time/);
+  const replayed = await mailbox.next(
+    person.email,
+    sentence('mail.grant_replayed.subject', { app: 'Notebook', service: 'Signet' }),
+  );
+  assert.match(replayed.text, sentence('mail.grant_replayed.text'));
   assert.ok(!replayed.text.includes(refresh_token));
 
   const code = await authorize(person, client);
   tokensOf(await redeem(signet, client, code));
   assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
-  await mailbox.next(person.email, /Notebook was signed out/);
+  await mailbox.next(person.email, sentence('mail.grant_replayed.subject', { app: 'Notebook' }));
 
   await obtainTokens(signet, person, client);
   await end(`/v1/admin/grants/${(await firstOf('grants', person)).grant_id}`);
-  await mailbox.next(person.email, /An administrator disconnected Notebook/);
+  await mailbox.next(person.email, sentence('mail.grant_ended.subject', { app: 'Notebook' }));
 
   await end(`/v1/admin/users/${person.user_id}/sessions/${(await firstOf('sessions', person)).session_id}`);
-  await mailbox.next(person.email, /ended a session/);
+  await mailbox.next(person.email, sentence('mail.session_ended.subject'));
   const signOut = await administrator.browser.postJson(`/v1/admin/users/${person.user_id}/sign-out`, {});
   assert.ok(signOut.status < 300, signOut.text);
-  await mailbox.next(person.email, /signed you out of Signet everywhere/);
+  await mailbox.next(person.email, sentence('mail.signed_out.subject'));
 
   // What ends thousands at once, and what the person or the client does, is told nobody by mail.
   const other = await signedInPerson(signet);
@@ -54,7 +58,9 @@ onBothEngines('a person hears by mail of a grant that others have ended', async 
     [],
   );
   assert.equal(
-    mailbox.mails.filter(({ to, subject }) => to === person.email && /Notebook was/.test(subject)).length,
+    mailbox.mails.filter(
+      ({ to, subject }) => to === person.email && sentence('mail.grant_replayed.subject').test(subject),
+    ).length,
     2,
   );
 });

@@ -4,6 +4,7 @@ import { type Lies, newAuthenticator } from '../support/authenticator.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import {
   addPasskey,
   ask,
@@ -157,7 +158,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
     for (const signCount of [11, 5, 0]) {
       const { browser, answer } = await enter(signet, authenticator, { signCount });
       assertKeptOut(answer, browser, 403);
-      await mailbox.next(person.email, /may have been copied/);
+      await mailbox.next(person.email, sentence('mail.passkey_copied.subject'));
     }
     assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.copy_suspected').length, 3);
     const { browser, answer } = await enter(signet, authenticator, { signCount: 12 });

@@ -7,6 +7,7 @@ import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import {
   addPasskey,
   ask,
@@ -69,7 +70,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     async () => {
       const person = await signedInPerson(signet);
       const { id } = await addPasskey(signet, person, undefined, 'Old name');
-      assert.match((await mailbox.next(person.email)).subject, /A passkey was added/);
+      assert.match((await mailbox.next(person.email)).subject, sentence('mail.passkey_added.subject'));
       const rename = {
         method: 'PATCH',
         body: JSON.stringify({ name: 'New name' }),
@@ -78,8 +79,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
       assert.equal((await person.browser.send(`/v1/me/passkeys/${id}`, rename)).json?.name, 'New name');
       assert.equal((await remove(signet, person, id)).status, 204);
       const mail = await mailbox.next(person.email);
-      assert.match(mail.subject, /A passkey was removed/);
-      assert.match(mail.text, /the passkey New name was removed/);
+      assert.match(mail.subject, sentence('mail.passkey_removed.subject'));
+      assert.match(mail.text, sentence('mail.passkey_removed.text', { passkey: 'New name' }));
       const happened = await eventsOf(signet, person);
       for (const action of ['passkey.added', 'passkey.renamed', 'passkey.removed']) {
         assert.equal(happened.filter((one) => one === action).length, 1, action);
@@ -285,7 +286,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     assertRefused(await remove(signet, person, String(last?.id)), 409, 'invalid_state');
     const page = await person.browser.post(`${pages}/${last?.id}/remove`);
     assert.equal(page.status, 409);
-    assert.match(page.text, /only way to sign in/);
+    assert.match(page.text, sentence('passkey.problem.last_way'));
     assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.removed').length, 1);
   });
 
@@ -294,10 +295,15 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     const { id } = await addPasskey(signet, person);
     const statuses = (await twenty(() => remove(signet, person, id))).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), [204, ...Array(19).fill(404)]);
-    await mailbox.next(person.email, /removed/);
+    await mailbox.next(person.email, sentence('mail.passkey_removed.subject'));
     assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.removed').length, 1);
     await everyMailSent();
-    assert.equal(mailbox.mails.filter(({ to, subject }) => to === person.email && /removed/.test(subject)).length, 1);
+    assert.equal(
+      mailbox.mails.filter(
+        ({ to, subject }) => to === person.email && sentence('mail.passkey_removed.subject').test(subject),
+      ).length,
+      1,
+    );
   });
 
   await t.test('whoever is half in starts again when a passkey is added or removed', async () => {
@@ -361,6 +367,6 @@ onBothEngines('at an IP address no passkey is offered, since browsers make none 
   const person = await signedInPerson(signet);
   assert.doesNotMatch((await newBrowser(signet.url).get('/signin')).text, /data-passkey|<script/);
   const page = await person.browser.get(pages);
-  assert.match(page.text, /Ask whoever runs it for an address with a name/);
+  assert.match(page.text, sentence('passkey.add.address'));
   assert.doesNotMatch(page.text, /data-passkey/);
 });

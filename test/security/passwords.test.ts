@@ -12,6 +12,7 @@ import { digest } from '../../src/platform/ids.ts';
 import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import { type Answer, newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { sentence } from '../support/messages.ts';
 import { newPerson, type Person, type Signet, signIn, startSignet } from '../support/signet.ts';
 import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
 
@@ -41,14 +42,14 @@ onBothEngines('PW-01: what makes a password good enough', async (t, engine) => {
     const email = 'ada@example.com';
     const choose = (password: string) => browser.post(path, { email, name: 'Ada L', password });
     const weak: [string, RegExp][] = [
-      ['', /at least 15 characters/],
-      [letters(14), /at least 15 characters/],
-      ['password123456789', /common|people|guess/i],
-      ['aaaaaaaaaaaaaaaaaaaa', /repeats/],
-      ['qwertyuiopasdfghjkl', /keyboard|common|people/i],
-      [email, /your name or e-mail|common/i],
-      ['x'.repeat(70_000), /more than the 64 KB/],
-      ['é'.repeat(600), /1024 bytes/],
+      ['', sentence('problem.password.short', { least: 15 })],
+      [letters(14), sentence('problem.password.short', { least: 15 })],
+      ['password123456789', sentence('problem.password.pieces')],
+      ['aaaaaaaaaaaaaaaaaaaa', sentence('problem.password.repeats')],
+      ['qwertyuiopasdfghjkl', sentence('problem.password.pieces')],
+      [email, sentence('problem.password.pieces')],
+      ['x'.repeat(70_000), sentence('refusal.content_too_large', { most: 64 })],
+      ['é'.repeat(600), sentence('problem.password.long', { most: 1024 })],
     ];
     for (const [password, reason] of weak) {
       const answer = await choose(password);
@@ -160,7 +161,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
       await signet.runJobs();
       const answer = await signIn(person);
       assert.equal(answer.status, 403, `after ${wait} s`);
-      assert.match(answer.text, /Waiting does not help\. Choose a new one/);
+      assert.match(answer.text, sentence('signin.password_disabled'));
       assert.equal(answer.headers.get('retry-after'), null, 'there is nothing to wait for');
     }
   });

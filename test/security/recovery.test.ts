@@ -7,6 +7,7 @@ import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import { type Answer, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import {
   assertRefused,
@@ -44,7 +45,7 @@ const ask = ({ signet }: World, email: string, headers: Record<string, string> =
 /** Asks for a reset and opens the mail. */
 async function resetLink(here: World, email: string): Promise<string> {
   assert.equal((await ask(here, email)).status, 303);
-  return linkIn(await here.mailbox.next(email, /new password/), /^\/reset\/./);
+  return linkIn(await here.mailbox.next(email, sentence('mail.reset.subject')), /^\/reset\/./);
 }
 
 const spend = ({ signet }: World, path: string, password = phrase, browser = newBrowser(signet.url)) =>
@@ -76,7 +77,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
     assert.equal((await newBrowser(signet.url).get(path)).status, 400);
     assert.equal((await signIn(person)).status, 401);
     assert.equal((await signIn({ ...person, password: phrase })).status, 303);
-    await mailbox.next(person.email, /was reset/);
+    await mailbox.next(person.email, sentence('mail.password_reset.subject'));
     const rows = await signet.deps.db.all(`select 1 from audit_log where target = $1 and action = 'password.reset'`, [
       person.user_id,
     ]);
@@ -103,7 +104,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
     await Promise.all([ask(here, person.email), ask(here, person.email)]);
     const links = [];
     for (let mails = 0; mails < 2; mails += 1) {
-      links.push(linkIn(await mailbox.next(person.email, /new password/), /^\/reset\/./));
+      links.push(linkIn(await mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./));
     }
     const statuses = [];
     for (const link of [second, ...links]) statuses.push((await newBrowser(signet.url).get(link)).status);
@@ -181,7 +182,7 @@ onBothEngines('PW-04: a reset does not lead past the second factor', async (t, e
   const browser = newBrowser(signet.url);
   const waiting = new URL((await browser.get(authorizePath(client))).headers.get('location') ?? '', signet.url);
   await browser.post('/reset', { email: person.email, request: waiting.searchParams.get('request') ?? '' });
-  const path = linkIn(await here.mailbox.next(person.email, /new password/), /^\/reset\/./);
+  const path = linkIn(await here.mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./);
   const done = await browser.post(path, { password: 'vivid8ch' }); // 8 characters are enough beside a second factor
   assert.deepEqual([done.status, done.headers.get('location')], [303, '/signin/second-factor']);
   assert.equal((await browser.get('/v1/me')).status, 401);
@@ -230,7 +231,9 @@ test('PW-03: asking for a reset or an account tells nobody who has one', async (
     for (const [place, outcome] of seen.entries()) assert.equal(outcome, seen[place % 2], `${path} ${place}`);
   }
   await signet.runJobs();
-  const toReset = mailbox.mails.filter(({ subject }) => /new password/.test(subject)).map(({ to }) => to);
+  const toReset = mailbox.mails
+    .filter(({ subject }) => sentence('mail.reset.subject').test(subject))
+    .map(({ to }) => to);
   assert.deepEqual(toReset.toSorted(), [known.email, federated.email].toSorted());
 });
 
@@ -283,7 +286,7 @@ test('the mail goes to the address of the account, however it was spelt in the f
   await createUser(here.signet.deps, account, 'cli');
   for (const spelling of ['MIKE@example.com', ' mike@example.com ', 'mi\u212Ae@example.com', 'ｍike@example.com']) {
     assert.equal((await ask(here, spelling)).status, 303);
-    await here.mailbox.next('mike@example.com', /new password/);
+    await here.mailbox.next('mike@example.com', sentence('mail.reset.subject'));
   }
   await here.signet.runJobs();
   assert.deepEqual([...new Set(here.mailbox.mails.map(({ to }) => to))], ['mike@example.com']);
@@ -301,7 +304,7 @@ test('DM-02: links in mails begin with the base URL, whatever the request says o
     const type = 'Content-Type: application/x-www-form-urlencoded';
     const request = `POST /reset HTTP/1.1\r\n${headers}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     assert.match((await sendRaw(signet.deps.config.port, request)).text, /^HTTP\/1\.1 303 /);
-    const mail = await mailbox.next(email, /new password/);
+    const mail = await mailbox.next(email, sentence('mail.reset.subject'));
     assert.ok(mail.text.includes(`${signet.url}/reset/`));
     assert.doesNotMatch(mail.text + mail.headers, /evil/);
   }
@@ -327,7 +330,7 @@ onBothEngines('PW-04: whoever asks all the time for another person keeps no link
   const newest = async () => {
     await signet.runJobs();
     return linkIn(
-      mailbox.mails.findLast(({ to, subject }) => to === person.email && /new password/.test(subject))!,
+      mailbox.mails.findLast(({ to, subject }) => to === person.email && sentence('mail.reset.subject').test(subject))!,
       /^\/reset\/./,
     );
   };
@@ -363,7 +366,7 @@ test('one address asks twenty times in ten minutes', async (t) => {
   }
   const refused = await ask(here, 'n@example.com');
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '600']);
-  assert.match(refused.text, /too many attempts/);
+  assert.match(refused.text, sentence('signin.too_many'));
   here.signet.clock.advance(600);
   assert.equal((await ask(here, 'n@example.com')).status, 303);
 });
@@ -399,7 +402,12 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
     const path = linkIn(await mailbox.next('raced@example.com'), /^\/verify-email\//);
     assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=changed');
     await signet.runJobs();
-    assert.equal(mailbox.mails.filter(({ to, subject }) => to === person.email && /address/.test(subject)).length, 1);
+    assert.equal(
+      mailbox.mails.filter(
+        ({ to, subject }) => to === person.email && sentence('mail.email_changed.subject').test(subject),
+      ).length,
+      1,
+    );
   });
 
   await t.test('FL-01: a verification', async () => {
@@ -442,7 +450,9 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
       assert.equal((await signIn(again)).status, 303);
       await signet.runJobs();
       assert.equal(
-        mailbox.mails.filter(({ to, subject }) => to === person.email && /password/.test(subject)).length,
+        mailbox.mails.filter(
+          ({ to, subject }) => to === person.email && sentence('mail.password_changed.subject').test(subject),
+        ).length,
         1,
       );
     },

@@ -7,6 +7,7 @@ import { newAuthenticator } from '../support/authenticator.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
 import { addPasskey, ask, keep, listed, sessionOf } from '../support/passkeys.ts';
 import { assertRefused, authorize, authorizePath, redeem, redirectedTo } from '../support/relying-party.ts';
@@ -176,7 +177,7 @@ onBothEngines('MF-03: a secret that waits belongs to the session that asked for 
     await enroll(signet, owner);
     assert.ok(await waiting());
     await newBrowser(signet.url).post('/reset', { email: owner.email });
-    const path = linkIn(await mailbox.next(owner.email, /new password/), /^\/reset\/./);
+    const path = linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
     assert.equal((await owner.browser.post(path, { password: owner.password })).status, 303);
     assert.equal(await waiting(), undefined);
     await enroll(signet, owner);
@@ -287,7 +288,7 @@ onBothEngines('SS-06: links to another address and to a reset end with what ends
   };
   const askReset = async () => {
     await newBrowser(signet.url).post('/reset', { email: owner.email });
-    return linkIn(await mailbox.next(owner.email, /new password/), /^\/reset\/./);
+    return linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
   };
   const first = await askChange('first@thief.example');
   await changePassword(owner);
@@ -375,11 +376,11 @@ onBothEngines('SS-05: a person has a hundred sessions and known browsers at most
   await signIn(newest);
   await signet.runJobs();
   assert.equal(await devices(), 100);
-  const mails = () => mailbox.mails.filter(({ subject }) => /new device/.test(subject)).length;
+  const mails = () => mailbox.mails.filter(({ subject }) => sentence('mail.new_device.subject').test(subject)).length;
   assert.equal(mails(), 5, 'and hears of five new ones an hour');
   signet.clock.advance(3601);
   await elsewhere(signet, owner);
-  await mailbox.next(owner.email, /new device/);
+  await mailbox.next(owner.email, sentence('mail.new_device.subject'));
 });
 
 test('FL-01: a sign-in keeps no longer way on than it would follow', async (t) => {

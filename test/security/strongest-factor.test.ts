@@ -6,6 +6,7 @@ import { newAuthenticator } from '../support/authenticator.ts';
 import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import {
   addPasskey,
   ask,
@@ -83,7 +84,7 @@ onBothEngines(
     await t.test('by a link from the mailbox', async () => {
       const browser = newBrowser(signet.url);
       await browser.post('/reset', { email: owner.email });
-      const path = linkIn(await mailbox.next(owner.email, /new password/), /^\/reset\/./);
+      const path = linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
       assert.equal((await browser.post(path, { password: 'harbour velvet cactus ninety' })).status, 303);
       await isKeptOut(browser);
     });
@@ -115,7 +116,7 @@ onBothEngines('RT-06: a passkey that is reset while it signs in opens nothing af
   await reset().finally(held.release);
   const { answer, browser } = await entering;
   assertKeptOut(answer, browser, 403);
-  assert.match(answer.text, /may have been removed from your account/);
+  assert.match(answer.text, sentence('passkey.problem.refused'));
 });
 
 type Change = { method: string; path: string };
@@ -204,14 +205,14 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
     const key = await addPasskey(signet, owner);
     const browser = await thiefOf(signet, owner);
     const page = await browser.get(locationOf(await browser.get(totpPage)));
-    assert.match(page.text, /Your account has a passkey, so confirm with it/);
+    assert.match(page.text, sentence('confirm.passkey'));
     assert.match(page.text, /action="\/signin\/confirm\/passkey"/);
     assert.doesNotMatch(page.text, /type="password"|\/auth\/acme/);
 
     const { email, password } = owner;
     const tried = await browser.post('/signin/confirm', { username: email, password, next: totpPage });
     assert.equal(tried.status, 403);
-    assert.match(tried.text, /only the passkey confirms this step/);
+    assert.match(tried.text, sentence('confirm.passkey.only'));
     const byProvider = await browser.get('/auth/acme/login?confirm=1', { accept: 'application/json' });
     assertRefused(byProvider, 403, 'access_denied');
     assert.equal((await sessionOf(browser)).acr, oneFactor);
@@ -224,7 +225,7 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
   await t.test('and whoever adds a passkey is told before', async () => {
     const { browser } = await signedInPerson(signet);
     const { text } = await browser.get('/account/security/passkeys');
-    assert.match(text, /Once you have a passkey, changing your password.*<form method="post"[^>]*data-passkey/s);
+    assert.match(text, pattern`${sentence('passkey.add.binds')}.*<form method="post"[^>]*data-passkey`);
   });
 
   await t.test('a password and a code, or a backup code', async () => {
@@ -233,7 +234,7 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
     const { code, backup_codes } = await enableTotp(signet, owner);
     const page = await before.get(locationOf(await before.get(totpPage)));
     assert.equal(locationOf(await before.get(totpPage)), confirmPath);
-    assert.match(page.text, /we ask for a code from your authenticator app/);
+    assert.match(page.text, sentence('confirm.totp'));
     for (const given of [code, () => backup_codes[0] ?? '']) {
       const { email, password } = owner;
       const answer = await before.post('/signin/confirm', { username: email, password, next: totpPage });
@@ -249,12 +250,15 @@ onBothEngines('PW-03: a reset lists what signs in beside the password, and how i
   const owner = await signedInPerson(signet);
   const resetLink = async () => {
     await newBrowser(signet.url).post('/reset', { email: owner.email });
-    return linkIn(await mailbox.next(owner.email, /Choose a new password/), /^\/reset\/./);
+    return linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
   };
   const plain = await resetLink();
-  assert.doesNotMatch((await newBrowser(signet.url).get(plain)).text, /Other ways to sign in/);
+  assert.doesNotMatch((await newBrowser(signet.url).get(plain)).text, sentence('reset.stays.title'));
   await newBrowser(signet.url).post(plain, { password: phrase });
-  assert.doesNotMatch((await mailbox.next(owner.email, /was reset/)).text, /stay as they are/);
+  assert.doesNotMatch(
+    (await mailbox.next(owner.email, sentence('mail.password_reset.subject'))).text,
+    sentence('reset.stays'),
+  );
 
   await signIn({ ...owner, password: phrase });
   await signet.deps.db.run(
@@ -265,12 +269,15 @@ onBothEngines('PW-03: a reset lists what signs in beside the password, and how i
   await addPasskey(signet, owner, newAuthenticator(signet.url), "Thief's key");
   const path = await resetLink();
   const page = (await newBrowser(signet.url).get(path)).text;
-  assert.match(page, /Passkey Thief&#39;s key, added on \w+/);
-  assert.match(page, /Acme as thief@acme\.example, connected on/);
-  assert.match(page, /ask an administrator of this service to reset how you sign in/);
+  assert.match(page, sentence('reset.stays.passkey', { passkey: "Thief's key" }));
+  assert.match(page, sentence('reset.stays.provider', { provider: 'Acme', account: 'thief@acme.example' }));
+  assert.match(page, sentence('reset.stays.page'));
   const browser = newBrowser(signet.url);
   assert.equal((await browser.post(path, { password: phrase })).status, 303);
-  const mail = await mailbox.next(owner.email, /was reset/);
-  assert.match(mail.text, /- Passkey Thief's key, added on 2027-01-15\n- Acme as thief@acme\.example, connected on/);
-  assert.ok(mail.text.includes(`remove it here: ${signet.url}/account/security\n`), mail.text);
+  const mail = await mailbox.next(owner.email, sentence('mail.password_reset.subject'));
+  assert.match(
+    mail.text,
+    pattern`- ${sentence('reset.stays.passkey', { passkey: "Thief's key", day: '2027-01-15' })}\n- ${sentence('reset.stays.provider', { provider: 'Acme', account: 'thief@acme.example' })}`,
+  );
+  assert.ok(mail.text.includes(`${signet.url}/account/security\n`), mail.text);
 });

@@ -7,6 +7,7 @@ import { auditRowsOf } from '../../src/audit/store.ts';
 import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import { assertRefused, authorizePath, claimsOf, redeem, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
 import { codesOf, enableTotp, giveCode, post, totpAt, wrongCode } from '../support/two-factor.ts';
@@ -202,12 +203,12 @@ onBothEngines('MF-02: five wrong codes end the sign-in, for the right one too', 
   for (const left of [4, 3, 2, 1]) {
     const answer = await giveCode(guesser, wrong);
     assert.equal(answer.status, 401);
-    assert.match(answer.text, new RegExp(`Tries left: ${left}\\.`));
+    assert.match(answer.text, sentence('second_factor.wrong', { triesLeft: left }));
   }
   const kept = new Map(guesser.browser.cookies);
   const over = await giveCode(guesser, wrong);
   assert.equal(over.status, 401);
-  assert.match(over.text, /Start again/);
+  assert.match(over.text, sentence('second_factor.over.again'));
   for (const [name, value] of kept) guesser.browser.cookies.set(name, value);
   const late = await giveCode(guesser, app.code());
   assert.equal(late.status, 303);
@@ -485,25 +486,28 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
   const person = await signedInPerson(signet);
   const app = await enableTotp(signet, person);
   // Whoever did not do this has no code of that app, so the account's own pages are no way out.
-  const { text: told } = await mailbox.next(person.email, /now asks for a second step/);
-  assert.ok(told.includes(`choose a new password here: ${signet.url}/reset\n`), told);
-  assert.match(told, /ask an administrator of Signet to reset how you sign in/);
+  const { text: told } = await mailbox.next(person.email, sentence('mail.totp_confirmed.subject'));
+  assert.ok(told.includes(`${signet.url}/reset\n`), told);
+  assert.match(told, sentence('mail.totp_confirmed.text', { service: 'Signet' }));
   await person.browser.send('/v1/me/2fa/backup-codes', post(signet));
-  await mailbox.next(person.email, /New backup codes/);
+  await mailbox.next(person.email, sentence('mail.backup_codes_regenerated.subject'));
 
   const guesser = await halfIn(signet, person);
   for (let guess = 0; guess < 5; guess += 1) await giveCode(guesser, wrongCode(signet, app.secret));
-  await mailbox.next(person.email, /wrong code was given/);
-  const warning = await mailbox.next(person.email, /Somebody tried to sign in/);
+  await mailbox.next(person.email, sentence('mail.second_factor_wrong.subject'));
+  const warning = await mailbox.next(person.email, sentence('mail.second_factor_refused.subject'));
   assert.match(warning.text, /127\.0\.0\.1/);
 
   const codes = (await person.browser.send('/v1/me/2fa/backup-codes', post(signet))).json?.backup_codes as string[];
-  await mailbox.next(person.email, /New backup codes/);
+  await mailbox.next(person.email, sentence('mail.backup_codes_regenerated.subject'));
   await giveCode(await halfIn(signet, person), codes[0]!);
-  assert.match((await mailbox.next(person.email, /backup code .* was used/)).text, /Codes left: 9\./);
-  await mailbox.next(person.email, /new device/);
+  assert.match(
+    (await mailbox.next(person.email, sentence('mail.backup_code_used.subject'))).text,
+    sentence('mail.backup_code_used.text', { remaining: 9 }),
+  );
+  await mailbox.next(person.email, sentence('mail.new_device.subject'));
   await remove(signet, person);
-  await mailbox.next(person.email, /no longer asks/);
+  await mailbox.next(person.email, sentence('mail.totp_disabled.subject'));
   await signet.deps.mail.deliver();
   assert.equal(mailbox.mails.length, 8, mailbox.mails.map(({ subject }) => subject).join('; '));
   for (const { text, subject } of mailbox.mails) {
@@ -559,7 +563,7 @@ test('the pages: set up with a QR code, see the codes once, replace them, turn i
   await signIn(bystander);
   const path = '/account/security/totp';
   const page = async () => (await browser.get(path)).text;
-  assert.match(await page(), /Set up an app/);
+  assert.match(await page(), sentence('totp.begin'));
   const begun = await browser.post(`${path}/enroll`);
   assert.equal(begun.status, 303);
   assert.equal(begun.headers.get('location'), path);
@@ -587,12 +591,15 @@ test('the pages: set up with a QR code, see the codes once, replace them, turn i
   assert.equal(secretIn(after), '');
   for (const code of shown) assert.ok(!after.includes(code) && !JSON.stringify(signet.logLines).includes(code));
   assert.equal((await giveCode(await halfIn(signet, person), shown[0]!)).status, 303);
-  assert.match((await browser.get('/account/security/backup-codes')).text, /9 of 10/);
+  assert.match(
+    (await browser.get('/account/security/backup-codes')).text,
+    sentence('backup_codes.remaining.of', { remaining: 9, total: 10 }),
+  );
   const renewed = await browser.post('/account/security/backup-codes');
   assert.equal(renewed.status, 200);
   assert.equal(codesIn(renewed.text).length, 10);
   assert.equal((await browser.post(`${path}/disable`)).status, 303);
-  assert.match(await page(), /Set up an app/);
+  assert.match(await page(), sentence('totp.begin'));
   assert.equal((await browser.get('/account/security/backup-codes')).headers.get('location'), path);
   // Too late: the pending secret is over, and the page says so.
   await browser.post(`${path}/enroll`);
@@ -600,5 +607,5 @@ test('the pages: set up with a QR code, see the codes once, replace them, turn i
   signet.clock.advance(600);
   const over = await browser.post(`${path}/confirm`, { code: totpAt(late, at(signet)) });
   assert.equal(over.status, 409);
-  assert.match(over.text, /Start again with a fresh QR code/);
+  assert.match(over.text, sentence('totp.nothing_pending'));
 });

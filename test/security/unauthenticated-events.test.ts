@@ -4,6 +4,7 @@ import { refusalReasons } from '../../src/audit/unauthenticated.ts';
 import { newBrowser } from '../support/browser.ts';
 import { succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { newPerson, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
 
@@ -139,7 +140,7 @@ onBothEngines('administrators read them on a page, of one account or address, a 
   };
   const entries = (text: string) => text.split('<li><div>').slice(1);
 
-  assert.match(await page(), /No sign-in was refused and no link was requested in this time\./);
+  assert.match(await page(), sentence('admin.unauthenticated.none'));
   for (let times = 0; times < 3; times += 1) await guess(signet, person.email, '192.0.2.1');
   signet.clock.advance(60);
   await guess(signet, person.email, '192.0.2.2');
@@ -147,20 +148,23 @@ onBothEngines('administrators read them on a page, of one account or address, a 
 
   const all = await page();
   assert.equal(entries(all).length, 3);
-  assert.match(all, /Entries are kept for 2 days\./);
+  assert.match(all, sentence('admin.unauthenticated.kept', { days: 2 }));
   assert.doesNotMatch(all, /wrong_password|session\.refused|nobody@example\.com|<script/);
   const [entry = '', ...more] = entries(await page({ target: person.user_id, address: ' 192.0.2.1 ' }));
   assert.equal(more.length, 0);
-  assert.match(entry, /A wrong password was entered\./);
-  assert.match(entry, /<time datetime="2027-01-15T08:00:00\.000Z">2027-01-15 08:00:00 UTC<\/time> · 3 times</);
+  assert.match(entry, sentence('admin.unauthenticated.refused.wrong_password'));
+  assert.match(
+    entry,
+    pattern`<time datetime="2027-01-15T08:00:00\.000Z">2027-01-15 08:00:00 UTC</time> · ${sentence('admin.unauthenticated.times', { count: 3 })}<`,
+  );
   assert.match(entry, new RegExp(`href="/admin/users/${person.user_id}"`));
   assert.match(entry, /192\.0\.2\.1/);
   assert.equal(entries(await page({ target: person.user_id })).length, 2);
   const ofAddress = await page({ address: '192.0.2.2' });
   assert.equal(entries(ofAddress).length, 2);
-  assert.match(ofAddress, /A password was entered for an e-mail address that has no account\./);
+  assert.match(ofAddress, sentence('admin.unauthenticated.refused.no_account'));
   assert.match(ofAddress, /name="address"[^>]*value="192\.0\.2\.2"/);
-  assert.match(await page({ target: 'usr_nobody' }), /No event matches the filter\./);
+  assert.match(await page({ target: 'usr_nobody' }), sentence('admin.audit.none'));
   const asked = await browser.get('/v1/admin/audit/unauthenticated?address=192.0.2.1&target=');
   assert.deepEqual(
     (asked.json as { events: Listed[] }).events.map(({ count }) => count),
@@ -194,10 +198,10 @@ onBothEngines('administrators read them on a page, of one account or address, a 
   assert.deepEqual([entries(first).length, entries(second).length], [50, 3 + 40 + rows.length - 50]);
   assert.doesNotMatch(second, /unauthenticated-older|<b>x|<i>y|<u>z/);
   for (const reason of [...refusalReasons, 'of_a_later_version']) assert.ok(!(first + second).includes(reason), reason);
-  assert.match(first + second, /More sign-ins were refused in that hour than are listed one by one\./);
-  assert.match(first + second, /A sign-in was refused\./);
+  assert.match(first + second, sentence('admin.unauthenticated.more.sign_in'));
+  assert.match(first + second, sentence('admin.unauthenticated.refused'));
 
   const german = await browser.get(`${path}?ui_locales=de&target=${person.user_id}`);
-  assert.match(german.text, /Ein falsches Passwort wurde eingegeben\./);
-  assert.match(german.text, /· 3-mal</);
+  assert.match(german.text, sentence('admin.unauthenticated.refused.wrong_password', {}, 'de'));
+  assert.match(german.text, pattern`· ${sentence('admin.unauthenticated.times', { count: 3 }, 'de')}<`);
 });
