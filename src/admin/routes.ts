@@ -6,7 +6,6 @@ import { RequestError } from '../platform/errors.ts';
 import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
 import { sendPage } from '../platform/pages/page.ts';
-import { viewOf } from '../platform/pages/view.ts';
 import { adminAccessRoutes } from './access/routes.ts';
 import { adminAuditRoutes } from './audit/routes.ts';
 import { adminClientRoutes } from './clients/routes.ts';
@@ -23,7 +22,7 @@ const config = { page: true } as const;
 export async function adminRoutes(app: FastifyInstance, deps: Deps) {
   app.get<{ Params: { token: string } }>('/invite/:token', { config }, async (request, reply) => {
     if (!(await findInvitation(deps, request.params.token))) throw spentInvitation();
-    const view = viewOf(deps, request);
+    const view = request.view;
     return sendPage(reply, view, invitationPage(view, { token: request.params.token }));
   });
 
@@ -38,7 +37,7 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
       return outcome ? sendOnward(deps, reply, visit, outcome) : reply.redirect('/signin', 303);
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      const view = viewOf(deps, request);
+      const view = request.view;
       return sendPage(reply, view, invitationPage(view, { token, ...acceptance, problems: error.problems }), 400);
     }
   });

@@ -34,6 +34,7 @@ import { answerUnreadable, answerUnroutable } from '../platform/http/unreadable.
 import { collectOperations, openApiRoutes } from '../platform/openapi/routes.ts';
 import { rememberLanguage } from '../platform/pages/language.ts';
 import { assetRoutes } from '../platform/pages/page.ts';
+import { decorateRequests } from '../platform/pages/view.ts';
 import { userRoutes } from '../self-service/delete-account/routes.ts';
 import { emailAddressRoutes } from '../self-service/email-address/routes.ts';
 import { accountRoutes } from '../self-service/profile/routes.ts';
@@ -72,6 +73,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   handleErrors(app, deps);
   rememberLanguage(app, deps);
   refuseOtherMethods(app, deps, longestParameter);
+  decorateRequests(app, deps);
   useTypeBox(app);
   const described = collectOperations(app);
 

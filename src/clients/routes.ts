@@ -3,7 +3,6 @@ import type { Caller } from '../audit/audit.ts';
 import { requireRecentSession, requireSession, type Session } from '../authentication/sessions/session.ts';
 import { clientActivity } from '../developer/activity/activity.ts';
 import { readNoBody } from '../platform/http/no-body.ts';
-import { parseParameters, queryOf } from '../platform/http/parameters.ts';
 import { viewOf } from '../platform/pages/view.ts';
 import { clientRecord } from './client.ts';
 import { deleteClient } from './delete-client.ts';
@@ -59,7 +58,7 @@ export async function clientRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post('/v1/oauth/clients/check', { config: { operation: operations.check } }, async (request) => {
     await requireSession(deps, request);
-    const view = viewOf(deps, request, parseParameters(queryOf(request.url)).values.ui_locales ?? 'en');
+    const view = viewOf(deps, request, request.queryParameters.ui_locales ?? 'en');
     const inTheirWords = ({ path, message, say }: ReturnType<typeof checkDraft>[number]) => ({
       path,
       message: say ? view.plain(say.key, say.values) : message,
@@ -107,7 +106,7 @@ async function secretRoutes(app: FastifyInstance, deps: Deps) {
     async (request) => {
       const owner = ownerIn(await requireRecentSession(deps, request), request);
       await findOwnClient(deps, request.params.client_id, owner.owner_user_id);
-      const overlapSeconds = readOverlap(parseParameters(queryOf(request.url)).values.overlap_seconds);
+      const overlapSeconds = readOverlap(request.queryParameters.overlap_seconds);
       return retireSecret(deps, { ...request.params, ...owner, overlapSeconds });
     },
   );

@@ -3,7 +3,6 @@ import { requireSession } from '../authentication/sessions/session.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { isBearer } from '../platform/http/bearer.ts';
 import { sendPage } from '../platform/pages/page.ts';
-import { viewOf } from '../platform/pages/view.ts';
 import { readWrite } from './entitlement.ts';
 import { readEntitlements, write } from './operations.ts';
 import { entitlementsPage } from './page.ts';
@@ -30,7 +29,7 @@ export async function entitlementRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get('/account/entitlements', { config: { page: true } }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const view = viewOf(deps, request, session.locale);
+    const view = request.view;
     return sendPage(reply, view, entitlementsPage(view, await listEntitlements(deps.db, session.user_id)));
   });
 }

@@ -47,7 +47,7 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
     { config: { page: true, operation: startFederatedSignIn } },
     async (request, reply) => {
       const provider = requireProvider(deps, request.params.provider);
-      const { values } = parseParameters(queryOf(request.url));
+      const values = request.queryParameters;
       const departure = await departureOf(deps, request, provider, values);
       // Only our own confirm page leads here with `confirm`. A provider that asks nobody would make the session fresh.
       if (departure.mode === 'confirm' && departure.fromElsewhere) {

@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { browserToken } from '../../oauth/authorize/browser.ts';
 import { RequestError } from '../../platform/errors.ts';
-import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { viewOf } from '../../platform/pages/view.ts';
 import { parseCredential } from '../credentials/passkey-credential.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { canHavePasskeys } from '../credentials/relying-party.ts';
@@ -33,7 +32,7 @@ export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post('/v1/me/passkeys', { config: { operation: register } }, async (request, reply) => {
     const registrant = await registrantOf(deps, request, reply);
-    const { credential, name = suggestName(deps, request, registrant.session) } = readRegistrationBody(request.body);
+    const { credential, name = suggestName(request) } = readRegistrationBody(request.body);
     return reply.code(201).send(passkeyRecord(await registerPasskey(deps, registrant, { credential, name })));
   });
 
@@ -58,7 +57,7 @@ const config = { page: true, form: passkeysPath } as const;
 async function passkeyPages(app: FastifyInstance, deps: Deps) {
   app.get(passkeysPath, { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const { done } = parseParameters(queryOf(request.url)).values;
+    const { done } = request.queryParameters;
     return sendPasskeys(deps, { request, reply, session }, { done: deeds.find((deed) => deed === done) });
   });
 
@@ -68,7 +67,7 @@ async function passkeyPages(app: FastifyInstance, deps: Deps) {
     change(deps, request, reply, 'added', async () => {
       const registrant = await registrantOf(deps, request, reply);
       const { credential, name } = readForm(request.body);
-      const fallback = suggestName(deps, request, registrant.session);
+      const fallback = suggestName(request);
       await registerPasskey(deps, registrant, { credential: parseCredential(credential), name: name ?? fallback });
     }),
   );
@@ -98,8 +97,8 @@ async function registrantOf(deps: Deps, request: FastifyRequest, reply: FastifyR
   return { session, browser: browserToken(deps, request, reply), address: request.ip };
 }
 
-const suggestName = (deps: Deps, request: FastifyRequest, session: Session): string =>
-  deviceName(request.headers['user-agent']) ?? viewOf(deps, request, session.locale).plain('passkey.default_name');
+const suggestName = (request: FastifyRequest): string =>
+  deviceName(request.headers['user-agent']) ?? request.view.plain('passkey.default_name');
 
 /** What cannot be done is said above the list; whoever must sign in first is taken there. */
 async function change(
@@ -124,11 +123,11 @@ async function sendPasskeys(
   { request, reply, session }: { request: FastifyRequest; reply: FastifyReply; session: Session },
   { done, refused }: { done?: Deed; refused?: RequestError },
 ): Promise<FastifyReply> {
-  const view = viewOf(deps, request, session.locale);
+  const view = request.view;
   const say = refused && (refused.problems[0]?.say ?? refused.say);
   const page: PasskeysPage = {
     passkeys: await listPasskeys(deps.db, session.user_id),
-    suggestedName: suggestName(deps, request, session),
+    suggestedName: suggestName(request),
     canAdd: canHavePasskeys(deps.config),
     done,
     problem: refused && (say ? view.t(say.key, say.values) : refused.message),

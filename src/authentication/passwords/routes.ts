@@ -2,9 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../../platform/errors.ts';
 import { cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
-import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { viewOf } from '../../platform/pages/view.ts';
 import { leastCharacters } from '../credentials/password-policy.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
 import { mayLoseAWayIn } from '../credentials/ways-in.ts';
@@ -23,7 +22,7 @@ const readPassword = jsonBody(PasswordBody);
 export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
   app.get(path, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
-    const { done } = parseParameters(queryOf(request.url)).values;
+    const { done } = request.queryParameters;
     const isKnown = done === 'changed' || done === 'removed';
     return showForm(deps, { request, reply, session }, isKnown ? { done } : {});
   });
@@ -69,7 +68,7 @@ const originOf = ({ config }: Deps, request: FastifyRequest) => ({
 type Asked = { request: FastifyRequest; reply: FastifyReply; session: Session };
 
 async function showForm(deps: Deps, { request, reply, session }: Asked, said: Pick<PasswordForm, 'done' | 'problems'>) {
-  const view = viewOf(deps, request, session.locale);
+  const view = request.view;
   const { secondFactor = false } = await passwordContext(deps, session);
   const form = {
     email: session.email,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../../platform/errors.ts';
-import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { dayIn, viewOf } from '../../platform/pages/view.ts';
 import { leastCharacters } from '../credentials/password-policy.ts';
@@ -20,7 +20,7 @@ type OneLink = { Params: { token: string } };
 export async function recoveryRoutes(app: FastifyInstance, deps: Deps) {
   if (!deps.mail.works) {
     const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
-      const view = viewOf(deps, request);
+      const view = request.view;
       return sendPage(reply, view, noResetPage(view), 404);
     };
     for (const path of ['/reset', '/reset/:token']) {
@@ -31,7 +31,7 @@ export async function recoveryRoutes(app: FastifyInstance, deps: Deps) {
   }
 
   app.get('/reset', { config }, async (request, reply) => {
-    const { request: request_id, next } = parseParameters(queryOf(request.url)).values;
+    const { request: request_id, next } = request.queryParameters;
     const goal = await openGoal(deps, request, { request_id, next });
     const view = viewOf(deps, request, goal.ui_locales);
     return sendPage(reply, view, resetPage(view, goal));
@@ -54,7 +54,7 @@ export async function recoveryRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.get('/reset/sent', { config }, async (request, reply) => {
-    const view = viewOf(deps, request);
+    const view = request.view;
     return sendPage(reply, view, resetSentPage(view));
   });
 

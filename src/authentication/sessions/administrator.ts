@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../audit/audit.ts';
 import { RequestError } from '../../platform/errors.ts';
-import { type Parameters, parseParameters, queryOf } from '../../platform/http/parameters.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, fieldAlert } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { toldTo } from '../../platform/pages/told.ts';
-import { type View, viewOf } from '../../platform/pages/view.ts';
+import type { View } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
 import { requireAdministrator } from './session.ts';
 
@@ -15,12 +15,12 @@ export type AdministratorVisit = { user_id: string; view: View; caller: Caller; 
 
 /** @throws {RequestError} as requireAdministrator does. */
 export async function administratorAt(deps: Deps, request: FastifyRequest): Promise<AdministratorVisit> {
-  const { user_id, locale } = await requireAdministrator(deps, request);
+  const { user_id } = await requireAdministrator(deps, request);
   return {
     user_id,
-    view: viewOf(deps, request, locale),
+    view: request.view,
     caller: { actor: `user:${user_id}`, address: request.ip },
-    query: parseParameters(queryOf(request.url)).values,
+    query: request.queryParameters,
   };
 }
 

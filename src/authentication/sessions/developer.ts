@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../audit/audit.ts';
-import { type Parameters, parseParameters, queryOf } from '../../platform/http/parameters.ts';
-import { type View, viewOf } from '../../platform/pages/view.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+import type { View } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
 import { requireRecentSession, requireSession, type Session } from './session.ts';
 
@@ -14,14 +14,14 @@ export type DeveloperVisit = {
 
 /** @throws {RequestError} `login_required`. */
 export const developerAt = async (deps: Deps, request: FastifyRequest): Promise<DeveloperVisit> =>
-  visitOf(deps, request, await requireSession(deps, request));
+  visitOf(request, await requireSession(deps, request));
 
 /** @throws {RequestError} `login_required`, `reauthentication_required`. */
 export const recentDeveloperAt = async (deps: Deps, request: FastifyRequest): Promise<DeveloperVisit> =>
-  visitOf(deps, request, await requireRecentSession(deps, request));
+  visitOf(request, await requireRecentSession(deps, request));
 
-const visitOf = (deps: Deps, request: FastifyRequest, { user_id, locale }: Session): DeveloperVisit => ({
-  view: viewOf(deps, request, locale),
+const visitOf = (request: FastifyRequest, { user_id }: Session): DeveloperVisit => ({
+  view: request.view,
   owner: { owner_user_id: user_id, caller: { actor: `user:${user_id}`, address: request.ip } },
-  query: parseParameters(queryOf(request.url)).values,
+  query: request.queryParameters,
 });

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
-import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { viewOf } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
 import { type Ending, endAllOtherSessions, endOneSession } from './end-sessions.ts';
 import { listSessions, sessionRecord } from './list-sessions.ts';
@@ -45,8 +44,8 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get(path, { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const view = viewOf(deps, request, session.locale);
-    const { done } = parseParameters(queryOf(request.url)).values;
+    const view = request.view;
+    const { done } = request.queryParameters;
     const list = {
       sessions: await listSessions(deps, session.user_id),
       current: session.session_id,

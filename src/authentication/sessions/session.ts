@@ -53,7 +53,7 @@ export async function requireSession(deps: SessionDeps, request: FastifyRequest)
   const session = await currentSession(deps, request);
   if (!session) throw loginRequired();
   refuseFormOfAnother(request, session.user_id);
-  request.boundTo = session.user_id;
+  request.signedInUser = session;
   return session;
 }
 

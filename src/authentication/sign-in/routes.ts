@@ -5,7 +5,7 @@ import type { PendingRequest } from '../../oauth/authorize/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
-import { type Parameters, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import type { Renderable } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { type View, viewOf } from '../../platform/pages/view.ts';
@@ -23,7 +23,7 @@ const config = { page: true } as const;
 /** The sign-in pages (decisions §9): forms that work without JavaScript. */
 export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/signin', { config }, async (request, reply) => {
-    const goal = await readGoal(deps, request, parseParameters(queryOf(request.url)).values);
+    const goal = await readGoal(deps, request, request.queryParameters);
     return sendPage(reply, goal.view, signInPage(goal.view, goal.form));
   });
 
@@ -35,7 +35,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get('/signin/confirm', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const goal = await readGoal(deps, request, parseParameters(queryOf(request.url)).values, session);
+    const goal = await readGoal(deps, request, request.queryParameters, session);
     const { user_id, email: username } = session;
     return sendPage(reply, goal.view, confirmPage(goal.view, { ...goal.form, username, user_id }));
   });
@@ -54,7 +54,7 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.get('/signin/account', { config }, async (request, reply) => {
-    const { request: request_id } = parseParameters(queryOf(request.url)).values;
+    const { request: request_id } = request.queryParameters;
     const pending = await requirePendingRequest(deps, request, request_id);
     const session = await currentSession(deps, request);
     if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireLink } from '../../accounts/one-time-links/link.ts';
 import { RequestError } from '../../platform/errors.ts';
-import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
@@ -18,7 +18,7 @@ type OneLink = { Params: { token: string } };
 export async function signUpRoutes(app: FastifyInstance, deps: Deps) {
   if (!deps.config.signUp || !deps.mail.works) {
     const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
-      const view = viewOf(deps, request);
+      const view = request.view;
       return sendPage(reply, view, noSignUpPage(view), 404);
     };
     for (const path of ['/signup', '/signup/:token']) {
@@ -29,7 +29,7 @@ export async function signUpRoutes(app: FastifyInstance, deps: Deps) {
   }
 
   app.get('/signup', { config }, async (request, reply) => {
-    const { request: request_id, next } = parseParameters(queryOf(request.url)).values;
+    const { request: request_id, next } = request.queryParameters;
     const goal = await openGoal(deps, request, { request_id, next });
     const view = viewOf(deps, request, goal.ui_locales);
     return sendPage(reply, view, signUpPage(view, goal));
@@ -52,7 +52,7 @@ export async function signUpRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.get('/signup/sent', { config }, async (request, reply) => {
-    const view = viewOf(deps, request);
+    const view = request.view;
     return sendPage(reply, view, signUpSentPage(view));
   });
 

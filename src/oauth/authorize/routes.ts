@@ -57,7 +57,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
 
 /** After a page has been answered: the request goes on from where it waited. Nothing is taken for granted from before. */
 async function continueRequest(deps: Deps, request: FastifyRequest) {
-  const { request: request_id, step_up, user } = parseParameters(queryOf(request.url)).values;
+  const { request: request_id, step_up, user } = request.queryParameters;
   const pending = await requirePendingRequest(deps, request, request_id);
   const { client } = await authorizeClientAgain(deps, pending.parameters);
   const session = await currentSession(deps, request);

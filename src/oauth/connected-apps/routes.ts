@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requireSession } from '../../authentication/sessions/session.ts';
-import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { viewOf } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
 import { disconnectApp } from './disconnect-app.ts';
 import { listConnectedApps } from './list-connected-apps.ts';
@@ -30,8 +29,8 @@ export async function connectedAppRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get(path, { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const view = viewOf(deps, request, session.locale);
-    const isDone = parseParameters(queryOf(request.url)).values.done === 'yes';
+    const view = request.view;
+    const isDone = request.queryParameters.done === 'yes';
     return sendPage(reply, view, connectedAppsPage(view, await listConnectedApps(deps, session.user_id), isDone));
   });
 

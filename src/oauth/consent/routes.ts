@@ -3,7 +3,7 @@ import { currentSession, type Session } from '../../authentication/sessions/sess
 import type { Client } from '../../clients/client.ts';
 import { registeredBy } from '../../clients/registered-by.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { AuthorizationError } from '../authorize/authorization-error.ts';
@@ -40,7 +40,7 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
   }
 
   app.get('/consent', { config }, async (request, reply) => {
-    const pending = await requirePendingRequest(deps, request, parseParameters(queryOf(request.url)).values.request);
+    const pending = await requirePendingRequest(deps, request, request.queryParameters.request);
     const asked = await whoIsAsked(request, pending);
     if (typeof asked === 'string') return reply.redirect(asked, 303);
     const { client, session } = asked;

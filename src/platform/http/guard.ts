@@ -18,7 +18,7 @@ const longestUrl = 8192;
 
 /** What holds for every request before its route sees it. */
 export function guard(app: FastifyInstance, deps: { config: Config }): void {
-  app.decorateRequest('boundTo', undefined);
+  app.decorateRequest('signedInUser', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     guardAnswer(reply, deps.config);
     const malformed = malformation(request, deps.config.baseUrl);

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { publicDocument, sendPublicDocument } from '../http/public-document.ts';
 import { type Page, sendPage } from '../pages/page.ts';
-import type { ViewDeps } from '../pages/view.ts';
-import { type View, viewOf } from '../pages/view.ts';
+import type { View, ViewDeps } from '../pages/view.ts';
 import { type ApiDocument, type DescribedRoute, describeApi } from './document.ts';
 import { tags } from './operation.ts';
 import { referenceIndex, referencePage, referencePath } from './reference-page.ts';
@@ -22,7 +21,7 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
 
   const pages = new Map<string, Page>(); // anybody may ask, and it is the same for all
   const send = (request: FastifyRequest, reply: FastifyReply, draw: (view: View) => Page, name: string) => {
-    const view = viewOf(deps, request);
+    const view = request.view;
     const key = `${view.locale} ${name}`;
     const page = pages.get(key) ?? draw(view);
     pages.set(key, page);

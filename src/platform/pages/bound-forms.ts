@@ -4,8 +4,8 @@ import { FormText, parseParameters } from '../http/parameters.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The signed-in user for whom the answer to this request is made; each form in it is bound to them. */
-    boundTo?: string;
+    /** The user of the request's session, once it is read. The forms of the answer are bound to them. */
+    signedInUser?: { readonly user_id: string; readonly locale: string | null };
   }
 }
 

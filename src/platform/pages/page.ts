@@ -87,7 +87,7 @@ function languageChoice({ locale, query, t }: View): Html | false {
 export function sendPage(reply: FastifyReply, view: View, page: Page, status = 200): FastifyReply {
   const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
   const markup = layout(view, page).toString();
-  const { boundTo } = reply.request;
+  const { signedInUser } = reply.request;
   const scripting = page.scripts?.length ? " script-src 'self'; connect-src 'self';" : '';
   return reply
     .code(status)
@@ -99,7 +99,7 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = 2
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',
     })
     .type('text/html; charset=utf-8')
-    .send(boundTo === undefined ? markup : bindForms(markup, boundTo));
+    .send(signedInUser === undefined ? markup : bindForms(markup, signedInUser.user_id));
 }
 
 export async function assetRoutes(app: FastifyInstance, { look }: { look: Look }) {

@@ -1,7 +1,7 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Clock, isInCalendar, now } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { queryOf } from '../http/parameters.ts';
+import { type Parameters, parseParameters, queryOf } from '../http/parameters.ts';
 import {
   chooseLocale,
   type Locale,
@@ -16,6 +16,29 @@ import type { Look } from './look.ts';
 
 /** What it takes to draw a page. */
 export type ViewDeps = { readonly look: Look; readonly clock: Clock; readonly config: Config };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The view of the signed-in user, or of the browser before a session is read. */
+    readonly view: View;
+    /** Of the query; the first value of each name. Reading it throws `invalid_request` if it is malformed. */
+    readonly queryParameters: Parameters;
+  }
+}
+
+/** Call it before the routes are added. */
+export function decorateRequests(app: FastifyInstance, deps: ViewDeps): void {
+  app.decorateRequest('view', {
+    getter() {
+      return viewOf(deps, this, this.signedInUser?.locale);
+    },
+  });
+  app.decorateRequest('queryParameters', {
+    getter() {
+      return parseParameters(queryOf(this.url)).values;
+    },
+  });
+}
 
 /** In whose language and colours a page is drawn. */
 export type View = {

@@ -7,7 +7,6 @@ import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { viewOf } from '../../platform/pages/view.ts';
 import { deleteAccount } from './delete-account.ts';
 import { DeletionBody, deleteCurrentUser } from './operations.ts';
 import { accountDeletedPage, deleteAccountPage } from './page.ts';
@@ -19,7 +18,7 @@ const readDeletion = jsonBody(DeletionBody);
 export async function userRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/account/delete', { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
-    const view = viewOf(deps, request, session.locale);
+    const view = request.view;
     const isLastAdministrator = !(await holds(deps.db, isNotLastAdministrator(session.user_id)));
     return sendPage(reply, view, deleteAccountPage(view, { email: session.email, isLastAdministrator }));
   });
@@ -31,7 +30,7 @@ export async function userRoutes(app: FastifyInstance, deps: Deps) {
       await deleteAccount(deps, { session, email, address: request.ip });
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      const view = viewOf(deps, request, session.locale);
+      const view = request.view;
       const form = { email: session.email, isLastAdministrator: false, problems: error.problems };
       return sendPage(reply, view, deleteAccountPage(view, form), 400);
     }
@@ -39,7 +38,7 @@ export async function userRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.get('/account-deleted', { config }, async (request, reply) => {
-    const view = viewOf(deps, request);
+    const view = request.view;
     return sendPage(reply, view, accountDeletedPage(view));
   });
 

@@ -9,7 +9,7 @@ import {
 import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
-import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { askEmailChange } from './ask-email-change.ts';
@@ -28,8 +28,8 @@ type OneLink = { Params: { token: string } };
 export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
   app.get(path, { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const said = parseParameters(queryOf(request.url)).values.done;
-    const view = viewOf(deps, request, session.locale);
+    const said = request.queryParameters.done;
+    const view = request.view;
     const state = {
       email: session.email,
       isVerified: session.email_verified_at !== null,
@@ -42,13 +42,13 @@ export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
   app.post(`${path}/verify`, { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     readForm(request.body);
-    await askVerification(deps, askerOf(deps, request, session));
+    await askVerification(deps, askerOf(request, session));
     return onward(reply, `${path}?done=link_sent`);
   });
 
   app.get(`${path}/change`, { config: changeConfig }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
-    const view = viewOf(deps, request, session.locale);
+    const view = request.view;
     return sendPage(reply, view, changeEmailPage(view, { current: session.email }));
   });
 
@@ -56,10 +56,10 @@ export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
     const session = await requireRecentSession(deps, request);
     const { email = '' } = readForm(request.body);
     try {
-      await askEmailChange(deps, askerOf(deps, request, session), email);
+      await askEmailChange(deps, askerOf(request, session), email);
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      const view = viewOf(deps, request, session.locale);
+      const view = request.view;
       const form = { current: session.email, email, problems: error.problems };
       return sendPage(reply, view, changeEmailPage(view, form), 400);
     }
@@ -85,21 +85,21 @@ export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/v1/me/email', { config: { operation: changeEmail } }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
     const { email } = readEmail(request.body);
-    await askEmailChange(deps, askerOf(deps, request, session), email);
+    await askEmailChange(deps, askerOf(request, session), email);
     return reply.code(202).send({ expires_in: linkSeconds.change_email });
   });
 
   app.post('/v1/me/email/verify', { config: { operation: verifyEmail } }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    await askVerification(deps, askerOf(deps, request, session));
+    await askVerification(deps, askerOf(request, session));
     return reply.code(202).send({ expires_in: linkSeconds.verify_email });
   });
 }
 
-const askerOf = (deps: Deps, request: FastifyRequest, session: Session): Asker => ({
+const askerOf = (request: FastifyRequest, session: Session): Asker => ({
   session,
   address: request.ip,
-  locale: viewOf(deps, request, session.locale).locale,
+  locale: request.view.locale,
 });
 
 const onward = (reply: FastifyReply, to: string) => reply.redirect(to, 303);

@@ -2,9 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { requireSession } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
-import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { viewOf } from '../../platform/pages/view.ts';
 import { currentUser } from './current-user.ts';
 import { editCurrentUser, readCurrentUser } from './operations.ts';
 import { profilePage } from './page.ts';
@@ -29,8 +28,8 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get('/account', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const view = viewOf(deps, request, session.locale);
-    const { done } = parseParameters(queryOf(request.url)).values;
+    const view = request.view;
+    const { done } = request.queryParameters;
     return sendPage(reply, view, profilePage(view, { session, isDone: done === 'yes' }));
   });
 
@@ -51,7 +50,7 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
       );
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      const view = viewOf(deps, request, session.locale);
+      const view = request.view;
       return sendPage(reply, view, profilePage(view, { session, typed, problems: error.problems }), error.status);
     }
     return reply.redirect('/account?done=yes', 303);
@@ -59,7 +58,7 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get('/account/security', { config: { page: true } }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const view = viewOf(deps, request, session.locale);
+    const view = request.view;
     return sendPage(reply, view, securityPage(view, await securityOverview(deps, session.user_id)));
   });
 }

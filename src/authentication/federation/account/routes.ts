@@ -1,8 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { parseParameters, queryOf } from '../../../platform/http/parameters.ts';
 import type { MessageKey } from '../../../platform/i18n/translate.ts';
 import { sendPage } from '../../../platform/pages/page.ts';
-import { viewOf } from '../../../platform/pages/view.ts';
 import { listIdentities } from '../../credentials/identities.store.ts';
 import type { Deps } from '../../deps.ts';
 import { requireRecentSession, requireSession, type Session } from '../../sessions/session.ts';
@@ -31,8 +29,8 @@ const done: Readonly<Record<string, MessageKey>> = {
 export async function providerAccountRoutes(app: FastifyInstance, deps: Deps, beginLink: BeginLink) {
   app.get(path, { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const view = viewOf(deps, request, session.locale);
-    const { values } = parseParameters(queryOf(request.url));
+    const view = request.view;
+    const values = request.queryParameters;
     const cancelled = deps.config.providers.find(({ id }) => id === values.cancelled);
     const key = Object.hasOwn(done, values.done ?? '') ? done[values.done ?? ''] : undefined;
     const list = { providers: deps.config.providers, identities: await listIdentities(deps.db, session.user_id) };

@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RequestError } from '../../../platform/errors.ts';
 import { cookie, cookieNames } from '../../../platform/http/cookies.ts';
-import { parseParameters, queryOf, readForm } from '../../../platform/http/parameters.ts';
+import { readForm } from '../../../platform/http/parameters.ts';
 import { sendPage } from '../../../platform/pages/page.ts';
-import { viewOf } from '../../../platform/pages/view.ts';
 import type { Deps } from '../../deps.ts';
 import { requireRecentSession, type Session } from '../../sessions/session.ts';
 import type { Owner } from '../change-factors.ts';
@@ -23,7 +22,7 @@ const backupCodesConfig = { page: true, form: backupCodesPath } as const;
 export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get(totpPath, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
-    const { done } = parseParameters(queryOf(request.url)).values;
+    const { done } = request.queryParameters;
     const { view, page } = await totpPageFor(deps, request, session, done === 'on' ? 'totp.already_on' : undefined);
     return sendPage(reply, view, page);
   });
@@ -40,7 +39,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
     const confirmation = { code, endOtherSessions: end_other_sessions !== undefined, deviceToken };
     try {
       const codes = await confirmTotp(deps, ownerOf(request, session), confirmation);
-      const view = viewOf(deps, request, session.locale);
+      const view = request.view;
       return sendPage(reply, view, newBackupCodesPage(view, codes));
     } catch (error) {
       if (!(error instanceof RequestError) || !['invalid_code', 'invalid_state'].includes(error.code)) throw error;
@@ -56,7 +55,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
     const session = await requireRecentSession(deps, request);
     const { enabled } = await twoFactorState(deps, session);
     if (!enabled) return reply.redirect(totpPath, 303);
-    const view = viewOf(deps, request, session.locale);
+    const view = request.view;
     return sendPage(reply, view, disableTotpPage(view));
   });
 
@@ -69,7 +68,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
     const session = await requireRecentSession(deps, request);
     const state = await twoFactorState(deps, session);
     if (!state.enabled) return reply.redirect(totpPath, 303);
-    const view = viewOf(deps, request, session.locale);
+    const view = request.view;
     return sendPage(reply, view, backupCodesPage(view, state));
   });
 
@@ -77,7 +76,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
   app.post(backupCodesPath, { config: backupCodesConfig }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
     const codes = await regenerateBackupCodes(deps, ownerOf(request, session));
-    const view = viewOf(deps, request, session.locale);
+    const view = request.view;
     return sendPage(reply, view, newBackupCodesPage(view, codes));
   });
 }
@@ -85,7 +84,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
 type Said = 'totp.wrong' | 'totp.already_on';
 
 async function totpPageFor(deps: Deps, request: FastifyRequest, session: Session, said?: Said) {
-  const view = viewOf(deps, request, session.locale);
+  const view = request.view;
   const [state, enrollment] = await Promise.all([
     twoFactorState(deps, session),
     pendingEnrollment(deps, { ...session, locale: view.locale }),

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pendingRequestOf } from '../../../oauth/authorize/browser.ts';
 import { RequestError } from '../../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames } from '../../../platform/http/cookies.ts';
-import { parseParameters, queryOf, readForm } from '../../../platform/http/parameters.ts';
+import { readForm } from '../../../platform/http/parameters.ts';
 import type { Renderable } from '../../../platform/pages/html.ts';
 import { sendPage } from '../../../platform/pages/page.ts';
 import { type View, viewOf } from '../../../platform/pages/view.ts';
@@ -20,7 +20,7 @@ export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/signin/second-factor', { config }, async (request, reply) => {
     const waiting = await waitingSignIn(deps, request);
     if (!waiting) return startAgain(deps, reply);
-    const backup = parseParameters(queryOf(request.url)).values.backup === '1';
+    const backup = request.queryParameters.backup === '1';
     return sendPage(reply, waiting.view, secondFactorPage(waiting.view, { ...waiting.form, backup }));
   });
 
