@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { rejectClient } from '../../src/clients/review-client.ts';
-import { newBrowser } from '../support/browser.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import { newService, postEntitlement, writeOf } from '../support/services.ts';
-import { type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { postEntitlement, writeOf } from '../support/services.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 import { picture } from './picture.ts';
 
@@ -18,7 +18,7 @@ async function begin(t: TestContext) {
   const signet = await startSignet(t, {
     env: { SIGNET_RATE_LIMITS: 'off', SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' },
   });
-  const admin = await signedInPerson(signet, { role: 'admin' });
+  const admin = await signet.signedInPerson({ role: 'admin' });
   const visitor = await openBrowser(t, { origins: [signet.url], javaScript: false });
   await signInHere(visitor.page, signet, admin);
   return { signet, admin, ...visitor };
@@ -47,17 +47,17 @@ async function withScripts(t: TestContext, signet: Signet, admin: Person) {
 
 test('every page of administration is accessible, light and dark, on a phone and on a desk, in both languages', async (t) => {
   const { signet, admin } = await begin(t);
-  const owner = await signedInPerson(signet);
+  const owner = await signet.signedInPerson();
   const shop = { name: 'Example shop', redirect_uris: ['https://shop.example/cb'] };
-  const pending = await registerClient(signet, { owner, approved: false, ...shop });
+  const pending = await signet.registerClient({ owner, approved: false, ...shop });
   await rejectClient(signet.deps, { client_id: pending.client_id, caller: { actor: 'cli' } }, 'Which shop is this?');
   await edit(signet, owner, pending.client_id, { homepage_url: 'https://shop.example/about' });
-  const changed = await registerClient(signet, { owner, name: 'Field Notes' });
+  const changed = await signet.registerClient({ owner, name: 'Field Notes' });
   await edit(signet, owner, changed.client_id, {
     name: 'Field Notes 2',
     redirect_uris: ['https://rp.test/cb', `https://new.example/${'long/'.repeat(60)}`],
   });
-  const service = await newService(signet);
+  const service = await signet.newService();
   for (const version of [1, 2]) {
     const notes = { external_customer_id: 'cus_1', metadata: { seats: 3, note: 'long '.repeat(60) } };
     await postEntitlement(signet, service.authorization, writeOf(owner.user_id, { version, ...notes }));
@@ -65,9 +65,9 @@ test('every page of administration is accessible, light and dark, on a phone and
   const receiver = await openReceiver(t);
   receiver.status = 500;
   const made = await admin.browser.postJson('/v1/admin/webhooks', { url: receiver.url, event_types: ['user.created'] });
-  await signedInPerson(signet);
+  await signet.signedInPerson();
   await signet.runJobs();
-  await newBrowser(signet.url).post('/signin', { username: owner.email, password: 'wrong' });
+  await signet.newBrowser().post('/signin', { username: owner.email, password: 'wrong' });
   await signet.deps.db.run(
     `insert into unauthenticated_events (event_key, hour, action, reason, detail, address, first_at, last_at, count)
      values ('x', 0, 'session.refused', 'upstream_failed', $1, $2, 0, 3599, 12)`,
@@ -142,8 +142,8 @@ test('every page of administration is accessible, light and dark, on a phone and
 
 test('a review without JavaScript: the queue, the difference, a refusal that explains itself, the approval', async (t) => {
   const { signet, page, expectQuiet } = await begin(t);
-  const owner = await signedInPerson(signet);
-  const { client_id } = await registerClient(signet, { owner, name: 'Field Notes' });
+  const owner = await signet.signedInPerson();
+  const { client_id } = await signet.registerClient({ owner, name: 'Field Notes' });
   await edit(signet, owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://new.example/cb'] });
 
   await page.reload();
@@ -226,7 +226,7 @@ test('a service credential and a webhook: each secret is shown once, and gone wi
 
 test('somebody is found and barred; after 15 minutes the administrator confirms first, and lands on the same page', async (t) => {
   const { signet, admin, page, expectQuiet } = await begin(t);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   await page
     .getByRole('link', { name: message('admin.tab.users') })
     .first()
@@ -262,8 +262,8 @@ test('somebody is found and barred; after 15 minutes the administrator confirms 
 
 test('what strangers chose breaks no page: markup, what turns letters around, words without end', async (t) => {
   const { signet, admin } = await begin(t);
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
   const word = 'W'.repeat(300);
   const change = JSON.stringify({ name: word, redirect_uris: [`https://${word}.example/${word}`], logo_url: word });
   await signet.deps.db.run('update clients set name = $1, status_reason = $1, logo_url = $1, pending_change = $2', [

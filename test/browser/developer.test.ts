@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core';
 import { approveClient, rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser, type Visitor } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import { authorizePath, obtainTokens, redeem } from '../support/relying-party.ts';
-import { newPerson, type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { picture } from './picture.ts';
 
 /** The console of developers in a real browser: with JavaScript for comfort, and without. */
@@ -34,7 +34,7 @@ const idOf = (page: Page) => page.locator('#client-id').textContent();
 
 test('a developer registers with a script that warns at once and copies', async (t) => {
   const signet = await startSignet(t);
-  const ada = await newPerson(signet);
+  const ada = await signet.newPerson();
   const { context, page, expectQuiet } = await openBrowser(t, { origins: [signet.url] });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: signet.url });
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
@@ -101,7 +101,7 @@ test('a developer registers with a script that warns at once and copies', async 
 
 test('all of it works without JavaScript', async (t) => {
   const signet = await startSignet(t);
-  const ada = await newPerson(signet);
+  const ada = await signet.newPerson();
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
   const path = async (part: string) => page.goto(`${signet.url}/developer/clients/${client_id}${part}`);
 
@@ -151,12 +151,12 @@ test('all of it works without JavaScript', async (t) => {
 
 test('each page of a client is readable by everybody, whatever state it is in and whatever it is called', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signedInPerson(signet);
+  const ada = await signet.signedInPerson();
   const visitor = await openBrowser(t, { origins: [signet.url] });
   await lendSession(visitor, ada, signet);
   const { page, expectQuiet } = visitor;
   const name = `<img src=x onerror=alert(1)> Pаypal ${'Long'.repeat(15)}`; // with a Cyrillic "а"
-  const client = await registerClient(signet, {
+  const client = await signet.registerClient({
     owner: ada,
     name,
     redirect_uris: [
@@ -164,12 +164,12 @@ test('each page of a client is readable by everybody, whatever state it is in an
       `https://a-rather-long-name-of-a-host.shop.test/with/a/rather/long/path/${'x'.repeat(60)}`,
     ],
   });
-  await obtainTokens(signet, ada, client);
-  await ada.browser.get(authorizePath(client, { redirect_uri: `${callback}/` }));
-  await ada.browser.get(authorizePath(client, { scope: 'openid <b>everything</b>' }));
-  await redeem(signet, client, 'ac_unknown');
-  await registerClient(signet, { owner: ada, approved: false, name: 'Second' });
-  const rejected = await registerClient(signet, { owner: ada, approved: false, name: 'Third' });
+  await ada.obtainTokens(client);
+  await ada.browser.get(client.authorizePath({ redirect_uri: `${callback}/` }));
+  await ada.browser.get(client.authorizePath({ scope: 'openid <b>everything</b>' }));
+  await client.redeem('ac_unknown');
+  await signet.registerClient({ owner: ada, approved: false, name: 'Second' });
+  const rejected = await signet.registerClient({ owner: ada, approved: false, name: 'Third' });
   await rejectClient(signet.deps, { client_id: rejected.client_id, caller: cli }, 'Which shop is this?');
   await ada.browser.postJson(`/v1/oauth/clients/${client.client_id}/secrets`, {});
   const edit = { redirect_uris: ['https://shop.test/other'], name: 'Shop' };

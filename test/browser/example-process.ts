@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/free-port.ts';
+import type { Person } from '../support/person.ts';
 import type { Settings } from '../support/server-process.ts';
-import { type Person, registerClient, type Signet, signIn } from '../support/signet.ts';
+import type { Signet } from '../support/signet.ts';
 
 const main = fileURLToPath(new URL('../../examples/relying-party/main.ts', import.meta.url));
 
@@ -69,11 +70,11 @@ export async function startRegisteredExample(
   owner: Person,
   consent: 'skip' | 'required',
 ): Promise<Example> {
-  await signIn(owner);
+  await owner.signIn();
   const settings = await exampleSettings(t, signet.url);
   const redirect_uris = [`http://localhost:${settings.EXAMPLE_PORT}/callback`];
   const name = 'Field Notes';
-  const { client_id, client_secret } = await registerClient(signet, { owner, name, redirect_uris, consent });
+  const { client_id, client_secret } = await signet.registerClient({ owner, name, redirect_uris, consent });
   return startExample(t, {
     ...settings,
     EXAMPLE_CLIENT_ID: client_id,

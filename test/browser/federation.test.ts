@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, sentence } from '../support/messages.ts';
-import { newPerson, startSignet } from '../support/signet.ts';
+import { startSignet } from '../support/signet.ts';
 import { acmeAt, startUpstream } from '../support/upstream.ts';
 
 const acme = { provider: 'Acme' };
@@ -12,7 +12,7 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   const upstream = await startUpstream(t, () => clock());
   const signet = await startSignet(t, { env: acmeAt(upstream.issuer) });
   clock = () => Math.floor(signet.clock() / 1000);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   upstream.account = { sub: 'p', email: 'a.rather.long.address.of.somebody@mail.example.org', email_verified: false };
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, upstream.issuer] });
   const providers = `${signet.url}/account/security/providers`;

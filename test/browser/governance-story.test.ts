@@ -7,10 +7,10 @@ import type { Page } from 'playwright-core';
 import { readAnswer } from '../support/browser.ts';
 import { openBrowser } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import { authorizePath, introspect, redeem, refresh, tokensOf, userinfo } from '../support/relying-party.ts';
-import { newService, postEntitlement, writeOf } from '../support/services.ts';
-import { newPerson, type Person, type RegisteredClient, type Signet, signIn, startSignet } from '../support/signet.ts';
-import { enableTotp } from '../support/two-factor.ts';
+import type { Person } from '../support/person.ts';
+import { RegisteredClient, tokensOf } from '../support/relying-party.ts';
+import { postEntitlement, writeOf } from '../support/services.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 /** Issue 4 in one go, as the people in it see it. */
 test('a client from its registration to its suspension: developer, administrator, person, back end, product', async (t) => {
@@ -18,9 +18,9 @@ test('a client from its registration to its suspension: developer, administrator
   const product = await openProduct(t);
   const origins = [signet.url, product.origin];
   const [developer, administrator, person] = [
-    await newPerson(signet),
-    await newPerson(signet, { role: 'admin' }),
-    await newPerson(signet),
+    await signet.newPerson(),
+    await signet.newPerson({ role: 'admin' }),
+    await signet.newPerson(),
   ];
   const desks = await Promise.all([
     openBrowser(t, { origins }),
@@ -38,14 +38,14 @@ test('a client from its registration to its suspension: developer, administrator
   await developers.locator('[name="scope entitlements:read"]').check();
   await developers.locator('#register-submit').click();
   await developers.waitForLoadState();
-  const client = await readCredentials(developers, product.redirect_uri);
-  const early = await person.browser.get(authorizePath(client));
+  const client = await readCredentials(signet, developers, product.redirect_uri);
+  const early = await person.browser.get(client.authorizePath());
   assert.equal(early.status, 400, 'nobody may sign in to a client that nobody has reviewed');
 
   signet.clock.advance(1); // events of one second have no order of their own
   // An administrator with TOTP signs in with a code, and approves the client with consent for everybody.
-  await signIn(administrator);
-  const totp = await enableTotp(signet, administrator);
+  await administrator.signIn();
+  const totp = await administrator.enableTotp();
   await goTo(administrators, signet, '/admin', administrator, totp.code);
   await administrators
     .getByRole('link', { name: message('admin.tab.clients') })
@@ -86,20 +86,20 @@ test('a client from its registration to its suspension: developer, administrator
   signet.clock.advance(1);
   // A person signs in and is asked; what they allow comes to the product as a code.
   const scope = 'openid profile email offline_access entitlements:read';
-  await persons.goto(signet.url + authorizePath(client, { scope }));
+  await persons.goto(signet.url + client.authorizePath({ scope }));
   await signInHere(persons, person);
   await persons.getByRole('heading', { name: message('consent.title', { client: 'Field Notes Pro' }) }).waitFor();
   await persons.getByText(message('scope.entitlements:read')).waitFor();
   await persons.getByRole('button', { name: message('consent.allow') }).click();
   await persons.waitForURL(`${product.redirect_uri}?**`);
   const code = new URL(persons.url()).searchParams.get('code') ?? '';
-  const tokens = tokensOf(await redeem(signet, client, code));
+  const tokens = tokensOf(await client.redeem(code));
 
   // The back end writes what the person has bought, and the product sees it at once.
-  const billing = await newService(signet, { permissions: ['entitlements:write', 'tokens:introspect'] });
+  const billing = await signet.newService({ permissions: ['entitlements:write', 'tokens:introspect'] });
   const written = await postEntitlement(signet, billing.authorization, writeOf(person.user_id, { plan: 'pro' }));
   assert.equal(written.status, 200);
-  const told = await userinfo(signet, tokens.access_token);
+  const told = await signet.userinfo(tokens.access_token);
   assert.equal(told.json?.sub, person.user_id);
   assert.deepEqual(
     ((told.json?.entitlements ?? []) as { product: string; plan: string }[]).map(({ product, plan }) => [
@@ -108,11 +108,11 @@ test('a client from its registration to its suspension: developer, administrator
     ]),
     [['editor', 'pro']],
   );
-  assert.equal((await introspect(signet, client, tokens.access_token)).json?.active, true);
+  assert.equal((await client.introspect(tokens.access_token)).json?.active, true);
 
   // The administrator suspends the client: within a second nothing of it works, on whatever node.
   const neighbour = await startSignet(t, { beside: signet });
-  assert.equal((await userinfo(neighbour, tokens.access_token)).status, 200);
+  assert.equal((await neighbour.userinfo(tokens.access_token)).status, 200);
   await administrators.locator('summary', { hasText: message('admin.clients.suspend') }).click();
   await administrators.getByLabel(message('admin.reason')).fill('Reported by its users');
   await administrators.locator('#client-suspend').click();
@@ -122,12 +122,12 @@ test('a client from its registration to its suspension: developer, administrator
     .waitFor();
   signet.clock.advance(1);
   for (const node of [signet, neighbour]) {
-    const refreshed = await refresh(node, client, tokens.refresh_token ?? '');
+    const refreshed = await client.at(node).refresh(tokens.refresh_token ?? '');
     assert.ok(refreshed.status === 400 || refreshed.status === 401, `refresh answered ${refreshed.status}`);
-    assert.equal((await userinfo(node, tokens.access_token)).status, 401);
+    assert.equal((await node.userinfo(tokens.access_token)).status, 401);
     assert.deepEqual(await introspectAs(node, billing.authorization, tokens.access_token), { active: false });
-    assert.equal((await introspect(node, client, tokens.access_token)).status, 403);
-    assert.equal((await person.browser.get(authorizePath(client))).status, 400);
+    assert.equal((await client.at(node).introspect(tokens.access_token)).status, 403);
+    assert.equal((await person.browser.get(client.authorizePath())).status, 400);
   }
 
   // The developer reads why, and the log tells the whole story in one unbroken chain.
@@ -176,12 +176,12 @@ async function signInHere(page: Page, { email, password }: Person) {
 }
 
 /** The secret is on this page and on no other. */
-async function readCredentials(page: Page, redirect_uri: string): Promise<RegisteredClient> {
+async function readCredentials(signet: Signet, page: Page, redirect_uri: string): Promise<RegisteredClient> {
   const shown = await page.content();
   const client_id = /cl_[\w-]{22}/.exec(shown)?.[0];
   const client_secret = /cs_[\w-]{43}/.exec(shown)?.[0];
   assert.ok(client_id && client_secret, 'the page after the registration shows id and secret');
-  return { client_id, client_secret, redirect_uri };
+  return new RegisteredClient(signet, { client_id, client_secret, redirect_uri });
 }
 
 async function introspectAs(node: Signet, authorization: string, token: string) {

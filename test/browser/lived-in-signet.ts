@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
-import { newBrowser } from '../support/browser.ts';
 import type { Visitor } from '../support/chromium.ts';
 import { type Mailbox, openMailbox } from '../support/mailbox.ts';
-import { obtainTokens } from '../support/relying-party.ts';
-import { type Person, type RegisteredClient, type Signet, startSignet } from '../support/signet.ts';
-import { enableTotp, post } from '../support/two-factor.ts';
+import { Person } from '../support/person.ts';
+import { RegisteredClient } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
+import { post } from '../support/two-factor.ts';
 
 export type World = {
   signet: Signet;
@@ -44,14 +44,14 @@ export async function openWorld(t: TestContext): Promise<World> {
   const ada = await named(signet, { name: 'Ada Lovelace', email, role: 'admin', emailVerified: true });
   signet.clock.advance(40 * 86_400);
   for (const agent of [agents.strange, agents.phone]) {
-    await signInWith(signet, { ...ada, browser: newBrowser(signet.url) }, agent);
+    await signInWith(signet, ada.elsewhere(), agent);
     signet.clock.advance(5 * 3600);
   }
   await signInWith(signet, ada, agents.desk);
   const client = await appOf(signet, ada, 'Field Notes', 'https://field-notes.example.com/about');
   const long = await appOf(signet, ada, 'Vereinsunterlagenverwaltungsgesellschaft Oberammergau', null);
   for (const one of [client, long]) {
-    await obtainTokens(signet, ada, one, { scope: 'openid profile email offline_access' });
+    await ada.obtainTokens(one, { scope: 'openid profile email offline_access' });
     signet.clock.advance(600);
   }
   const grace = await withEveryFactor(signet);
@@ -68,7 +68,7 @@ export async function named(
 ): Promise<Person> {
   const account = { role: 'user', emailVerified: false, password, ...who } as const;
   const user_id = await createUser(signet.deps, account, 'cli');
-  return { user_id, email: who.email, password, browser: newBrowser(signet.url) };
+  return new Person(signet, { user_id, email: who.email, password });
 }
 
 export async function signInWith({ url }: Signet, { browser, email }: Person, agent: string) {
@@ -80,7 +80,7 @@ async function withEveryFactor(signet: Signet): Promise<Person> {
   const { db } = signet.deps;
   const grace = await named(signet, { name: 'Grace Hopper', email: 'grace@example.com', emailVerified: true });
   await signInWith(signet, grace, agents.phone);
-  await enableTotp(signet, grace);
+  await grace.enableTotp();
   const at = Math.floor(signet.clock() / 1000);
   for (const [place, name] of ['YubiKey', 'Telefon mit der gesprungenen Scheibe'].entries()) {
     await db.run(
@@ -113,7 +113,7 @@ async function appOf(signet: Signet, owner: Person, name: string, homepage_url: 
   });
   const { client_id, client_secret } = json as { client_id: string; client_secret: string };
   await approveClient(signet.deps, { client_id, caller: { actor: 'cli' } }, { revision: 1 });
-  return { client_id, client_secret, redirect_uri };
+  return new RegisteredClient(signet, { client_id, client_secret, redirect_uri });
 }
 
 /** Signs the real browser in with the session that the person has already. */

@@ -4,8 +4,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, sentence } from '../support/messages.ts';
-import { obtainTokens } from '../support/relying-party.ts';
-import { registerClient, type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { agents, lendSession, named, openWorld, password, signInWith } from './lived-in-signet.ts';
 import { picture } from './picture.ts';
 import { type Sight, sights, type Visitors } from './sights.ts';
@@ -105,10 +104,10 @@ async function takePictures(page: Page, { name, isMain }: Sight) {
 
 test('an account is looked after without JavaScript', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { name: 'Field Notes' });
+  const client = await signet.registerClient({ name: 'Field Notes' });
   const person = await named(signet, { name: 'Ada Lovelace', email: 'ada@example.com' });
   await signInWith(signet, person, agents.phone);
-  await obtainTokens(signet, person, client);
+  await person.obtainTokens(client);
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
   await page.goto(`${signet.url}/account/apps`);
   await page.locator('#username').fill(person.email);

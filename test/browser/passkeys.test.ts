@@ -4,9 +4,8 @@ import type { CDPSession, Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import { authorizePath } from '../support/relying-party.ts';
-import { newPerson, type Person, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
-import { enableTotp } from '../support/two-factor.ts';
+import type { Person } from '../support/person.ts';
+import { startSignet } from '../support/signet.ts';
 
 const pages = '/account/security/passkeys';
 
@@ -83,7 +82,7 @@ test("by the browser's autofill, without a press of any button of ours, and on t
   const clientOrigin = `http://localhost:${await freePort()}`; // nobody listens there: that Chromium asks is enough
   const { signet, url, person, page, authenticator, expectQuiet } = await begin(t, [clientOrigin]);
   const redirect_uri = `${clientOrigin}/callback`;
-  const client = await registerClient(signet, { redirect_uris: [redirect_uri] });
+  const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
   await signInWithPassword(page, url, person);
   await addPasskey(page, url);
   await authenticator.present(false);
@@ -96,7 +95,7 @@ test("by the browser's autofill, without a press of any button of ours, and on t
     await route.continue();
   });
   const arrival = page.waitForRequest((request) => request.url().startsWith(`${redirect_uri}?code=`));
-  await page.goto(url + authorizePath(client)).catch(() => undefined); // left for the client before it has loaded
+  await page.goto(url + client.authorizePath()).catch(() => undefined); // left for the client before it has loaded
   await arrival;
   expectQuiet();
 });
@@ -119,8 +118,8 @@ test('whoever cancels is told kindly, and may sign in by password all the same',
 });
 
 test('as second factor, after a password', async (t) => {
-  const { signet, url, person, page, expectQuiet } = await begin(t);
-  await enableTotp(signet, person);
+  const { url, person, page, expectQuiet } = await begin(t);
+  await person.enableTotp();
   await lend(page, person, url);
   await addPasskey(page, url);
   await page.context().clearCookies();
@@ -172,7 +171,7 @@ test('a lost connection is a sentence, not silence', async (t) => {
 
 test('without JavaScript the page lists, and says what adding and removing need', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const { context, page: own } = await openBrowser(t, { origins: [signet.url] });
   await plugIn(await context.newCDPSession(own));
   await signInWithPassword(own, signet.url, person);
@@ -195,7 +194,7 @@ test('without JavaScript the page lists, and says what adding and removing need'
 /** A Signet, a person, and a browser with an authenticator that says yes to everything. */
 async function begin(t: TestContext, others: string[] = []) {
   const signet = await startSignet(t);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   await person.browser.post('/signin', { username: person.email, password: person.password });
   const { context, page, expectQuiet } = await openBrowser(t, { origins: [signet.url, ...others] });
   const authenticator = await plugIn(await context.newCDPSession(page));

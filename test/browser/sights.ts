@@ -1,10 +1,9 @@
 import type { Page } from 'playwright-core';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
-import { newBrowser } from '../support/browser.ts';
 import type { Visitor } from '../support/chromium.ts';
 import { linkIn } from '../support/mailbox.ts';
-import { authorizePath } from '../support/relying-party.ts';
-import { type RegisteredClient, registerClient, type Signet } from '../support/signet.ts';
+import type { RegisteredClient } from '../support/relying-party.ts';
+import type { Signet } from '../support/signet.ts';
 import { password, type World } from './lived-in-signet.ts';
 
 type Role = 'nobody' | 'ada' | 'grace' | 'mary' | 'halfway';
@@ -34,7 +33,7 @@ export async function sights(world: World, visitors: Visitors): Promise<Sight[]>
 
 /** Where an authorization request waits for the person of that browser. */
 async function waiting({ page }: Visitor, { url }: Signet, of: RegisteredClient, changes: Record<string, string> = {}) {
-  await page.goto(url + authorizePath(of, changes));
+  await page.goto(url + of.authorizePath(changes));
   const { pathname, search } = new URL(page.url());
   return pathname + search;
 }
@@ -49,7 +48,7 @@ async function signInSights({ signet, client, grace }: World, { nobody, halfway 
     { name: 'sign-in-wrong', path, as: 'nobody', act: wrong },
     { name: 'second-factor', path: '/signin/second-factor', as: 'halfway' },
     { name: 'second-factor-wrong', path: '/signin/second-factor', as: 'halfway', act: giveWrongCode },
-    { name: 'error', path: authorizePath({ ...client, client_id: 'nobody' }), as: 'nobody', status: 400 },
+    { name: 'error', path: client.with({ client_id: 'nobody' }).authorizePath(), as: 'nobody', status: 400 },
     { name: 'provider-error', path: '/auth/google/callback?state=x&code=y', as: 'nobody', status: 400 },
     { name: 'sign-up', path: '/signup', as: 'nobody' },
     { name: 'sign-up-sent', path: '/signup/sent', as: 'nobody' },
@@ -76,7 +75,7 @@ async function submit(page: Page, button: string) {
 
 /** Pages that a mail leads to. */
 async function linkSights({ signet, mailbox, ada, mary }: World): Promise<Sight[]> {
-  const nobody = newBrowser(signet.url);
+  const nobody = signet.newBrowser();
   await nobody.post('/signup', { email: 'katherine@example.com' });
   await nobody.post('/reset', { email: ada.email });
   await mary.browser.post('/account/email/verify');
@@ -130,7 +129,7 @@ async function openDetails(page: Page) {
 }
 
 async function consentSights({ signet, ada, client }: World, visitors: Visitors): Promise<Sight[]> {
-  const asking = await registerClient(signet, {
+  const asking = await signet.registerClient({
     owner: ada,
     name: 'Field Notes for teams',
     consent: 'required',

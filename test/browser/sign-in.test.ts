@@ -4,15 +4,14 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
-import { newBrowser } from '../support/browser.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { message, sentence } from '../support/messages.ts';
-import { authorizePath } from '../support/relying-party.ts';
+import { Person } from '../support/person.ts';
 import { bareSettings, startServer } from '../support/server-process.ts';
-import { newPerson, type Person, registerClient, type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { exampleSettings, startExample, startRegisteredExample } from './example-process.ts';
 
 const password = 'ordinary words in a row';
@@ -177,10 +176,10 @@ test('a client on a loopback address is let through the page, whatever the famil
   const signet = await startSignet(t);
   for (const host of ['127.0.0.1', '[::1]']) {
     const redirect_uri = `http://${host}:9/callback`; // nobody listens there: that Chromium asks is enough
-    const client = await registerClient(signet, { redirect_uris: [redirect_uri] });
-    const person = await newPerson(signet);
+    const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
+    const person = await signet.newPerson();
     const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, new URL(redirect_uri).origin] });
-    await page.goto(signet.url + authorizePath(client));
+    await page.goto(signet.url + client.authorizePath());
     const arrival = page.waitForRequest((request) => request.url().startsWith(`${redirect_uri}?code=`));
     await signInWith(page, person.email, person.password);
     await arrival;
@@ -196,11 +195,11 @@ test('a client may send people on from its redirect URI to another origin of its
   await new Promise<void>((resolve) => callback.listen(port, '127.0.0.1', resolve));
   t.after(() => callback.close());
   const redirect_uri = `http://localhost:${port}/callback`;
-  const client = await registerClient(signet, { redirect_uris: [redirect_uri] });
-  const person = await newPerson(signet);
+  const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
+  const person = await signet.newPerson();
   const origins = [signet.url, new URL(redirect_uri).origin, new URL(application).origin];
   const { page, expectQuiet } = await openBrowser(t, { origins });
-  await page.goto(signet.url + authorizePath(client));
+  await page.goto(signet.url + client.authorizePath());
   const arrival = page.waitForRequest(application);
   await signInWith(page, person.email, person.password);
   await arrival;
@@ -210,8 +209,8 @@ test('a client may send people on from its redirect URI to another origin of its
 test('an unknown client is told of on a page that names the parameter', async (t) => {
   const signet = await startSignet(t);
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url] });
-  const client = await registerClient(signet);
-  const answer = await page.goto(signet.url + authorizePath(client, { client_id: 'nobody' }));
+  const client = await signet.registerClient();
+  const answer = await page.goto(signet.url + client.authorizePath({ client_id: 'nobody' }));
   assert.equal(answer?.status(), 400);
   assert.match(await textOf(page), sentence('authorize.unknown_client'));
   await expectAccessible(page);
@@ -234,7 +233,7 @@ async function begin(
 async function named(signet: Signet, name: string): Promise<Person> {
   const email = `${name.split(' ')[0]?.toLowerCase()}@example.com`;
   const user_id = await createUser(signet.deps, { email, name, password, role: 'user', emailVerified: true }, 'cli');
-  return { user_id, email, password, browser: newBrowser(signet.url) };
+  return new Person(signet, { user_id, email, password });
 }
 
 /** The example has the clock of the machine, so both must mean the same by "expired". */

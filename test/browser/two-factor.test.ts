@@ -4,12 +4,13 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, sentence } from '../support/messages.ts';
-import { newPerson, type Person, type Signet, startSignet } from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { codesOf } from '../support/two-factor.ts';
 
 async function arrive(t: TestContext, options: { javaScript: boolean }) {
   const signet = await startSignet(t);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], ...options });
   await page.goto(`${signet.url}/signin?next=/account/security/totp`);
   await signIn(page, person);

@@ -6,15 +6,15 @@ import { auditRowsOf } from '../../src/audit/store.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { accountOf } from '../../src/authentication/federation/upstream-account.ts';
 import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
-import { type Answer, newBrowser } from '../support/browser.ts';
+import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { addPasskey, listed } from '../support/passkeys.ts';
-import { obtainTokens, userinfo } from '../support/relying-party.ts';
-import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { listed } from '../support/passkeys.ts';
+import type { Person } from '../support/person.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
-import { enableTotp, giveCode, totpAt, wrongCode } from '../support/two-factor.ts';
+import { totpAt, wrongCode } from '../support/two-factor.ts';
 
 const phrase = 'harbour velvet cactus ninety';
 const locationOf = ({ headers }: Answer) => headers.get('location') ?? '';
@@ -35,7 +35,7 @@ async function postNothing({ url }: Signet, { browser }: Person, path: string, h
 
 test('specification 4.14: what takes no body takes none, whatever its content type', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const types = ['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'application/octet-stream'];
   for (const type of types) {
     for (const [framing, value] of [
@@ -47,7 +47,7 @@ test('specification 4.14: what takes no body takes none, whatever its content ty
       assert.equal(status, 200, `${type} ${framing}`);
     }
   }
-  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const administrator = await signet.signedInPerson({ role: 'admin' });
   for (const type of types) {
     const headers = { 'content-type': type, 'content-length': '0' };
     assert.equal(await postNothing(signet, administrator, '/v1/admin/audit/verify', headers), 200, type);
@@ -71,8 +71,8 @@ onBothEngines('every name is stored in one composed form, by whichever way it ca
   const account = { email: 'amelie@example.com', password: phrase, role: 'user', emailVerified: true } as const;
   const user_id = await createUser(signet.deps, { ...account, name: typed }, 'cli');
   assert.equal((await findUser(signet.deps.db, user_id))?.name, kept);
-  const person = await signedInPerson(signet);
-  await addPasskey(signet, person, undefined, typed);
+  const person = await signet.signedInPerson();
+  await person.addPasskey(undefined, typed);
   assert.equal((await listed(person))[0]?.name, kept);
   const terms = { name: typed, permissions: ['tokens:introspect'], products: [] };
   const { credential } = await createCredential(signet.deps, { actor: 'cli' }, terms);
@@ -84,7 +84,7 @@ onBothEngines('every name is stored in one composed form, by whichever way it ca
 onBothEngines('NO-01: the log says who signed up, and from where', async (t, engine) => {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   await browser.post('/signup', { email: 'new@example.com' });
   const path = linkIn(await mailbox.next('new@example.com'), /^\/signup\/./);
   assert.equal((await browser.post(path, { name: 'Ada', password: phrase })).status, 303);
@@ -96,10 +96,10 @@ onBothEngines('NO-01: the log says who signed up, and from where', async (t, eng
 
 onBothEngines('PW-03: a password that was replaced within the same second signs nobody in', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
-  const thief = { ...person, browser: newBrowser(signet.url) };
+  const person = await signet.signedInPerson();
+  const thief = person.elsewhere();
   const held = holdNextCall(signet.deps.db, /insert into sessions/);
-  const entering = signIn(thief);
+  const entering = thief.signIn();
   await held.reached;
   assert.equal((await person.browser.postJson('/v1/me/password', { password: phrase })).status, 204);
   held.release();
@@ -109,10 +109,10 @@ onBothEngines('PW-03: a password that was replaced within the same second signs 
 
 async function waitingForCode(t: TestContext, env: Record<string, string> = {}) {
   const signet = await startSignet(t, { env });
-  const owner = await signedInPerson(signet);
-  const app = await enableTotp(signet, owner);
-  const other = { ...owner, browser: newBrowser(signet.url) };
-  assert.equal(locationOf(await signIn(other)), '/signin/second-factor');
+  const owner = await signet.signedInPerson();
+  const app = await owner.enableTotp();
+  const other = owner.elsewhere();
+  assert.equal(locationOf(await other.signIn()), '/signin/second-factor');
   return { signet, other, app };
 }
 
@@ -129,18 +129,18 @@ test('the second step asks for digits by a numeric keyboard, and for a backup co
   const wrong = await browser.post('/signin/second-factor', { code: 'nothing', backup: '1' });
   assert.equal(wrong.status, 401);
   assert.match(wrong.text, pattern`${sentence('field.backup_code')}</label>`, 'still the field that was used');
-  await giveCode(other, wrongCode(signet, app.secret));
-  const over = await giveCode(other, wrongCode(signet, app.secret));
+  await other.giveCode(wrongCode(signet, app.secret));
+  const over = await other.giveCode(wrongCode(signet, app.secret));
   assert.match(over.text, sentence('second_factor.over', { most: 3 }));
 
-  await signIn(other);
+  await other.signIn();
   const answer = await browser.post('/signin/second-factor', { code: app.backup_codes[0] ?? '', backup: '1' });
   assert.equal(locationOf(answer), '/account');
 });
 
 test('a reload of the page with new backup codes is no error', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signedInPerson(signet);
+  const { browser } = await signet.signedInPerson();
   const path = '/account/security/totp';
   await browser.post(`${path}/enroll`);
   const secret = /id="totp-secret">([A-Z2-7 ]+)</.exec((await browser.get(path)).text)?.[1]?.replaceAll(' ', '') ?? '';
@@ -158,7 +158,7 @@ test('a reload of the page with new backup codes is no error', async (t) => {
 
 test('the field for a new password is called that where there is an old one', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signedInPerson(signet);
+  const { browser } = await signet.signedInPerson();
   assert.match(
     (await browser.get('/account/security/password')).text,
     pattern`<label for="password">${sentence('field.new_password')}</label>`,
@@ -167,10 +167,10 @@ test('the field for a new password is called that where there is an old one', as
 
 onBothEngines('specification 2.1: a picture is set by its address, and told with the profile', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const { browser } = person;
-  const client = await registerClient(signet);
-  const { access_token } = await obtainTokens(signet, person, client, { scope: 'openid profile' });
+  const client = await signet.registerClient();
+  const { access_token } = await person.obtainTokens(client, { scope: 'openid profile' });
   const picture = 'https://pictures.example.com/ada.jpg?size=96';
   const patch = (body: unknown) =>
     browser.send('/v1/me', {
@@ -178,7 +178,7 @@ onBothEngines('specification 2.1: a picture is set by its address, and told with
       body: JSON.stringify(body),
       headers: { origin: signet.url, 'content-type': 'application/json' },
     });
-  const told = async () => (await userinfo(signet, access_token)).json?.picture;
+  const told = async () => (await signet.userinfo(access_token)).json?.picture;
 
   assert.equal((await patch({ picture })).json?.picture, picture);
   assert.equal(await told(), picture);

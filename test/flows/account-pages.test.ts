@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { auditRowsOf } from '../../src/audit/store.ts';
-import { type Answer, newBrowser } from '../support/browser.ts';
+import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
+import type { Person } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { type Person, signedInPerson, startSignet } from '../support/signet.ts';
-import { enableTotp } from '../support/two-factor.ts';
+import { startSignet } from '../support/signet.ts';
 
 const patch = ({ browser }: Person, body: unknown): Promise<Answer> =>
   browser.send('/v1/me', {
@@ -19,7 +19,7 @@ onBothEngines('a person says who they are', async (t, engine) => {
   const signet = await startSignet(t, { engine });
 
   await t.test('a person changes their name and language, and only those', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     signet.clock.advance(60);
     const answer = await patch(person, { name: '  Ada Lovelace ', locale: 'de' });
     assert.equal(answer.status, 200);
@@ -40,7 +40,7 @@ onBothEngines('a person says who they are', async (t, engine) => {
   });
 
   await t.test('what is wrong with a profile is said, and nothing is changed', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     const before = (await person.browser.get('/v1/me')).json;
     const wrong: unknown[] = [
       { name: '' },
@@ -85,7 +85,7 @@ test('the security page tells what there is, and advises who has a password alon
   const signet = await startSignet(t, {
     env: { SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' },
   });
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const { text } = await person.browser.get('/account/security');
   for (const name of ['password', 'passkeys', 'totp', 'providers']) {
     assert.match(text, new RegExp(`href="/account/security/${name}"`));
@@ -94,7 +94,7 @@ test('the security page tells what there is, and advises who has a password alon
   assert.doesNotMatch(text, /backup-codes/);
   assert.equal((await person.browser.get('/v1/me')).json?.two_factor_enabled, false);
 
-  await enableTotp(signet, person);
+  await person.enableTotp();
   const safer = (await person.browser.get('/account/security')).text;
   assert.match(safer, /href="\/account\/security\/backup-codes"/);
   assert.match(safer, sentence('security.backup_codes.left', { remaining: 10, total: 10 }));
@@ -109,13 +109,13 @@ test('the security page tells what there is, and advises who has a password alon
   );
 
   const without = await startSignet(t);
-  const other = await signedInPerson(without);
+  const other = await without.signedInPerson();
   assert.doesNotMatch((await other.browser.get('/account/security')).text, /security\/providers/);
 });
 
 test('nobody has entitlements yet, and both the program and the page say so', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const answer = await person.browser.get('/v1/me/entitlements');
   assert.deepEqual([answer.status, answer.json], [200, { entitlements: [] }]);
   assert.match((await person.browser.get('/account/entitlements')).text, /class="empty"/);
@@ -123,7 +123,7 @@ test('nobody has entitlements yet, and both the program and the page say so', as
 
 test('a page is offered in every language, and the choice lasts through the forms after it', async (t) => {
   const signet = await startSignet(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const first = await browser.get('/signin?next=%2Faccount%2Fapps', { 'accept-language': 'en' });
   const link = /<a href="(\?[^"]*)" lang="de" hreflang="de">Deutsch<\/a>/
     .exec(first.text)?.[1]
@@ -147,7 +147,7 @@ test('no address makes the language links lead elsewhere', async (t) => {
     '/%5Cevil.test?next=//evil.test',
     '/nowhere?ui_locales=de&ui_locales=en&a="><b>',
   ]) {
-    const { text } = await newBrowser(signet.url).send(`${signet.url}${path}`, { headers: { accept: 'text/html' } });
+    const { text } = await signet.newBrowser().send(`${signet.url}${path}`, { headers: { accept: 'text/html' } });
     for (const [, href = ''] of text.matchAll(/hreflang="\w+">|<a href="([^"]*)" lang/g))
       assert.match(href, /^(\?.*)?$/);
     assert.doesNotMatch(text, /<b>/);
@@ -156,9 +156,9 @@ test('no address makes the language links lead elsewhere', async (t) => {
 
 test('the accent colour of the operator is in the stylesheet, readable in either scheme', async (t: TestContext) => {
   const signet = await startSignet(t, { env: { SIGNET_ACCENT: '#FFEE00' } });
-  const { text } = await newBrowser(signet.url).get('/signin');
+  const { text } = await signet.newBrowser().get('/signin');
   const href = /<link rel="stylesheet" href="([^"]+)"/.exec(text)?.[1] ?? '';
-  const css = (await newBrowser(signet.url).get(href)).text;
+  const css = (await signet.newBrowser().get(href)).text;
   const [light, dark] = [...css.matchAll(/--accent:(#[0-9a-f]{6})/g)].map(([, colour]) => colour);
   assert.notEqual(light, '#ffee00'); // yellow on white is not to be read
   assert.equal(dark, '#ffee00');

@@ -3,28 +3,13 @@ import { type TestContext, test } from 'node:test';
 import { findUserByEmail } from '../../src/accounts/store.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
-import { type Browser, newBrowser } from '../support/browser.ts';
+import type { Browser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import {
-  assertRefused,
-  authorize,
-  authorizePath,
-  obtainTokens,
-  redirectedTo,
-  refresh,
-  userinfo,
-} from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import { Person } from '../support/person.ts';
+import { assertRefused, redirectedTo } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const phrase = 'harbour velvet cactus ninety';
 const other = 'walnut theorem gravel sunrise';
@@ -39,7 +24,7 @@ async function world(t: TestContext, engine: Engine = 'sqlite', env: Record<stri
 
 /** Asks for an account and opens the mail. */
 async function signUpLink({ signet, mailbox }: World, email: string, fields: Record<string, string> = {}) {
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const asked = await browser.post('/signup', { email, ...fields });
   assert.equal(asked.status, 303, asked.text);
   return { browser, path: linkIn(await mailbox.next(email), /^\/signup\//) };
@@ -53,8 +38,8 @@ const auditOf = ({ deps }: Signet, target: string) =>
 async function unverifiedPerson(signet: Signet, email: string): Promise<Person> {
   const account = { email, name: 'Ada', password: phrase, role: 'user', emailVerified: false } as const;
   const user_id = await createUser(signet.deps, account, 'cli');
-  const person = { user_id, email, password: phrase, browser: newBrowser(signet.url) };
-  assert.equal((await signIn(person)).status, 303);
+  const person = new Person(signet, { user_id, email, password: phrase });
+  assert.equal((await person.signIn()).status, 303);
   return person;
 }
 
@@ -74,20 +59,20 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
     const { email, email_verified, name, locale, role } = await me(browser);
     assert.deepEqual([email, email_verified, name, locale, role], ['new@example.com', true, 'Ada', 'de', 'user']);
     assert.deepEqual((await me(browser)).session && (await sessionOf(browser)).amr, ['pwd']);
-    const again = await newBrowser(signet.url).post(path, { name: 'Eve', password: phrase });
+    const again = await signet.newBrowser().post(path, { name: 'Eve', password: phrase });
     assert.equal(again.status, 400);
-    assert.equal((await newBrowser(signet.url).get(path)).status, 400);
+    assert.equal((await signet.newBrowser().get(path)).status, 400);
     assert.deepEqual(again.headers.getSetCookie(), []);
   });
 
   await t.test('an address that has an account gets a mail that says so, and its owner keeps it', async () => {
-    const person = await newPerson(signet);
-    const asked = await newBrowser(signet.url).post('/signup', { email: ` ${person.email.toUpperCase()} ` });
+    const person = await signet.newPerson();
+    const asked = await signet.newBrowser().post('/signup', { email: ` ${person.email.toUpperCase()} ` });
     assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/signup/sent']);
     const mail = await mailbox.next(person.email, sentence('mail.sign_up_taken.subject'));
     assert.ok(linkIn(mail, /^\/signin$/) && linkIn(mail, /^\/reset$/));
     assert.doesNotMatch(mail.text, /\/signup\//);
-    assert.equal((await signIn(person)).status, 303);
+    assert.equal((await person.signIn()).status, 303);
   });
 
   await t.test('the link lasts for a day', async () => {
@@ -116,9 +101,9 @@ const sessionOf = async (browser: Browser) => (await me(browser)).session as { a
 
 test('a new account goes on to the application that sent its person, in the same browser', async (t) => {
   const here = await world(t);
-  const client = await registerClient(here.signet);
-  const browser = newBrowser(here.signet.url);
-  const sent = await browser.get(authorizePath(client));
+  const client = await here.signet.registerClient();
+  const browser = here.signet.newBrowser();
+  const sent = await browser.get(client.authorizePath());
   const { searchParams } = new URL(sent.headers.get('location') ?? '', here.signet.url);
   const request = searchParams.get('request') ?? '';
   const page = await browser.get(`/signup?request=${request}`);
@@ -127,7 +112,7 @@ test('a new account goes on to the application that sent its person, in the same
   const path = linkIn(await here.mailbox.next('app@example.com'), /^\/signup\//);
   assert.ok(!path.includes(request));
 
-  const elsewhere = newBrowser(here.signet.url);
+  const elsewhere = here.signet.newBrowser();
   assert.equal((await elsewhere.get(path)).status, 200);
   const link = await browser.get(path);
   assert.match(link.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
@@ -152,7 +137,7 @@ test('a new account goes where the person was going, if that is ours', async (t)
 
 test('without sign-up the page says who makes accounts', async (t) => {
   const { signet } = await world(t, 'sqlite', { SIGNET_SIGN_UP: 'off' });
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   for (const answer of [
     await browser.get('/signup'),
     await browser.post('/signup', { email: 'a@example.com' }),
@@ -174,11 +159,11 @@ onBothEngines('an address that an operator typed is verified by its reader', asy
   assert.equal((await browser.post('/account/email/verify')).headers.get('location'), '/account/email?done=link_sent');
   const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
 
-  const stranger = newBrowser(signet.url);
+  const stranger = signet.newBrowser();
   assert.match((await stranger.get(path)).text, sentence('email.sign_in_first'));
   const unsigned = await stranger.post(path);
   assert.equal(unsigned.headers.get('location'), '/signin?next=%2Faccount%2Femail%3Funfinished%3D1');
-  const neighbour = await signedInPerson(signet);
+  const neighbour = await signet.signedInPerson();
   assert.equal((await neighbour.browser.get(path)).status, 403);
   assert.equal((await neighbour.browser.post(path)).status, 403);
   assert.equal((await browser.get(path)).status, 200);
@@ -210,7 +195,7 @@ test('a link verifies only the address that it was sent to', async (t) => {
 
 onBothEngines('an address changes when its new mailbox is shown to be theirs', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const { browser } = person;
 
   await t.test('the link goes to the new address, the word of the change to the old one', async () => {
@@ -229,13 +214,13 @@ onBothEngines('an address changes when its new mailbox is shown to be theirs', a
     const { email, email_verified, sub } = await me(browser);
     assert.deepEqual([email, email_verified, sub], ['Fresh@example.com', true, person.user_id]);
     assert.equal((await browser.post(path)).status, 400);
-    assert.equal((await signIn({ ...person, browser: newBrowser(signet.url) })).status, 401);
-    const moved = { ...person, email: 'fresh@example.com', browser: newBrowser(signet.url) };
-    assert.equal((await signIn(moved)).status, 303);
+    assert.equal((await person.elsewhere().signIn()).status, 401);
+    const moved = person.elsewhere().with({ email: 'fresh@example.com' });
+    assert.equal((await moved.signIn()).status, 303);
   });
 
   await t.test('a taken address answers alike, kills the same links, and its owner hears of it', async () => {
-    const owner = await newPerson(signet);
+    const owner = await signet.newPerson();
     await browser.postJson('/v1/me/email', { email: 'earlier@example.com' });
     const earlier = linkIn(await mailbox.next('earlier@example.com'), /^\/verify-email\//);
     const taken = await browser.postJson('/v1/me/email', { email: owner.email });
@@ -274,11 +259,11 @@ onBothEngines('an address changes when its new mailbox is shown to be theirs', a
 
 onBothEngines('a changed password ends all that the old one had opened', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet);
-  const tokens = await obtainTokens(signet, person, client);
-  const elsewhere = { ...person, browser: newBrowser(signet.url) };
-  await signIn(elsewhere);
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient();
+  const tokens = await person.obtainTokens(client);
+  const elsewhere = person.elsewhere();
+  await elsewhere.signIn();
   await mailbox.next(person.email, sentence('mail.new_device.subject'));
   const before = new Map(person.browser.cookies);
   const { auth_time } = await sessionOf(person.browser);
@@ -292,14 +277,14 @@ onBothEngines('a changed password ends all that the old one had opened', async (
 
   assert.equal((await sessionOf(person.browser)).auth_time, auth_time, 'no sign-in happened');
   assert.equal((await elsewhere.browser.get('/v1/me')).status, 401);
-  const thief = newBrowser(signet.url);
+  const thief = signet.newBrowser();
   for (const [name, value] of before) thief.cookies.set(name, value);
   assert.equal((await thief.get('/v1/me')).status, 401, 'the old cookie works');
-  assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
-  assert.equal((await userinfo(signet, tokens.access_token)).status, 401);
-  assert.equal((await signIn({ ...person, browser: newBrowser(signet.url) })).status, 401);
-  assert.equal((await signIn({ ...person, password: phrase, browser: newBrowser(signet.url) })).status, 303);
-  await authorize(person, client); // the session that changed it goes on
+  assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+  assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
+  assert.equal((await person.elsewhere().signIn()).status, 401);
+  assert.equal((await person.with({ password: phrase, browser: signet.newBrowser() }).signIn()).status, 303);
+  await person.authorize(client); // the session that changed it goes on
 
   await mailbox.next(person.email, sentence('mail.password_changed.subject'));
   const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
@@ -309,7 +294,7 @@ onBothEngines('a changed password ends all that the old one had opened', async (
 
 onBothEngines('the password comes and goes, but never as the last way in', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const { browser, user_id, email } = await signedInPerson(signet);
+  const { browser, user_id, email } = await signet.signedInPerson();
   assert.match((await browser.get('/account/security/password')).text, sentence('password.last_way'));
   assert.equal((await browser.post('/account/security/password/remove')).status, 409);
   assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
@@ -339,7 +324,7 @@ const deletion = ({ url }: Signet, body?: unknown): RequestInit => ({
 
 test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 minutes', async (t) => {
   const { signet, mailbox } = await world(t);
-  const { browser, email } = await signedInPerson(signet);
+  const { browser, email } = await signet.signedInPerson();
   signet.clock.advance(901);
   const pages = [
     ['/account/security/password', '/account/security/password'],
@@ -363,7 +348,7 @@ test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 m
   ]) {
     assertRefused(answer, 403, 'reauthentication_required');
   }
-  const stranger = newBrowser(signet.url);
+  const stranger = signet.newBrowser();
   assertRefused(await stranger.postJson('/v1/me/password', { password: phrase }), 401, 'login_required');
   assertRefused(await stranger.send('/v1/me', deletion(signet, { email })), 401, 'login_required');
   await signet.runJobs();
@@ -372,27 +357,27 @@ test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 m
 
 onBothEngines('a deleted account is gone at once, and its address is free for somebody else', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner: person });
-  const visitor = await signedInPerson(signet);
-  const tokens = await obtainTokens(signet, person, client);
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner: person });
+  const visitor = await signet.signedInPerson();
+  const tokens = await person.obtainTokens(client);
   assert.equal((await person.browser.get('/account/delete')).status, 200);
   assert.equal((await person.browser.post('/account/delete', { email: 'wrong@example.com' })).status, 400);
   assertRefused(await person.browser.send('/v1/me', deletion(signet, { email: '' })), 400, 'invalid_request');
   assert.equal((await person.browser.get('/v1/me')).status, 200);
 
-  const elsewhere = { ...person, browser: newBrowser(signet.url) };
-  await signIn(elsewhere);
+  const elsewhere = person.elsewhere();
+  await elsewhere.signIn();
   const gone = await person.browser.post('/account/delete', { email: person.email.toUpperCase() });
   assert.equal(gone.headers.get('location'), '/account-deleted');
   assert.ok(!person.browser.cookies.has('signet_identity_session'));
   assert.equal((await person.browser.get('/account-deleted')).status, 200);
   assert.equal((await elsewhere.browser.get('/v1/me')).status, 401);
-  assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
-  assert.equal((await userinfo(signet, tokens.access_token)).status, 401);
-  assert.equal((await signIn({ ...person, browser: newBrowser(signet.url) })).status, 401);
+  assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+  assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
+  assert.equal((await person.elsewhere().signIn()).status, 401);
   await mailbox.next(person.email, sentence('mail.account_deleted.subject'));
-  await authorize(visitor, client); // what they registered still serves the others
+  await visitor.authorize(client); // what they registered still serves the others
 
   const heir = await createUser(
     signet.deps,
@@ -406,10 +391,10 @@ onBothEngines('a deleted account is gone at once, and its address is free for so
 
 onBothEngines('the last administrator stays, also when two go at the same moment', async (t, engine) => {
   const { signet } = await world(t, engine);
-  const one = await signedInPerson(signet, { role: 'admin' });
+  const one = await signet.signedInPerson({ role: 'admin' });
   assert.match((await one.browser.get('/account/delete')).text, sentence('delete.last_administrator'));
   assertRefused(await one.browser.send('/v1/me', deletion(signet, { email: one.email })), 409, 'invalid_state');
-  const two = await signedInPerson(signet, { role: 'admin' });
+  const two = await signet.signedInPerson({ role: 'admin' });
   const answers = await Promise.all(
     [one, two].map(({ browser, email }) => browser.send('/v1/me', deletion(signet, { email }))),
   );

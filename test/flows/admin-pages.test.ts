@@ -6,19 +6,12 @@ import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import { newService, postEntitlement, writeOf } from '../support/services.ts';
-import {
-  newPerson,
-  type Person,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { postEntitlement, writeOf } from '../support/services.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
-const administrator = (signet: Signet) => signedInPerson(signet, { role: 'admin' });
+const administrator = (signet: Signet) => signet.signedInPerson({ role: 'admin' });
 
 const pages = [
   '',
@@ -32,7 +25,7 @@ const pages = [
 ].map((page) => `/admin${page}`);
 
 const pending = (signet: Signet, owner?: Person) =>
-  registerClient(signet, { approved: false, owner, redirect_uris: ['https://shop.example/cb'] });
+  signet.registerClient({ approved: false, owner, redirect_uris: ['https://shop.example/cb'] });
 
 /** What a page tells about what was done, or what stands against it. */
 const told = ({ text }: Answer) => /<div class="(?:notice|alert)"[^>]*>(.*?)<\/div>/s.exec(text)?.[1] ?? '';
@@ -47,8 +40,8 @@ async function follow(person: Person, answer: Answer): Promise<Answer> {
 
 test('a stranger is taken to sign in and back, a person without the role is refused', async (t) => {
   const signet = await startSignet(t);
-  const stranger = await newPerson(signet);
-  const ordinary = await signedInPerson(signet);
+  const stranger = await signet.newPerson();
+  const ordinary = await signet.signedInPerson();
   for (const page of pages) {
     const answer = await stranger.browser.get(page);
     assert.equal(answer.status, 303, page);
@@ -109,8 +102,8 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
     [`${webhook}/delete`, '/admin/webhooks'],
     ['/admin/audit/verify', '/admin/audit'],
   ];
-  const ordinary = await signedInPerson(signet);
-  const stranger = await newPerson(signet);
+  const ordinary = await signet.signedInPerson();
+  const stranger = await signet.newPerson();
   for (const [path, page] of changes) {
     const answer = await admin.browser.post(path);
     assert.equal(answer.status, 303, path);
@@ -189,8 +182,8 @@ test('an approval without a scope, or with a window that is none, is sent back a
 test('an edit that comes in between is shown, and not approved unread', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const owner = await signedInPerson(signet);
-  const { client_id } = await registerClient(signet, { owner });
+  const owner = await signet.signedInPerson();
+  const { client_id } = await signet.registerClient({ owner });
   const edit = (revision: number, uri: string) =>
     owner.browser.send(`/v1/oauth/clients/${client_id}`, {
       method: 'PATCH',
@@ -216,7 +209,7 @@ test('an edit that comes in between is shown, and not approved unread', async (t
 test('rejecting, suspending and reinstating say why, and nothing happens without a reason', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const owner = await signedInPerson(signet);
+  const owner = await signet.signedInPerson();
   const { client_id } = await pending(signet, owner);
   const step = (name: string, fields: Record<string, string> = {}) =>
     admin.browser.post(`/admin/clients/${client_id}/${name}`, fields);
@@ -261,7 +254,7 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   assert.match(short, pattern`${sentence('admin.diff.not_kept')}.*other\.example`);
   assert.doesNotMatch(short, pattern`<strong>${sentence('admin.diff.added')}</strong>`);
 
-  const serving = await registerClient(signet, { owner });
+  const serving = await signet.registerClient({ owner });
   const path = `/admin/clients/${serving.client_id}`;
   assert.equal((await admin.browser.post(`${path}/suspend`)).status, 400);
   await follow(admin, await admin.browser.post(`${path}/suspend`, { reason: 'Phishing' }));
@@ -279,8 +272,8 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
 test('a name with a comma is one name in a risk, with one way to its client', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  await registerClient(signet, { name: 'Acme, Inc' });
-  const { client_id } = await registerClient(signet, { name: 'Acme Inc', approved: false });
+  await signet.registerClient({ name: 'Acme, Inc' });
+  const { client_id } = await signet.registerClient({ name: 'Acme Inc', approved: false });
   const { text } = await admin.browser.get(`/admin/clients/${client_id}`);
   const links = [...text.matchAll(/href="(\/admin\/clients\?[^"]*)"><bdi>([^<]*)/g)].map(([, ...found]) => found);
   assert.deepEqual(links, [['/admin/clients?state=approved&amp;q=Acme%2C+Inc', 'Acme, Inc']]);
@@ -304,7 +297,7 @@ test('nobody approves their own client', async (t) => {
 test('a client is deleted when its id was typed, and not before', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const { client_id } = await registerClient(signet);
+  const { client_id } = await signet.registerClient();
   const path = `/admin/clients/${client_id}`;
   for (const confirmation of ['', 'yes', `${client_id}x`]) {
     assert.equal((await admin.browser.post(`${path}/delete`, { confirmation })).status, 400);
@@ -317,7 +310,7 @@ test('a client is deleted when its id was typed, and not before', async (t) => {
 onBothEngines('a person is found, seen, barred with a reason, and let in again', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const admin = await administrator(signet);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const found = await admin.browser.get(`/admin/users?${new URLSearchParams({ q: person.email })}`);
   assert.match(found.text, new RegExp(person.user_id));
   assert.doesNotMatch(found.text, new RegExp(admin.user_id));
@@ -330,20 +323,20 @@ onBothEngines('a person is found, seen, barred with a reason, and let in again',
   assert.equal((await person.browser.get('/v1/me')).status, 401);
   assert.equal((await admin.browser.post(`${path}/disable`, { reason: 'Twice' })).status, 409);
   await follow(admin, await admin.browser.post(`${path}/enable`));
-  assert.equal((await signIn(person)).status, 303);
+  assert.equal((await person.signIn()).status, 303);
 });
 
 test('a session and a grant are ended one by one, or all at once', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const path = `/admin/users/${person.user_id}`;
   const [, end = ''] =
     /action="(\/admin\/users\/[^"]+\/sessions\/[^"]+\/end)"/.exec((await admin.browser.get(path)).text) ?? [];
   assert.match(told(await follow(admin, await admin.browser.post(end))), sentence('admin.users.done.session_ended'));
   assert.equal((await person.browser.get('/v1/me')).status, 401);
   assert.equal((await admin.browser.post(end)).status, 404);
-  await signIn(person);
+  await person.signIn();
   await follow(admin, await admin.browser.post(`${path}/sign-out`));
   assert.equal((await person.browser.get('/v1/me')).status, 401);
   await assert.rejects(endGrantOf(signet.deps, { actor: 'cli' }, 'gr_unknown'));
@@ -353,7 +346,7 @@ test('a session and a grant are ended one by one, or all at once', async (t) => 
 test('an administrator is made and unmade by another one, never by themselves', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const path = `/admin/users/${person.user_id}`;
   await follow(admin, await admin.browser.post(`${path}/role`, { role: 'admin' }));
   assert.equal((await person.browser.get('/admin')).status, 200);
@@ -371,8 +364,8 @@ test('an administrator is made and unmade by another one, never by themselves', 
 test('the history of an entitlement is on its person', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const person = await newPerson(signet);
-  const service = await newService(signet);
+  const person = await signet.newPerson();
+  const service = await signet.newService();
   await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 1, plan: 'free' }));
   await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 2, plan: 'team' }));
   const { text } = await admin.browser.get(`/admin/users/${person.user_id}`);
@@ -441,12 +434,12 @@ test('a webhook shows its secret once, its deliveries, and a dead one is sent ag
   const webhook_id = /wh_[\w-]{22}/.exec(made.text)?.[0];
   const path = `/admin/webhooks/${webhook_id}`;
   assert.doesNotMatch((await admin.browser.get(path)).text, /whsec_/);
-  await newPerson(signet);
+  await signet.newPerson();
   for (let days = 0; days < 12; days++) {
     await signet.runJobs();
     signet.clock.advance(86_400);
   }
-  await signIn(admin);
+  await admin.signIn();
   assert.match((await admin.browser.get('/admin')).text, sentence('admin.overview.webhooks.dead', { dead: 2 }));
   const page = await admin.browser.get(path);
   assert.match(page.text, sentence('admin.webhooks.state.dead'));
@@ -476,7 +469,7 @@ test('keys are rotated by hand, and not before their successors are known', asyn
     sentence('admin.keys.done.waiting'),
   );
   signet.clock.advance(900);
-  await signIn(admin);
+  await admin.signIn();
   assert.match(
     told(await follow(admin, await admin.browser.post('/admin/keys/rotate'))),
     sentence('admin.keys.done.rotated'),
@@ -487,7 +480,7 @@ test('keys are rotated by hand, and not before their successors are known', asyn
 onBothEngines('the audit log is filtered, paged, exported and verified', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const admin = await administrator(signet);
-  for (let more = 0; more < 60; more++) await signIn(admin);
+  for (let more = 0; more < 60; more++) await admin.signIn();
   const first = await admin.browser.get('/admin/audit?action=session');
   assert.match(first.text, /session\.started/);
   assert.doesNotMatch(first.text, /user\.created/);
@@ -563,9 +556,9 @@ test('the pages speak German', async (t) => {
 onBothEngines('the list of clients is searched, paged, and has changes apart', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const admin = await administrator(signet);
-  const owner = await signedInPerson(signet);
-  for (const name of ['Field Notes', '100% Melon', 'Melon_Farm']) await registerClient(signet, { owner, name });
-  const changed = await registerClient(signet, { owner, name: 'Changed' });
+  const owner = await signet.signedInPerson();
+  for (const name of ['Field Notes', '100% Melon', 'Melon_Farm']) await signet.registerClient({ owner, name });
+  const changed = await signet.registerClient({ owner, name: 'Changed' });
   await owner.browser.send(`/v1/oauth/clients/${changed.client_id}`, {
     method: 'PATCH',
     headers: { origin: signet.url, 'content-type': 'application/json' },
@@ -618,7 +611,7 @@ onBothEngines('the list of clients is searched, paged, and has changes apart', a
 test('a page that has nothing for somebody leads somewhere', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const ordinary = await signedInPerson(signet);
+  const ordinary = await signet.signedInPerson();
   const missing = await admin.browser.get('/admin/clients/cl_unknown');
   assert.deepEqual(
     [missing.status, /href="\/admin"/.test(missing.text), /<p class="actions">.*href="\/account"/s.test(missing.text)],

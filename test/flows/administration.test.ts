@@ -4,17 +4,9 @@ import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { obtainTokens } from '../support/relying-party.ts';
-import { newService, postEntitlement, writeOf } from '../support/services.ts';
-import {
-  newPerson,
-  type Person,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { postEntitlement, writeOf } from '../support/services.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 type Json = Record<string, unknown>;
 const env = { SIGNET_RATE_LIMITS: 'off' };
@@ -22,7 +14,7 @@ const reason = 'Reported by its users.';
 
 /** An administrator, with a shorthand for what they do. */
 async function administratorOf(signet: Signet) {
-  const person = await signedInPerson(signet, { role: 'admin' });
+  const person = await signet.signedInPerson({ role: 'admin' });
   const send = (method: string, path: string, body?: object) =>
     person.browser.send(`/v1/admin${path}`, {
       method,
@@ -35,7 +27,7 @@ async function administratorOf(signet: Signet) {
     assert.equal(answer.status, method === 'DELETE' ? 204 : 200);
     return answer.json ?? {};
   };
-  return { ...person, send, get: (path: string) => ok('GET', path), post: ok.bind(null, 'POST'), ok };
+  return Object.assign(person, { send, get: (path: string) => ok('GET', path), post: ok.bind(null, 'POST'), ok });
 }
 
 function refused({ status, json, text }: Answer, expected: [number, string], details: Json = {}) {
@@ -50,10 +42,10 @@ onBothEngines(
   async (t, engine) => {
     const signet = await startSignet(t, { engine, env });
     const root = await administratorOf(signet);
-    const owner = await signedInPerson(signet);
-    const { client_id } = await registerClient(signet, { owner, approved: false, name: 'Signet Login' });
+    const owner = await signet.signedInPerson();
+    const { client_id } = await signet.registerClient({ owner, approved: false, name: 'Signet Login' });
     signet.clock.advance(1);
-    const second = await registerClient(signet, { owner, approved: false });
+    const second = await signet.registerClient({ owner, approved: false });
 
     assert.deepEqual(ids(await root.get('/clients'), 'clients', 'client_id'), [client_id, second.client_id]);
     const first = await root.get('/clients?limit=1');
@@ -139,7 +131,7 @@ onBothEngines(
     assert.equal((await root.post(`/clients/${client_id}/suspend`, { reason })).status, 'suspended');
     // Its edit cannot be decided now, so it stands in no queue; who was stopped and begins again is recognised.
     assert.deepEqual((await root.get('/clients?status=pending_change')).clients, []);
-    const again = await registerClient(signet, { owner, approved: false, name: 'S1gnet Login' });
+    const again = await signet.registerClient({ owner, approved: false, name: 'S1gnet Login' });
     const { risks } = await root.get(`/clients/${again.client_id}`);
     const stopped = (code: string, detail: string) => ({ code, severity: 'warning', detail: [detail] });
     assert.deepEqual((risks as Json[]).slice(0, 3), [
@@ -169,7 +161,7 @@ onBothEngines(
 test('nobody approves their own client or its change, unless the service is configured so', async (t) => {
   const signet = await startSignet(t, { env });
   const [root, other] = [await administratorOf(signet), await administratorOf(signet)];
-  const { client_id } = await registerClient(signet, { owner: root, approved: false });
+  const { client_id } = await signet.registerClient({ owner: root, approved: false });
   const approve = (by: typeof root, revision: number) => by.send('POST', `/clients/${client_id}/approve`, { revision });
   refused(await approve(root, 1), [403, 'access_denied']);
   assert.equal((await approve(other, 1)).status, 200);
@@ -186,7 +178,7 @@ test('nobody approves their own client or its change, unless the service is conf
 
   const relaxed = await startSignet(t, { env: { ...env, SIGNET_SELF_APPROVAL: 'on' } });
   const alone = await administratorOf(relaxed);
-  const own = await registerClient(relaxed, { owner: alone, approved: false });
+  const own = await relaxed.registerClient({ owner: alone, approved: false });
   assert.equal((await alone.post(`/clients/${own.client_id}/approve`, { revision: 1 })).status, 'approved');
 });
 
@@ -194,7 +186,7 @@ onBothEngines('people are found by address, name and id, a page at a time', asyn
   const signet = await startSignet(t, { engine, env });
   const root = await administratorOf(signet);
   const people: Person[] = [];
-  for (let count = 0; count < 5; count += 1) people.push(await newPerson(signet));
+  for (let count = 0; count < 5; count += 1) people.push(await signet.newPerson());
   await signet.deps.db.run(`update users set name = '100% Åsa_Öberg' where user_id = $1`, [people[0]!.user_id]);
   const found = async (query: string) =>
     ids(await root.get(`/users?query=${encodeURIComponent(query)}`), 'users', 'user_id');
@@ -256,10 +248,10 @@ onBothEngines('a place in a list that no page has given is refused, in every lis
 test('a person is shown with how they sign in and what they have, and never with a secret', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await administratorOf(signet);
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner: person });
-  await obtainTokens(signet, person, client);
-  const service = await newService(signet);
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner: person });
+  await person.obtainTokens(client);
+  const service = await signet.newService();
   await postEntitlement(signet, service.authorization, writeOf(person.user_id));
   await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 2, plan: 'team' }));
 
@@ -298,7 +290,7 @@ test('a person is shown with how they sign in and what they have, and never with
 test('a session is ended only under the name of its person', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await administratorOf(signet);
-  const [person, other] = [await signedInPerson(signet), await signedInPerson(signet)];
+  const [person, other] = [await signet.signedInPerson(), await signet.signedInPerson()];
   const { sessions } = (await root.get(`/users/${person.user_id}/sessions`)) as { sessions: Json[] };
   refused(await root.send('DELETE', `/users/${other.user_id}/sessions/${sessions[0]?.session_id}`), [404, 'not_found']);
   assert.equal((await person.browser.get('/v1/oauth/clients')).status, 200);
@@ -307,23 +299,23 @@ test('a session is ended only under the name of its person', async (t) => {
 onBothEngines('wrong passwords that closed the door are seen and forgotten', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const root = await administratorOf(signet);
-  const person = await newPerson(signet);
-  for (let count = 0; count < 5; count += 1) await signIn(person, { password: 'wrong' });
+  const person = await signet.newPerson();
+  for (let count = 0; count < 5; count += 1) await person.signIn({ password: 'wrong' });
   const { lock } = (await root.get(`/users/${person.user_id}`)) as { lock: Json };
   assert.deepEqual([lock.failures, lock.disabled], [5, false]);
   assert.ok(Number(lock.blocked_until) > signet.clock() / 1000);
-  assert.equal((await signIn(person)).status, 429);
+  assert.equal((await person.signIn()).status, 429);
   await root.post(`/users/${person.user_id}/unlock`);
-  assert.equal((await signIn(person)).status, 303);
+  assert.equal((await person.signIn()).status, 303);
 
   // That browser is known from now on, and counted by itself.
-  for (let count = 0; count < 5; count += 1) await signIn(person, { password: 'wrong' });
-  assert.equal((await signIn(person)).status, 429);
+  for (let count = 0; count < 5; count += 1) await person.signIn({ password: 'wrong' });
+  assert.equal((await person.signIn()).status, 429);
   const { lock: own } = (await root.get(`/users/${person.user_id}`)) as { lock: Json };
   assert.deepEqual([own.failures, own.disabled], [5, false]);
   assert.ok(Number(own.blocked_until) > signet.clock() / 1000);
   await root.post(`/users/${person.user_id}/unlock`);
-  assert.equal((await signIn(person)).status, 303);
+  assert.equal((await person.signIn()).status, 303);
 });
 
 onBothEngines(
@@ -333,7 +325,7 @@ onBothEngines(
     const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
     const { db } = signet.deps;
     const root = await administratorOf(signet);
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     await db.batch([
       {
         sql: `insert into totp (user_id, secret_sealed, confirmed_at, last_step) values ($1, 'x', 1, 1)`,
@@ -360,7 +352,7 @@ onBothEngines(
     await root.post(`/users/${person.user_id}/reset-factors`, { reason });
     const after = (await root.get(`/users/${person.user_id}`)).factors as Json;
     assert.deepEqual([after.totp, after.backup_codes, after.passkeys], ['none', { total: 0, remaining: 0 }, 0]);
-    assert.equal((await signIn(person)).status, 303, 'the password alone opens again');
+    assert.equal((await person.signIn()).status, 303, 'the password alone opens again');
 
     await signet.runJobs();
     const mail = await mailbox.next(person.email, sentence('mail.factors_reset.subject'));
@@ -379,7 +371,7 @@ onBothEngines('there is always an administrator who may sign in, however many ac
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
   const root = await administratorOf(signet);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const lastOne = { current_status: 'last_administrator' };
   refused(await root.send('PUT', `/users/${root.user_id}/role`, { role: 'user' }), [403, 'access_denied']);
   refused(await root.send('POST', `/users/${root.user_id}/disable`, { reason }), [409, 'invalid_state'], lastOne);
@@ -417,7 +409,7 @@ onBothEngines('there is always an administrator who may sign in, however many ac
 onBothEngines('of many who disable or enable one person at once, one does', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
   const root = await administratorOf(signet);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   for (const step of ['disable', 'enable']) {
     const body = step === 'disable' ? { reason } : undefined;
     const answers = await Promise.all(
@@ -480,7 +472,7 @@ test('webhooks are made and removed, and what was given up is sent again', async
   const path = `/webhooks/${made.webhook_id}`;
   assert.match(String(secret), /^whsec_/);
   assert.deepEqual(await root.get('/webhooks'), { webhooks: [made] });
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   await root.post(`/users/${person.user_id}/disable`, { reason });
   await root.get('/audit'); // gives the event its place, and with it the delivery
   const { deliveries } = (await root.get(`${path}/deliveries`)) as { deliveries: Json[] };

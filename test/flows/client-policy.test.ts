@@ -5,10 +5,11 @@ import { registerClient as registerByOperator } from '../../src/clients/register
 import { readRegistration } from '../../src/clients/registration.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
-import { authorizePath, redirectedTo } from '../support/relying-party.ts';
-import { newPerson, type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { redirectedTo } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
-const administrator = (signet: Signet) => signedInPerson(signet, { role: 'admin' });
+const administrator = (signet: Signet) => signet.signedInPerson({ role: 'admin' });
 const pageOf = async ({ browser }: Person, client_id: string) =>
   (await browser.get(`/admin/clients/${client_id}`)).text;
 const consentRadios = (page: string, form: string) =>
@@ -26,8 +27,8 @@ const sendPolicy = (signet: Signet, { browser }: Person, client_id: string, poli
 test('the reviewer of a client that somebody registered chooses whether people are asked', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const owner = await signedInPerson(signet);
-  const { client_id } = await registerClient(signet, { owner, approved: false });
+  const owner = await signet.signedInPerson();
+  const { client_id } = await signet.registerClient({ owner, approved: false });
   const status = async () => (await signet.deps.clients.find(client_id))?.status;
   const path = `/admin/clients/${client_id}`;
 
@@ -85,8 +86,8 @@ onBothEngines(
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
     const admin = await administrator(signet);
-    const person = await signedInPerson(signet);
-    const client = await registerClient(signet, { approved: false });
+    const person = await signet.signedInPerson();
+    const client = await signet.registerClient({ approved: false });
     const { client_id } = client;
     const refused = await sendPolicy(signet, admin, client_id, { consent: 'required' });
     assert.deepEqual(
@@ -100,7 +101,7 @@ onBothEngines(
       [200, 'skip', 0],
       'the specified default, told in the answer',
     );
-    const asked = async () => redirectedTo(await person.browser.get(authorizePath(client))).has('request');
+    const asked = async () => redirectedTo(await person.browser.get(client.authorizePath())).has('request');
     assert.equal(await asked(), false, 'a session is answered with a code');
 
     const changed = await sendPolicy(signet, admin, client_id, { consent: 'required' });
@@ -151,7 +152,7 @@ onBothEngines(
 test('nobody changes the policy of their own client; a lone administrator is told how it goes on', async (t) => {
   const signet = await startSignet(t);
   const alone = await administrator(signet);
-  const { client_id } = await registerClient(signet, { owner: alone, approved: false });
+  const { client_id } = await signet.registerClient({ owner: alone, approved: false });
   const waiting = await pageOf(alone, client_id);
   assert.doesNotMatch(waiting, /action="[^"]*\/approve"/, 'no form that could only fail');
   assert.match(waiting, sentence('admin.clients.barred.alone'));
@@ -172,7 +173,7 @@ test('nobody changes the policy of their own client; a lone administrator is tol
   assert.equal(form.status, 403);
   assert.equal((await signet.deps.clients.find(client_id))?.consent, 'required');
 
-  const accomplice = await newPerson(signet);
+  const accomplice = await signet.newPerson();
   await changeRole(signet.deps, { actor: `user:${alone.user_id}` }, accomplice.user_id, 'admin');
   await accomplice.browser.post('/signin', { username: accomplice.email, password: accomplice.password });
   assert.equal((await sendPolicy(signet, accomplice, client_id, { consent: 'skip' })).status, 403);
@@ -183,6 +184,6 @@ test('nobody changes the policy of their own client; a lone administrator is tol
 
   const relaxed = await startSignet(t, { env: { SIGNET_SELF_APPROVAL: 'on' } });
   const both = await administrator(relaxed);
-  const own = await registerClient(relaxed, { owner: both });
+  const own = await relaxed.registerClient({ owner: both });
   assert.equal((await sendPolicy(relaxed, both, own.client_id, { consent: 'required' })).status, 200);
 });

@@ -7,25 +7,9 @@ import { approveClient, reinstateClient, rejectClient, suspendClient } from '../
 import type { Answer, Browser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import {
-  assertRefused,
-  authorize,
-  authorizePath,
-  obtainTokens,
-  postAs,
-  redeem,
-  redirectedTo,
-  refresh,
-} from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
+import { startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 const cli = { actor: 'cli' } as const;
@@ -67,7 +51,7 @@ async function failuresOf(person: Person, client_id: string, count: number) {
 
 onBothEngines('a developer registers, follows the review, edits and deletes', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const ada = await signedInPerson(signet);
+  const ada = await signet.signedInPerson();
   const answer = await register(ada);
   const [client_id, client_secret] = [idIn(answer), secretIn(answer)];
 
@@ -170,7 +154,7 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
     const early = await ada.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
     assert.equal(early.headers.get('location'), confirm(`${form}?unfinished=1`));
     assertRefused(await remove(ada.browser, `${api}/${client_id}`), 403, 'reauthentication_required');
-    await signIn(ada);
+    await ada.signIn();
     // The suspension has to be known to whoever reviews the next client of this owner.
     const suspended = await ada.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
     assert.deepEqual([suspended.status, sentence('clients.suspended_stays').test(suspended.text)], [409, true]);
@@ -193,7 +177,7 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
 
 test('the form', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signedInPerson(signet);
+  const ada = await signet.signedInPerson();
 
   await t.test('keeps everything that was typed and says what is wrong with each field', async () => {
     const answer = await register(ada, {
@@ -241,7 +225,7 @@ test('the form', async (t) => {
   });
 
   await t.test('the limits are told kindly, and nothing that was typed is lost', async () => {
-    const eve = await signedInPerson(signet);
+    const eve = await signet.signedInPerson();
     for (let times = 0; times < 5; times += 1) assert.equal((await register(eve)).status, 200);
     const sixth = await register(eve, { name: 'Typed with care' });
     assert.equal(sixth.status, 429);
@@ -264,7 +248,7 @@ test('the form', async (t) => {
 
 test('a draft can be checked before it is sent, by the same rules, and nothing is changed', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signedInPerson(signet);
+  const ada = await signet.signedInPerson();
   const check = (body: unknown, query = '') => ada.browser.postJson(`${api}/check${query}`, body);
   assert.deepEqual((await check({})).json, { fields: [] });
   assert.deepEqual((await check({ name: 'x', redirect_uris: ['https://rp.test/cb'] })).json, { fields: [] });
@@ -287,7 +271,7 @@ test('a draft can be checked before it is sent, by the same rules, and nothing i
     fields: [{ path: 'logo_url', message: 'Must be string or null.' }],
   });
   assertRefused(
-    await newPerson(signet).then(({ browser }) => browser.postJson(`${api}/check`, {})),
+    await signet.newPerson().then(({ browser }) => browser.postJson(`${api}/check`, {})),
     401,
     'login_required',
   );
@@ -296,12 +280,12 @@ test('a draft can be checked before it is sent, by the same rules, and nothing i
 
 onBothEngines('secrets of a client', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const ada = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner: ada });
+  const ada = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner: ada });
   const { client_id } = client;
   const path = `${api}/${client_id}/secrets`;
   const works = async (client_secret: string) => {
-    const answer = await postAs(signet, { ...client, client_secret }, '/oauth/introspect', { token: 'x' });
+    const answer = await client.with({ client_secret }).post('/oauth/introspect', { token: 'x' });
     return answer.status === 200;
   };
 
@@ -365,7 +349,7 @@ onBothEngines('secrets of a client', async (t, engine) => {
     assert.equal((await ada.browser.get(secrets)).headers.get('location'), confirm(secrets));
     const posted = await ada.browser.post(secrets);
     assert.equal(posted.headers.get('location'), confirm(`${secrets}?unfinished=1`));
-    await signIn(ada);
+    await ada.signIn();
     assert.equal((await ada.browser.post(secrets, { ends: 'never' })).status, 400);
     const added = await ada.browser.post(secrets, { ends: 'hour' });
     assert.equal(added.status, 200);
@@ -399,7 +383,7 @@ onBothEngines('secrets of a client', async (t, engine) => {
   });
 
   await t.test('a public client has none to add', async () => {
-    const open = await registerClient(signet, { owner: ada, client_type: 'public' });
+    const open = await signet.registerClient({ owner: ada, client_type: 'public' });
     assertRefused(await ada.browser.postJson(`${api}/${open.client_id}/secrets`, {}), 409, 'invalid_state');
     assert.equal((await ada.browser.post(page(open.client_id, '/secrets'))).status, 409);
   });
@@ -419,22 +403,22 @@ onBothEngines('secrets of a client', async (t, engine) => {
 
 onBothEngines('who signed in lately, and what failed and why', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signedInPerson(signet);
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet, {
+  const owner = await signet.signedInPerson();
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient({
     owner,
     redirect_uris: ['https://rp.test/cb', 'https://rp.test/other'],
   });
 
   await t.test('a sign-in is a subject, a time and a scope, connected or not', async () => {
-    const { refresh_token } = await obtainTokens(signet, person, client);
-    await authorize(person, client); // a code that nobody redeems is no sign-in
+    const { refresh_token } = await person.obtainTokens(client);
+    await person.authorize(client); // a code that nobody redeems is no sign-in
     const [signIn, ...others] = (await activityOf(owner, client.client_id)).sign_ins;
     assert.deepEqual([others.length, signIn?.sub, signIn?.connected], [0, person.user_id, true]);
     assert.deepEqual(Object.keys(signIn!).sort(), ['at', 'connected', 'ended_because', 'last_used_at', 'scope', 'sub']);
-    const next = (await refresh(signet, client, refresh_token)).json?.refresh_token;
+    const next = (await client.refresh(refresh_token)).json?.refresh_token;
     assert.ok(next);
-    await refresh(signet, client, refresh_token);
+    await client.refresh(refresh_token);
     const ended = (await activityOf(owner, client.client_id)).sign_ins[0];
     assert.deepEqual([ended?.connected, ended?.ended_because], [false, 'replay']);
     const shown = await owner.browser.get(page(client.client_id, '/activity'));
@@ -442,7 +426,7 @@ onBothEngines('who signed in lately, and what failed and why', async (t, engine)
     assert.ok(!shown.text.includes(person.email), 'the person is a subject, not an address');
     await person.browser.post('/signout');
     await signInAgain(person);
-    await obtainTokens(signet, person, client);
+    await person.obtainTokens(client);
     await person.browser.post('/signout');
     assert.ok((await activityOf(owner, client.client_id)).sign_ins.some((one) => one.ended_because === 'disconnected'));
     await signInAgain(person);
@@ -453,62 +437,62 @@ onBothEngines('who signed in lately, and what failed and why', async (t, engine)
       what: 'another redirect_uri',
       code: 'redirect_uri_differs',
       stage: 'authorize',
-      run: () => person.browser.get(authorizePath(client, { redirect_uri: 'https://rp.test/cb/' })),
+      run: () => person.browser.get(client.authorizePath({ redirect_uri: 'https://rp.test/cb/' })),
       says: pattern`rp\.test/cb</bdi>.*rp\.test/cb<mark>/</mark>.*${sentence('developer.differs', { place: 19 })}`,
     },
     {
       what: 'no redirect_uri',
       code: 'redirect_uri_missing',
       stage: 'authorize',
-      run: () => person.browser.get(authorizePath(client, { redirect_uri: undefined })),
+      run: () => person.browser.get(client.authorizePath({ redirect_uri: undefined })),
     },
     {
       what: 'a scope that it may not have',
       code: 'invalid_scope',
       stage: 'authorize',
-      run: () => person.browser.get(authorizePath(client, { scope: 'openid <b>' })),
+      run: () => person.browser.get(client.authorizePath({ scope: 'openid <b>' })),
       says: /openid &lt;b&gt;/,
     },
     {
       what: 'no PKCE',
       code: 'pkce',
       stage: 'authorize',
-      run: () => person.browser.get(authorizePath(client, { code_challenge: undefined })),
+      run: () => person.browser.get(client.authorizePath({ code_challenge: undefined })),
       says: /code_challenge is missing/,
     },
     {
       what: 'another response_type',
       code: 'request',
       stage: 'authorize',
-      run: () => person.browser.get(authorizePath(client, { response_type: 'token' })),
+      run: () => person.browser.get(client.authorizePath({ response_type: 'token' })),
       says: /The only response_type is code/,
     },
     {
       what: 'a wrong secret',
       code: 'secret_wrong',
       stage: 'client_authentication',
-      run: () => refresh(signet, { ...client, client_secret: 'cs_wrong' }, 'x'),
+      run: () => client.with({ client_secret: 'cs_wrong' }).refresh('x'),
     },
     {
       what: 'no secret',
       code: 'secret_missing',
       stage: 'client_authentication',
-      run: () => refresh(signet, { ...client, client_secret: null }, 'x'),
+      run: () => client.with({ client_secret: null }).refresh('x'),
     },
     {
       what: 'an unknown code',
       code: 'code_unknown',
       stage: 'token',
-      run: () => redeem(signet, client, 'ac_unknown'),
+      run: () => client.redeem('ac_unknown'),
     },
     {
       what: 'an expired code',
       code: 'code_expired',
       stage: 'token',
       run: async () => {
-        const code = await authorize(person, client);
+        const code = await person.authorize(client);
         signet.clock.advance(61);
-        await redeem(signet, client, code);
+        await client.redeem(code);
       },
     },
     {
@@ -516,43 +500,42 @@ onBothEngines('who signed in lately, and what failed and why', async (t, engine)
       code: 'code_replayed',
       stage: 'token',
       run: async () => {
-        const code = await authorize(person, client);
-        await redeem(signet, client, code);
-        await redeem(signet, client, code);
+        const code = await person.authorize(client);
+        await client.redeem(code);
+        await client.redeem(code);
       },
     },
     {
       what: 'another redirect_uri at the token endpoint',
       code: 'code_redirect_uri',
       stage: 'token',
-      run: async () =>
-        redeem(signet, client, await authorize(person, client), { redirect_uri: 'https://rp.test/other' }),
+      run: async () => client.redeem(await person.authorize(client), { redirect_uri: 'https://rp.test/other' }),
       says: /rp\.test\/<mark>cb<\/mark>.*rp\.test\/<mark>other<\/mark>/s,
     },
     {
       what: 'another verifier',
       code: 'code_verifier',
       stage: 'token',
-      run: async () => redeem(signet, client, await authorize(person, client), { code_verifier: 'v'.repeat(43) }),
+      run: async () => client.redeem(await person.authorize(client), { code_verifier: 'v'.repeat(43) }),
     },
     {
       what: 'a missing verifier',
       code: 'request',
       stage: 'token',
-      run: async () => redeem(signet, client, await authorize(person, client), { code_verifier: undefined }),
+      run: async () => client.redeem(await person.authorize(client), { code_verifier: undefined }),
       says: /code_verifier is missing/,
     },
     {
       what: 'a grant type that there is not',
       code: 'request',
       stage: 'token',
-      run: () => redeem(signet, client, 'x', { grant_type: 'password' }),
+      run: () => client.redeem('x', { grant_type: 'password' }),
     },
     {
       what: 'an unknown refresh token',
       code: 'refresh_token',
       stage: 'token',
-      run: () => refresh(signet, client, 'rt_x'),
+      run: () => client.refresh('rt_x'),
     },
   ];
   for (const { what, code, stage, run, says } of failing) {
@@ -577,7 +560,7 @@ onBothEngines('who signed in lately, and what failed and why', async (t, engine)
     const jwt = 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
     const redirect_uri = `https://rp.test/cb?a=${secret}&b=${jwt}&c=${'x'.repeat(1000)}`;
     const before = (await activityOf(owner, client.client_id)).failures.length;
-    await person.browser.get(authorizePath(client, { redirect_uri }));
+    await person.browser.get(client.authorizePath({ redirect_uri }));
     const [failure] = await failuresOf(owner, client.client_id, before + 1);
     assert.equal(failure?.code, 'redirect_uri_differs');
     assert.ok(String(failure?.sent).length <= 300);
@@ -586,9 +569,9 @@ onBothEngines('who signed in lately, and what failed and why', async (t, engine)
   });
 
   await t.test('a client that waits for review learns why its requests are refused', async () => {
-    const young = await registerClient(signet, { owner, approved: false });
-    await person.browser.get(authorizePath(young));
-    await refresh(signet, young, 'x');
+    const young = await signet.registerClient({ owner, approved: false });
+    await person.browser.get(young.authorizePath());
+    await young.refresh('x');
     const codes = (await failuresOf(owner, young.client_id, 2)).map(({ code, stage }) => [code, stage]);
     assert.deepEqual(codes.sort(), [
       ['client_not_approved', 'authorize'],
@@ -598,17 +581,17 @@ onBothEngines('who signed in lately, and what failed and why', async (t, engine)
 });
 
 async function signInAgain(person: Person): Promise<void> {
-  assert.equal((await signIn(person)).status, 303);
+  assert.equal((await person.signIn()).status, 303);
 }
 
 onBothEngines(
   'a flood of failures writes little, and neither mutes nor pushes out another failure',
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
-    const owner = await signedInPerson(signet);
-    const client = await registerClient(signet, { owner });
-    const attacker = await newPerson(signet);
-    const ask = (changes: Record<string, string | undefined>) => attacker.browser.get(authorizePath(client, changes));
+    const owner = await signet.signedInPerson();
+    const client = await signet.registerClient({ owner });
+    const attacker = await signet.newPerson();
+    const ask = (changes: Record<string, string | undefined>) => attacker.browser.get(client.authorizePath(changes));
     let writes = 0;
     const stop = beforeEachCall(signet.deps.db, (sql) => {
       writes += sql.filter((text) => text.includes('insert into client_failures')).length;
@@ -618,7 +601,7 @@ onBothEngines(
       await pause(20); // one too many would come now
       assert.equal(writes, count);
     };
-    await refresh(signet, { ...client, client_secret: 'cs_wrong' }, 'x');
+    await client.with({ client_secret: 'cs_wrong' }).refresh('x');
     await written(1);
     const began = signet.clock() / 1000;
 
@@ -672,9 +655,9 @@ onBothEngines(
 
 test('a failure that cannot be kept changes no answer', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
-  const wrong = () => postAs(signet, { ...client, client_secret: 'cs_wrong' }, '/oauth/introspect', { token: 'x' });
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
+  const wrong = () => client.with({ client_secret: 'cs_wrong' }).post('/oauth/introspect', { token: 'x' });
   const expected = await wrong();
   await failuresOf(owner, client.client_id, 1);
   await signet.deps.db.run('drop table client_failures', []);
@@ -683,15 +666,15 @@ test('a failure that cannot be kept changes no answer', async (t) => {
   const isLogged = () => signet.logLines.some((line) => line.includes('a failure of a client was not kept'));
   for (let attempt = 0; !isLogged() && attempt < 400; attempt += 1) await pause(5);
   assert.ok(isLogged());
-  assert.equal((await authorize(owner, client)).startsWith('ac_'), true);
+  assert.equal((await owner.authorize(client)).startsWith('ac_'), true);
 });
 
 test("ID-01: somebody else's client is no client, on every page and every route, and cross-site writes are refused", async (t) => {
   const signet = await startSignet(t);
-  const owner = await signedInPerson(signet);
-  const stranger = await signedInPerson(signet);
-  const nobody = await newPerson(signet);
-  const { client_id } = await registerClient(signet, { owner });
+  const owner = await signet.signedInPerson();
+  const stranger = await signet.signedInPerson();
+  const nobody = await signet.newPerson();
+  const { client_id } = await signet.registerClient({ owner });
   const secret_id = (await secretsOf(owner, client_id))[0]!.secret_id;
 
   const requests = (id: string, origin: string): ((browser: Browser) => Promise<Answer>)[] => {
@@ -743,7 +726,7 @@ test("ID-01: somebody else's client is no client, on every page and every route,
 
 test('hostile names and addresses are text on every page', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signedInPerson(signet);
+  const ada = await signet.signedInPerson();
   const name = `<img src=x onerror=alert(1)> "'&{{7*7}} Pаypal`; // with a Cyrillic "а"
   const answer = await register(ada, { name, logo_url: 'https://logo.test/x.png', homepage_url: 'https://home.test/' });
   const client_id = idIn(answer);
@@ -761,7 +744,7 @@ test('hostile names and addresses are text on every page', async (t) => {
 
 test('the settings are what the libraries take', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
-  const ada = await signedInPerson(signet);
+  const ada = await signet.signedInPerson();
   const redirect_uri = "https://shop.test/it's?a=$HOME&b=(c)";
   const snippets = async (client: RegisteredClient) => {
     const { text } = await ada.browser.get(page(client.client_id, '/settings'));
@@ -772,7 +755,7 @@ test('the settings are what the libraries take', async (t) => {
 
   await t.test('.env, as a parser reads it', async () => {
     for (const uri of [redirect_uri, 'https://shop.test/cb?d=$HOME']) {
-      const client = await registerClient(signet, { owner: ada, redirect_uris: [uri] });
+      const client = await signet.registerClient({ owner: ada, redirect_uris: [uri] });
       const { env = '' } = await snippets(client);
       assert.deepEqual(
         { ...parseEnv(env.replaceAll('\\$', '$')) },
@@ -790,7 +773,7 @@ test('the settings are what the libraries take', async (t) => {
   await t.test('openid-client signs somebody in with them, with a secret and without', async () => {
     const plain = "https://shop.test/it's/$HOME";
     for (const client_type of ['confidential', 'public'] as const) {
-      const client = await registerClient(signet, { owner: ada, client_type, redirect_uris: [redirect_uri, plain] });
+      const client = await signet.registerClient({ owner: ada, client_type, redirect_uris: [redirect_uri, plain] });
       const text = (await snippets(client))['openid-client'] ?? '';
       const { startSignIn, finishSignIn } = await run(text, client.client_secret);
       const { url, checks } = await startSignIn();
@@ -802,7 +785,7 @@ test('the settings are what the libraries take', async (t) => {
   });
 
   await t.test('the others hold the values of the client, and nothing breaks out of its quotes', async () => {
-    const client = await registerClient(signet, { owner: ada, redirect_uris: [redirect_uri] });
+    const client = await signet.registerClient({ owner: ada, redirect_uris: [redirect_uri] });
     const { authjs = '', spring = '', 'spring-pkce': pkce = '', 'oauth2-proxy': proxy = '' } = await snippets(client);
     for (const text of [authjs, spring, proxy]) {
       assert.ok(text.includes(`"${client.client_id}"`) && text.includes(`"${signet.url}"`), text);
@@ -820,20 +803,20 @@ test('the settings are what the libraries take', async (t) => {
     assert.match(proxy, /^code_challenge_method = "S256"$/m);
     assert.ok(proxy.includes(`redirect_url = "${redirect_uri}"`));
 
-    const open = await snippets(await registerClient(signet, { owner: ada, client_type: 'public' }));
+    const open = await snippets(await signet.registerClient({ owner: ada, client_type: 'public' }));
     assert.deepEqual(Object.keys(open), ['env', 'openid-client', 'authjs', 'spring']);
     assert.doesNotMatch(Object.values(open).join('\n'), /SECRET|secret:/);
   });
 
   await t.test('openid-client cannot redeem at a redirect URI with a query, and that is said', async () => {
-    const client = await registerClient(signet, { owner: ada, redirect_uris: [redirect_uri] });
+    const client = await signet.registerClient({ owner: ada, redirect_uris: [redirect_uri] });
     const { text } = await ada.browser.get(page(client.client_id, '/settings'));
     assert.match(text, sentence('developer.settings.query'));
   });
 
   await t.test('Spring is told of RS256 while the client has EdDSA', async () => {
-    const edDsa = await registerClient(signet, { owner: ada });
-    const rsa = await registerClient(signet, { owner: ada, id_token_signed_response_alg: 'RS256' });
+    const edDsa = await signet.registerClient({ owner: ada });
+    const rsa = await signet.registerClient({ owner: ada, id_token_signed_response_alg: 'RS256' });
     const told = async ({ client_id }: RegisteredClient) =>
       (await ada.browser.get(page(client_id, '/settings'))).text.match(sentence('developer.settings.rs256')) !== null;
     assert.deepEqual([await told(edDsa), await told(rsa)], [true, false]);
@@ -866,7 +849,7 @@ async function run(text: string, client_secret: string | null): Promise<SignInMo
 
 test('what is said of public clients is what can work: no page of another origin reads the token endpoint', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signedInPerson(signet);
+  const ada = await signet.signedInPerson();
   const { headers } = await ada.browser.send('/oauth/token', {
     method: 'POST',
     headers: { origin: 'https://spa.test', 'content-type': 'application/x-www-form-urlencoded' },

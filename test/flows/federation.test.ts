@@ -4,8 +4,7 @@ import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { authorizePath } from '../support/relying-party.ts';
-import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import {
   acmeAt,
   agree,
@@ -32,15 +31,15 @@ async function federated(t: Parameters<typeof startSignet>[0], options: Paramete
 
 test('without a configured provider the list is empty', async (t) => {
   const signet = await startSignet(t);
-  const answer = await newBrowser(signet.url).get('/v1/auth/providers');
+  const answer = await signet.newBrowser().get('/v1/auth/providers');
   assert.deepEqual(answer.json, { providers: [] });
-  assert.doesNotMatch((await newBrowser(signet.url).get('/signin')).text, /\/auth\//);
+  assert.doesNotMatch((await signet.newBrowser().get('/signin')).text, /\/auth\//);
 });
 
 test('configured providers are listed with an absolute address, and stand on the sign-in page', async (t) => {
   const google = { SIGNET_GOOGLE_CLIENT_ID: 'g', SIGNET_GOOGLE_CLIENT_SECRET: 's' };
   const signet = await startSignet(t, { env: { ...google, ...acmeAt('https://id.acme.example') } });
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   assert.deepEqual((await browser.get('/v1/auth/providers')).json, {
     providers: [
       { id: 'google', label: 'Google', loginUrl: `${signet.url}/auth/google/login` },
@@ -56,7 +55,7 @@ test('configured providers are listed with an absolute address, and stand on the
 
 test('an unknown provider is not found, and neither is one that nobody switched on', async (t) => {
   const signet = await startSignet(t, { env: acmeAt('https://id.acme.example') });
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   for (const id of ['google', 'nobody', 'ACME', '__proto__', 'constructor']) {
     for (const path of [`/auth/${id}/login`, `/auth/${id}/callback?code=1&state=2`]) {
       assert.equal((await browser.get(path)).status, 404, path);
@@ -83,7 +82,7 @@ test('a sign-in with a real upstream, oidc-provider, makes an account and finds 
   });
   signet.clock.advance(Math.floor((Date.now() - signet.clock()) / 1000)); // its clock is this machine's
 
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const there = newBrowser(issuer);
   const { answer } = await signInWith(browser, '/auth/acme/login?next=/account/sessions', there);
   assert.equal(answer.status, 303, answer.text);
@@ -100,18 +99,18 @@ test('a sign-in with a real upstream, oidc-provider, makes an account and finds 
     [['acme', 'ada@example.com']],
   );
 
-  const again = newBrowser(signet.url);
+  const again = signet.newBrowser();
   assert.equal((await signInWith(again, '/auth/acme/login', there)).answer.status, 303);
   assert.equal((await again.get('/v1/me')).json?.user_id, me?.user_id);
 });
 
 test('a second Signet is an upstream like any other', async (t) => {
   const upstream = await startSignet(t);
-  const developer = await signedInPerson(upstream);
+  const developer = await upstream.signedInPerson();
   const first = await startSignet(t);
   const port = Number(new URL(first.url).port);
   await first.app.close();
-  const client = await registerClient(upstream, {
+  const client = await upstream.registerClient({
     owner: developer,
     redirect_uris: [`${first.url}/auth/acme/callback`],
     consent: 'skip',
@@ -125,8 +124,8 @@ test('a second Signet is an upstream like any other', async (t) => {
       SIGNET_PROVIDER_ACME_CLIENT_SECRET: client.client_secret ?? '',
     },
   });
-  const person = await signedInPerson(upstream);
-  const browser = newBrowser(signet.url);
+  const person = await upstream.signedInPerson();
+  const browser = signet.newBrowser();
   const { answer } = await signInWith(browser, '/auth/acme/login', person.browser);
   assert.equal(answer.status, 303, answer.text);
   assert.equal((await browser.get('/v1/me')).json?.email, person.email);
@@ -134,9 +133,9 @@ test('a second Signet is an upstream like any other', async (t) => {
 
 onBothEngines('a waiting authorization request survives the detour', async (t, engine) => {
   const { signet, upstream } = await federated(t, { engine });
-  const client = await registerClient(signet);
-  const browser = newBrowser(signet.url);
-  const signin = (await browser.get(authorizePath(client))).headers.get('location') ?? '';
+  const client = await signet.registerClient();
+  const browser = signet.newBrowser();
+  const signin = (await browser.get(client.authorizePath())).headers.get('location') ?? '';
   assert.match(signin, /^\/signin\?request=ar_/);
   const { answer } = await signInWith(browser, signin.replace('/signin', '/auth/acme/login'));
   const onward = answer.headers.get('location') ?? '';
@@ -148,9 +147,9 @@ onBothEngines('a waiting authorization request survives the detour', async (t, e
 
 test('what a client demands of a sign-in is demanded of the upstream', async (t) => {
   const { signet, upstream } = await federated(t);
-  const client = await registerClient(signet);
-  const browser = newBrowser(signet.url);
-  const path = authorizePath(client, { prompt: 'login', login_hint: 'ada@example.com' });
+  const client = await signet.registerClient();
+  const browser = signet.newBrowser();
+  const path = client.authorizePath({ prompt: 'login', login_hint: 'ada@example.com' });
   const signin = (await browser.get(path)).headers.get('location') ?? '';
   await leaveFor(browser, signin.replace('/signin', '/auth/acme/login'));
   assert.deepEqual(
@@ -161,7 +160,7 @@ test('what a client demands of a sign-in is demanded of the upstream', async (t)
 
 test('the request that goes upstream has everything that the answer is checked with', async (t) => {
   const { signet, upstream } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   await leaveFor(browser);
   const { asked } = upstream;
   assert.equal(asked.get('response_type'), 'code');
@@ -182,7 +181,7 @@ test('the request that goes upstream has everything that the answer is checked w
 test('somebody who cancels at the upstream is back where they were, with a word about it', async (t) => {
   const { signet, upstream } = await federated(t);
   upstream.lies.callback = { code: undefined, error: 'access_denied' };
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const { answer } = await signInWith(browser, '/auth/acme/login?next=/account/apps');
   assert.equal(answer.status, 303);
   const back = answer.headers.get('location') ?? '';
@@ -198,7 +197,7 @@ onBothEngines(
   async (t, engine) => {
     const mailbox = await openMailbox(t);
     const { signet, upstream } = await federated(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     upstream.account = { sub: 'p1', email: person.email.toUpperCase(), email_verified: true };
     assert.equal((await signInWith(person.browser)).answer.status, 303);
     assert.equal((await person.browser.get('/v1/me')).json?.user_id, person.user_id);
@@ -222,7 +221,7 @@ onBothEngines(
 
 onBothEngines('a provider is connected from the account, whatever its address there', async (t, engine) => {
   const { signet, upstream } = await federated(t, { engine });
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   upstream.account = { sub: 'other', email: 'elsewhere@example.org', email_verified: false };
   const start = await person.browser.post(`${providersPath}/acme`);
   assert.equal(start.status, 303);
@@ -240,7 +239,7 @@ onBothEngines('a provider is connected from the account, whatever its address th
   assert.match(page.text, /<bdi>elsewhere@example\.org<\/bdi>/);
   assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:/);
 
-  const elsewhere = newBrowser(signet.url);
+  const elsewhere = signet.newBrowser();
   assert.equal((await signInWith(elsewhere)).answer.status, 303);
   assert.equal((await elsewhere.get('/v1/me')).json?.user_id, person.user_id);
   assert.equal((await person.browser.get('/v1/me')).json?.email, person.email, 'the account keeps its own address');
@@ -259,7 +258,7 @@ onBothEngines('a provider is connected from the account, whatever its address th
 
 test('connecting and disconnecting take a recent sign-in, and the page brings one back', async (t) => {
   const { signet } = await federated(t);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   signet.clock.advance(901);
   for (const path of [`${providersPath}/acme`, `${providersPath}/acme/remove`]) {
     const answer = await person.browser.post(path);
@@ -276,7 +275,7 @@ test('connecting and disconnecting take a recent sign-in, and the page brings on
 
 test('a provider confirms that it is the same person', async (t) => {
   const { signet, upstream } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   await signInWith(browser);
   signet.clock.advance(901);
   const confirm = await browser.get(`/signin/confirm?next=${encodeURIComponent(providersPath)}`);
@@ -297,7 +296,7 @@ test('a provider confirms that it is the same person', async (t) => {
 
 test('the confirm page offers the providers that the account is connected with, and no other', async (t) => {
   const { signet } = await federated(t);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const page = await person.browser.get('/signin/confirm');
   assert.doesNotMatch(page.text, /\/auth\/acme/);
   assert.match(page.text, /type="password"/);
@@ -313,7 +312,7 @@ test('what an upstream says about a person is kept as far as we would let them t
     picture: 'javascript:alert(1)',
     locale: 'tlh',
   };
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   assert.equal((await signInWith(browser)).answer.status, 303);
   const me = (await browser.get('/v1/me')).json;
   assert.deepEqual([me?.name, me?.picture, me?.locale], [null, null, null]);
@@ -322,20 +321,20 @@ test('what an upstream says about a person is kept as far as we would let them t
 test('the discovery document is asked for once, also by many at once, and again after ten minutes', async (t) => {
   const { signet, upstream } = await federated(t);
   const asked = () => upstream.requests.filter((path) => path.startsWith('/.well-known/')).length;
-  await Promise.all(Array.from({ length: 20 }, () => newBrowser(signet.url).get('/auth/acme/login')));
+  await Promise.all(Array.from({ length: 20 }, () => signet.newBrowser().get('/auth/acme/login')));
   assert.equal(asked(), 1);
-  await signInWith(newBrowser(signet.url));
+  await signInWith(signet.newBrowser());
   assert.equal(asked(), 1);
   signet.clock.advance(601);
-  await signInWith(newBrowser(signet.url));
+  await signInWith(signet.newBrowser());
   assert.equal(asked(), 2);
 });
 
 test('a password still opens an account that a provider opens', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   upstream.account = { sub: 'both', email: person.email, email_verified: true };
   await signInWith(person.browser);
-  assert.equal((await signIn({ ...person, browser: newBrowser(signet.url) })).status, 303);
+  assert.equal((await person.elsewhere().signIn()).status, 303);
   assert.ok(client_secret.length > 0 && !signet.logLines.join('').includes(client_secret), 'nothing of it is logged');
 });

@@ -5,18 +5,11 @@ import { Compile } from 'typebox/compile';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
-import { newBrowser, readAnswer } from '../support/browser.ts';
-import { authorize, authorizePath, basic, redeem, verifier } from '../support/relying-party.ts';
-import { newService, postEntitlement, writeOf } from '../support/services.ts';
-import {
-  newPerson,
-  type Person,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import { readAnswer } from '../support/browser.ts';
+import type { Person } from '../support/person.ts';
+import { basic, verifier } from '../support/relying-party.ts';
+import { postEntitlement, writeOf } from '../support/services.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 /** Replays the document against the server: where the two differ, one of them is wrong. */
@@ -49,8 +42,8 @@ type Prepare = (world: World) => Call | Promise<Call>;
 type World = { signet: Signet; t: TestContext; admin: Person; person: Person };
 
 const pending = async ({ signet, person }: World) =>
-  (await registerClient(signet, { owner: person, approved: false })).client_id;
-const approved = async ({ signet, person }: World) => (await registerClient(signet, { owner: person })).client_id;
+  (await signet.registerClient({ owner: person, approved: false })).client_id;
+const approved = async ({ signet, person }: World) => (await signet.registerClient({ owner: person })).client_id;
 /** A client that no account owns, with two secrets. */
 async function ofHouse({ signet }: World) {
   const { client } = await registerOwnClient(
@@ -64,8 +57,8 @@ const ofUser = ({ person }: World): Call => ({ path: { user_id: person.user_id }
 const asPerson = ({ person }: World): Call => ({ browser: person.browser });
 
 async function tokens({ signet, person }: World) {
-  const client = await registerClient(signet);
-  const { json } = await redeem(signet, client, await authorize(person, client));
+  const client = await signet.registerClient();
+  const { json } = await client.redeem(await person.authorize(client));
   const { access_token, refresh_token } = json as { access_token: string; refresh_token: string };
   return { client, access_token, refresh_token, authorization: basic(client.client_id, client.client_secret ?? '') };
 }
@@ -77,7 +70,7 @@ async function webhook({ signet, t, admin }: World) {
     url: receiver.url,
     event_types: ['user.created'],
   });
-  await newPerson(signet);
+  await signet.newPerson();
   return String(json?.webhook_id);
 }
 
@@ -86,13 +79,13 @@ const calls: Record<string, Prepare> = {
   'get /.well-known/oauth-authorization-server': () => ({}),
   'get /.well-known/openid-configuration': () => ({}),
   'get /oauth/authorize': async ({ signet, person }) => {
-    const client = await registerClient(signet);
-    const { searchParams } = new URL(authorizePath(client), signet.url);
+    const client = await signet.registerClient();
+    const { searchParams } = new URL(client.authorizePath(), signet.url);
     return { query: Object.fromEntries(searchParams), browser: person.browser };
   },
   'post /oauth/token': async ({ signet, person }) => {
-    const client = await registerClient(signet);
-    const code = await authorize(person, client);
+    const client = await signet.registerClient();
+    const code = await person.authorize(client);
     const form = { grant_type: 'authorization_code', code, redirect_uri: client.redirect_uri, code_verifier: verifier };
     return { form, authorization: basic(client.client_id, client.client_secret ?? '') };
   },
@@ -108,7 +101,7 @@ const calls: Record<string, Prepare> = {
   'post /oauth/userinfo': async (world) => ({ authorization: `Bearer ${(await tokens(world)).access_token}` }),
   'get /v1/me/entitlements': asPerson,
   'post /v1/entitlements': async ({ signet, person }) => ({
-    authorization: (await newService(signet)).authorization,
+    authorization: (await signet.newService()).authorization,
     body: { user_id: person.user_id },
   }),
   'get /v1/oauth/clients': asPerson,
@@ -182,13 +175,13 @@ const calls: Record<string, Prepare> = {
   'get /v1/admin/service-credentials': () => ({}),
   'post /v1/admin/service-credentials': () => ({}),
   'patch /v1/admin/service-credentials/{client_id}': async ({ signet }) => ({
-    path: { client_id: (await newService(signet)).client_id },
+    path: { client_id: (await signet.newService()).client_id },
   }),
   'post /v1/admin/service-credentials/{client_id}/retire': async ({ signet }) => ({
-    path: { client_id: (await newService(signet)).client_id },
+    path: { client_id: (await signet.newService()).client_id },
   }),
   'post /v1/admin/service-credentials/{client_id}/rotate': async ({ signet }) => ({
-    path: { client_id: (await newService(signet)).client_id },
+    path: { client_id: (await signet.newService()).client_id },
   }),
   'get /v1/admin/users': () => ({}),
   'get /v1/admin/users/{user_id}': ofUser,
@@ -198,7 +191,7 @@ const calls: Record<string, Prepare> = {
     return ofUser(world);
   },
   'get /v1/admin/users/{user_id}/entitlements': async (world) => {
-    const { authorization } = await newService(world.signet);
+    const { authorization } = await world.signet.newService();
     await postEntitlement(world.signet, authorization, writeOf(world.person.user_id));
     return ofUser(world);
   },
@@ -309,9 +302,9 @@ const accountCalls: Record<string, Prepare> = {
   'delete /v1/me/password': withPasskey,
   'get /v1/me/sessions': asPerson,
   'delete /v1/me/sessions': asPerson,
-  'delete /v1/me/sessions/{session_id}': async ({ signet, person }) => {
-    const elsewhere = { ...person, browser: newBrowser(signet.url) };
-    await signIn(elsewhere);
+  'delete /v1/me/sessions/{session_id}': async ({ person }) => {
+    const elsewhere = person.elsewhere();
+    await elsewhere.signIn();
     const { json } = await elsewhere.browser.get('/v1/me');
     return { browser: person.browser, path: { session_id: String((json?.session as { id?: string })?.id) } };
   },
@@ -331,7 +324,7 @@ test('every answer of the server is what the document says, with the very exampl
   const signet = await startSignet(t, { env });
   const document = await read(signet);
   const operations = operationsOf(document);
-  const admin = await signedInPerson(signet, { role: 'admin' });
+  const admin = await signet.signedInPerson({ role: 'admin' });
   const faults: string[] = [];
   for (const [name, operation] of operations) {
     const prepare = calls[name] ?? accountCalls[name];
@@ -339,7 +332,7 @@ test('every answer of the server is what the document says, with the very exampl
       if (!playedElsewhere.test(name)) faults.push(`${name}: nobody has prepared a caller for it in this test`);
       continue;
     }
-    const world = { signet, t, admin, person: await signedInPerson(signet) };
+    const world = { signet, t, admin, person: await signet.signedInPerson() };
     const fault = await replay(world, name, operation, await prepare(world));
     if (fault) faults.push(`${name}: ${fault}`);
   }
@@ -418,7 +411,7 @@ async function replay(world: World, name: string, operation: Operation, call: Ca
   const address = path.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(call.path?.[key] ?? ''));
   const query = call.query ? `?${new URLSearchParams(call.query)}` : '';
   const isAdministration = operation.tags.includes('Administration');
-  const browser = call.browser ?? (isAdministration ? world.admin.browser : newBrowser(world.signet.url));
+  const browser = call.browser ?? (isAdministration ? world.admin.browser : world.signet.newBrowser());
   const answer = await browser.send(address + query, {
     method: method.toUpperCase(),
     headers: {

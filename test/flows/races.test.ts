@@ -4,36 +4,25 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import type { Answer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import type { Person } from '../support/person.ts';
 import {
   assertRefused,
-  authorize,
   basic,
   claimsOf,
-  introspect,
-  obtainTokens,
-  refresh,
+  type RegisteredClient,
   type Tokens,
   tokensOf,
-  userinfo,
   verifier,
 } from '../support/relying-party.ts';
-import {
-  type ClientOptions,
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  startSignet,
-} from '../support/signet.ts';
+import { type ClientOptions, type Signet, startSignet } from '../support/signet.ts';
 
 const rounds = 100;
 const atOnce = 64;
 
 async function openHouse(t: TestContext, engine: Engine, options: ClientOptions = {}) {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
-  return { signet, person, client: await registerClient(signet, { ...options, owner: person }) };
+  const person = await signet.signedInPerson();
+  return { signet, person, client: await signet.registerClient({ ...options, owner: person }) };
 }
 
 /**
@@ -74,10 +63,10 @@ function onlyWinner(answers: Answer[]): Tokens {
 }
 
 /** The losers were replays, so what the winner got is dead as well. */
-async function assertFamilyEnded(signet: Signet, client: RegisteredClient, tokens: Tokens): Promise<void> {
+async function assertFamilyEnded(client: RegisteredClient, tokens: Tokens): Promise<void> {
   const [refreshed, introspected] = await Promise.all([
-    refresh(signet, client, tokens.refresh_token),
-    introspect(signet, client, tokens.access_token),
+    client.refresh(tokens.refresh_token),
+    client.introspect(tokens.access_token),
   ]);
   assertRefused(refreshed, 400, 'invalid_grant');
   assert.deepEqual(introspected.json, { active: false });
@@ -87,14 +76,14 @@ onBothEngines('of 64 parallel redemptions of one code one wins, a hundred times'
   const { signet, person, client } = await openHouse(t, engine);
   const everybody = crowd(t, signet, client);
   for (let round = 0; round < rounds; round += 1) {
-    const code = await authorize(person, client);
+    const code = await person.authorize(client);
     const answers = await everybody({
       grant_type: 'authorization_code',
       code,
       redirect_uri: client.redirect_uri,
       code_verifier: verifier,
     });
-    await assertFamilyEnded(signet, client, onlyWinner(answers));
+    await assertFamilyEnded(client, onlyWinner(answers));
   }
 });
 
@@ -102,9 +91,9 @@ onBothEngines('of 64 parallel uses of one refresh token one wins, a hundred time
   const { signet, person, client } = await openHouse(t, engine);
   const everybody = crowd(t, signet, client);
   for (let round = 0; round < rounds; round += 1) {
-    const { refresh_token } = await obtainTokens(signet, person, client);
+    const { refresh_token } = await person.obtainTokens(client);
     const answers = await everybody({ grant_type: 'refresh_token', refresh_token });
-    await assertFamilyEnded(signet, client, onlyWinner(answers));
+    await assertFamilyEnded(client, onlyWinner(answers));
   }
 });
 
@@ -114,84 +103,80 @@ onBothEngines(
     const { signet, person, client } = await openHouse(t, engine, { refresh_retry_window: 30 });
 
     await t.test('until the window is over', async () => {
-      const first = await obtainTokens(signet, person, client);
-      const lost = tokensOf(await refresh(signet, client, first.refresh_token));
+      const first = await person.obtainTokens(client);
+      const lost = tokensOf(await client.refresh(first.refresh_token));
       signet.clock.advance(30);
-      const again = tokensOf(await refresh(signet, client, first.refresh_token));
+      const again = tokensOf(await client.refresh(first.refresh_token));
       assert.equal(again.refresh_token, lost.refresh_token);
       assert.notEqual(again.access_token, lost.access_token);
       assert.equal(claimsOf(again.access_token).iat, signet.clock() / 1000);
-      assert.equal((await userinfo(signet, again.access_token)).status, 200);
+      assert.equal((await signet.userinfo(again.access_token)).status, 200);
       signet.clock.advance(1); // 31 seconds after the rotation: asking again did not move the window
-      assertRefused(await refresh(signet, client, first.refresh_token), 400, 'invalid_grant');
-      await assertFamilyEnded(signet, client, again);
+      assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+      await assertFamilyEnded(client, again);
     });
 
     await t.test('until the successor is used', async () => {
-      const first = await obtainTokens(signet, person, client);
-      const second = tokensOf(await refresh(signet, client, first.refresh_token));
-      const third = tokensOf(await refresh(signet, client, second.refresh_token));
-      assertRefused(await refresh(signet, client, first.refresh_token), 400, 'invalid_grant');
-      await assertFamilyEnded(signet, client, third);
+      const first = await person.obtainTokens(client);
+      const second = tokensOf(await client.refresh(first.refresh_token));
+      const third = tokensOf(await client.refresh(second.refresh_token));
+      assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+      await assertFamilyEnded(client, third);
     });
 
     await t.test('for its own client alone', async () => {
-      const other = await registerClient(signet, { owner: person, refresh_retry_window: 60 });
-      const first = await obtainTokens(signet, person, client);
-      const second = tokensOf(await refresh(signet, client, first.refresh_token));
-      assertRefused(await refresh(signet, other, first.refresh_token), 400, 'invalid_grant');
-      assertRefused(
-        await refresh(signet, { ...client, client_secret: null }, first.refresh_token),
-        401,
-        'invalid_client',
-      );
-      assert.equal(tokensOf(await refresh(signet, client, first.refresh_token)).refresh_token, second.refresh_token);
+      const other = await signet.registerClient({ owner: person, refresh_retry_window: 60 });
+      const first = await person.obtainTokens(client);
+      const second = tokensOf(await client.refresh(first.refresh_token));
+      assertRefused(await other.refresh(first.refresh_token), 400, 'invalid_grant');
+      assertRefused(await client.with({ client_secret: null }).refresh(first.refresh_token), 401, 'invalid_client');
+      assert.equal(tokensOf(await client.refresh(first.refresh_token)).refresh_token, second.refresh_token);
     });
 
     await t.test('and never for a family that has ended', async () => {
-      const first = await obtainTokens(signet, person, client);
-      const { refresh_token } = tokensOf(await refresh(signet, client, first.refresh_token));
+      const first = await person.obtainTokens(client);
+      const { refresh_token } = tokensOf(await client.refresh(first.refresh_token));
       await person.browser.post('/signout');
-      assertRefused(await refresh(signet, client, first.refresh_token), 400, 'invalid_grant');
-      assertRefused(await refresh(signet, client, refresh_token), 400, 'invalid_grant');
+      assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+      assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
     });
   },
 );
 
 onBothEngines('within the retry window 64 parallel refreshes all get the same successor', async (t, engine) => {
   const { signet, person, client } = await openHouse(t, engine, { refresh_retry_window: 30 });
-  const first = await obtainTokens(signet, person, client);
+  const first = await person.obtainTokens(client);
   const answers = await crowd(t, signet, client)({ grant_type: 'refresh_token', refresh_token: first.refresh_token });
   const successors = new Set(answers.map((answer) => tokensOf(answer).refresh_token));
   assert.equal(successors.size, 1);
   const accessTokens = new Set(answers.map((answer) => tokensOf(answer).access_token));
   assert.equal(accessTokens.size, atOnce);
   const [successor = ''] = successors;
-  const next = tokensOf(await refresh(signet, client, successor));
+  const next = tokensOf(await client.refresh(successor));
   assert.notEqual(next.refresh_token, successor);
 });
 
 onBothEngines('without a retry window the second use of a refresh token ends its family at once', async (t, engine) => {
-  const { signet, person, client } = await openHouse(t, engine, { refresh_retry_window: 0 });
-  const first = await obtainTokens(signet, person, client);
-  const second = tokensOf(await refresh(signet, client, first.refresh_token));
-  assertRefused(await refresh(signet, client, first.refresh_token), 400, 'invalid_grant');
-  await assertFamilyEnded(signet, client, second);
+  const { person, client } = await openHouse(t, engine, { refresh_retry_window: 0 });
+  const first = await person.obtainTokens(client);
+  const second = tokensOf(await client.refresh(first.refresh_token));
+  assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+  await assertFamilyEnded(client, second);
 });
 
 onBothEngines('a sign-out in the midst of refreshes leaves none of them alive', async (t, engine) => {
-  const { signet, person, client } = await openHouse(t, engine);
-  const families = await Promise.all(Array.from({ length: 8 }, () => obtainTokens(signet, person, client)));
+  const { person, client } = await openHouse(t, engine);
+  const families = await Promise.all(Array.from({ length: 8 }, () => person.obtainTokens(client)));
   const [signedOut, ...answers] = await Promise.all([
     signOutOf(person),
-    ...families.map((tokens) => refresh(signet, client, tokens.refresh_token)),
+    ...families.map((tokens) => client.refresh(tokens.refresh_token)),
   ]);
   assert.equal(signedOut.status, 303);
   for (const answer of answers) {
-    if (answer.status === 200) await assertFamilyEnded(signet, client, tokensOf(answer));
+    if (answer.status === 200) await assertFamilyEnded(client, tokensOf(answer));
     else assertRefused(answer, 400, 'invalid_grant');
   }
-  for (const tokens of families) await assertFamilyEnded(signet, client, tokens);
+  for (const tokens of families) await assertFamilyEnded(client, tokens);
 });
 
 const signOutOf = (person: Person) => person.browser.post('/signout');

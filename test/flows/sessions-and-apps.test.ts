@@ -2,32 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { auditRowsOf } from '../../src/audit/store.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
-import { type Answer, newBrowser } from '../support/browser.ts';
+import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import {
-  assertRefused,
-  authorize,
-  authorizePath,
-  introspect,
-  obtainTokens,
-  redeem,
-  redirectedTo,
-  refresh,
-  userinfo,
-} from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
-import { enableTotp } from '../support/two-factor.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, RegisteredClient, redirectedTo } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const day = 86_400;
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -42,8 +23,8 @@ const grantsOf = async ({ browser }: Person): Promise<ListedGrant[]> =>
 const remove = ({ browser }: Person, path: string): Promise<Answer> =>
   browser.send(path, { method: 'DELETE', headers: { accept: 'application/json' } });
 /** The same person with another browser, signed in. */
-async function onAnotherDevice(signet: Signet, person: Person, userAgent?: string): Promise<Person> {
-  const other = { ...person, browser: newBrowser(signet.url) };
+async function onAnotherDevice(person: Person, userAgent?: string): Promise<Person> {
+  const other = person.elsewhere();
   const fields = { username: person.email, password: person.password };
   const answer = await other.browser.post('/signin', fields, userAgent ? { 'user-agent': userAgent } : {});
   assert.equal(answer.status, 303);
@@ -57,24 +38,24 @@ async function assertDead(
   tokens: { access_token: string; refresh_token: string },
 ) {
   for (const node of nodes) {
-    assertRefused(await userinfo(node, tokens.access_token), 401, 'invalid_token');
-    assert.deepEqual((await introspect(node, client, tokens.access_token)).json, { active: false });
-    assert.deepEqual((await introspect(node, client, tokens.refresh_token)).json, { active: false });
-    assertRefused(await refresh(node, client, tokens.refresh_token), 400, 'invalid_grant');
+    assertRefused(await node.userinfo(tokens.access_token), 401, 'invalid_token');
+    assert.deepEqual((await client.at(node).introspect(tokens.access_token)).json, { active: false });
+    assert.deepEqual((await client.at(node).introspect(tokens.refresh_token)).json, { active: false });
+    assertRefused(await client.at(node).refresh(tokens.refresh_token), 400, 'invalid_grant');
   }
 }
 
 onBothEngines('a person looks after their sessions and applications', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet, { name: 'Field Notes' });
+  const client = await signet.registerClient({ name: 'Field Notes' });
 
   await t.test('SS-05: the list tells the live sessions, last used first, and which one asks', async () => {
-    const desk = await newPerson(signet);
-    await onAnotherDevice(signet, desk, 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) AppleWebKit/605 Safari/604.1');
+    const desk = await signet.newPerson();
+    await onAnotherDevice(desk, 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) AppleWebKit/605 Safari/604.1');
     signet.clock.advance(3600);
-    await onAnotherDevice(signet, desk, '<script>alert(1)</script>');
+    await onAnotherDevice(desk, '<script>alert(1)</script>');
     signet.clock.advance(60);
-    await signIn(desk);
+    await desk.signIn();
     const sessions = await sessionsOf(desk);
     assert.deepEqual(
       sessions.map(({ current, device }) => ({ current, device })),
@@ -98,18 +79,18 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
     'SS-05: ending one session ends it and its grants at once, on every node, and nothing else',
     async (t) => {
       const beside = await startSignet(t, { engine, beside: signet });
-      const here = await signedInPerson(signet);
-      const there = await onAnotherDevice(signet, here);
-      const lost = await obtainTokens(signet, there, client);
-      const kept = await obtainTokens(signet, here, client);
-      const waitingCode = await authorize(there, client);
+      const here = await signet.signedInPerson();
+      const there = await onAnotherDevice(here);
+      const lost = await there.obtainTokens(client);
+      const kept = await here.obtainTokens(client);
+      const waitingCode = await there.authorize(client);
       const other = (await sessionsOf(here)).find(({ current }) => !current)!;
       assert.equal((await remove(here, `/v1/me/sessions/${other.session_id}`)).status, 204);
       assertRefused(await there.browser.get('/v1/me'), 401, 'login_required');
       await assertDead([signet, beside], client, lost);
-      assertRefused(await redeem(signet, client, waitingCode), 400, 'invalid_grant');
-      assert.equal((await userinfo(beside, kept.access_token)).status, 200);
-      assert.equal((await refresh(beside, client, kept.refresh_token)).status, 200);
+      assertRefused(await client.redeem(waitingCode), 400, 'invalid_grant');
+      assert.equal((await beside.userinfo(kept.access_token)).status, 200);
+      assert.equal((await client.at(beside).refresh(kept.refresh_token)).status, 200);
       assert.equal((await sessionsOf(here)).length, 1);
       const events = await auditRowsOf(signet.deps.db, other.session_id, 50);
       assert.equal(events.find(({ action }) => action === 'session.ended')?.actor, `user:${here.user_id}`);
@@ -118,8 +99,8 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   );
 
   await t.test('SS-05: of twenty requests to end the same session one does, and one event says so', async () => {
-    const here = await signedInPerson(signet);
-    await onAnotherDevice(signet, here);
+    const here = await signet.signedInPerson();
+    await onAnotherDevice(here);
     const { session_id } = (await sessionsOf(here)).find(({ current }) => !current)!;
     const answers = await Promise.all(Array.from({ length: 20 }, () => remove(here, `/v1/me/sessions/${session_id}`)));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [204, ...Array(19).fill(404)]);
@@ -128,7 +109,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   });
 
   await t.test('SS-05: a session may end itself, and its cookie goes with it', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     const [session] = await sessionsOf(person);
     assert.equal((await remove(person, `/v1/me/sessions/${session?.session_id}`)).status, 204);
     assert.ok(!person.browser.cookies.has('signet_identity_session'));
@@ -138,20 +119,20 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
     'RT-06: "sign out everywhere else" ends every other session and every grant not of this one',
     async (t) => {
       const beside = await startSignet(t, { engine, beside: signet });
-      const person = await newPerson(signet);
-      const old = await onAnotherDevice(signet, person);
-      const outlived = await obtainTokens(signet, old, client);
+      const person = await signet.newPerson();
+      const old = await onAnotherDevice(person);
+      const outlived = await old.obtainTokens(client);
       signet.clock.advance(14 * day); // that session is over, its grant is not
-      const phone = await onAnotherDevice(signet, person);
-      const lost = await obtainTokens(signet, phone, client);
-      await signIn(person);
-      const kept = await obtainTokens(signet, person, client);
+      const phone = await onAnotherDevice(person);
+      const lost = await phone.obtainTokens(client);
+      await person.signIn();
+      const kept = await person.obtainTokens(client);
       const answer = await remove(person, '/v1/me/sessions');
       assert.deepEqual([answer.status, answer.json], [200, { ended: 1 }]);
       await assertDead([signet, beside], client, lost);
-      assertRefused(await refresh(beside, client, outlived.refresh_token), 400, 'invalid_grant');
+      assertRefused(await client.at(beside).refresh(outlived.refresh_token), 400, 'invalid_grant');
       assertRefused(await phone.browser.get('/v1/me'), 401, 'login_required');
-      assert.equal((await refresh(beside, client, kept.refresh_token)).status, 200);
+      assert.equal((await client.at(beside).refresh(kept.refresh_token)).status, 200);
       assert.deepEqual(
         (await sessionsOf(person)).map(({ current }) => current),
         [true],
@@ -164,9 +145,9 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   );
 
   await t.test('RT-06: "sign out everywhere else" also ends a sign-in that waits for its second factor', async () => {
-    const person = await signedInPerson(signet);
-    await enableTotp(signet, person);
-    const thief = newBrowser(signet.url);
+    const person = await signet.signedInPerson();
+    await person.enableTotp();
+    const thief = signet.newBrowser();
     await thief.post('/signin', { username: person.email, password: person.password });
     assert.equal((await thief.get('/signin/second-factor')).status, 200);
     await remove(person, '/v1/me/sessions');
@@ -174,8 +155,8 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   });
 
   await t.test('SS-05: the page does the same with forms, and says what it did', async () => {
-    const here = await signedInPerson(signet);
-    const [one, other] = [await onAnotherDevice(signet, here), await onAnotherDevice(signet, here)];
+    const here = await signet.signedInPerson();
+    const [one, other] = [await onAnotherDevice(here), await onAnotherDevice(here)];
     const { session_id } = (await sessionsOf(one)).find(({ current }) => current)!;
     const ended = await here.browser.post('/account/sessions/end', { session_id });
     assert.deepEqual([ended.status, ended.headers.get('location')], [303, '/account/sessions?done=one']);
@@ -188,14 +169,14 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   });
 
   await t.test('CO-01: a person sees what each application may, since when, and when it was last used', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     assert.deepEqual(await grantsOf(person), []);
     const since = Math.floor(signet.clock() / 1000);
-    const { refresh_token } = await obtainTokens(signet, person, client, { scope: 'openid offline_access' });
+    const { refresh_token } = await person.obtainTokens(client, { scope: 'openid offline_access' });
     signet.clock.advance(600);
-    await obtainTokens(signet, person, client, { scope: 'openid email' });
+    await person.obtainTokens(client, { scope: 'openid email' });
     signet.clock.advance(600);
-    await refresh(signet, client, refresh_token);
+    await client.refresh(refresh_token);
     assert.deepEqual(await grantsOf(person), [
       {
         client_id: client.client_id,
@@ -208,18 +189,18 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
     ]);
     assert.match((await person.browser.get('/account/apps')).text, /<bdi>Field Notes<\/bdi>/);
     signet.clock.advance(91 * day); // both grants have come to their end
-    await signIn(person);
+    await person.signIn();
     assert.deepEqual(await grantsOf(person), []);
   });
 
   await t.test('CO-01, RT-06: disconnecting ends what the client has, and the next time it asks again', async (t) => {
     const beside = await startSignet(t, { engine, beside: signet });
-    const asking = await registerClient(signet, { name: 'Asks first', consent: 'required' });
-    const person = await signedInPerson(signet);
-    const other = await signedInPerson(signet);
+    const asking = await signet.registerClient({ name: 'Asks first', consent: 'required' });
+    const person = await signet.signedInPerson();
+    const other = await signet.signedInPerson();
     const allow = async (someone: Person) => {
       const { searchParams } = new URL(
-        (await someone.browser.get(authorizePath(asking))).headers.get('location') ?? '',
+        (await someone.browser.get(asking.authorizePath())).headers.get('location') ?? '',
         signet.url,
       );
       const request = searchParams.get('request') ?? '';
@@ -227,23 +208,23 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
     };
     await allow(person);
     await allow(other);
-    const tokens = await obtainTokens(signet, person, asking);
-    const elsewhere = await obtainTokens(signet, await onAnotherDevice(signet, person), asking);
-    const waitingCode = await authorize(person, asking);
-    const kept = await obtainTokens(signet, other, asking);
-    const unrelated = await obtainTokens(signet, person, client);
+    const tokens = await person.obtainTokens(asking);
+    const elsewhere = await (await onAnotherDevice(person)).obtainTokens(asking);
+    const waitingCode = await person.authorize(asking);
+    const kept = await other.obtainTokens(asking);
+    const unrelated = await person.obtainTokens(client);
 
     assert.equal((await remove(person, `/v1/me/grants/${asking.client_id}`)).status, 204);
     await assertDead([signet, beside], asking, tokens);
     await assertDead([beside], asking, elsewhere);
-    assertRefused(await redeem(signet, asking, waitingCode), 400, 'invalid_grant');
-    assert.equal(redirectedTo(await person.browser.get(authorizePath(asking))).base.endsWith('/consent'), true);
+    assertRefused(await asking.redeem(waitingCode), 400, 'invalid_grant');
+    assert.equal(redirectedTo(await person.browser.get(asking.authorizePath())).base.endsWith('/consent'), true);
     assert.deepEqual(
       (await grantsOf(person)).map(({ client_id }) => client_id),
       [client.client_id],
     );
-    assert.equal((await refresh(signet, asking, kept.refresh_token)).status, 200); // somebody else's stays
-    assert.equal((await refresh(signet, client, unrelated.refresh_token)).status, 200);
+    assert.equal((await asking.refresh(kept.refresh_token)).status, 200); // somebody else's stays
+    assert.equal((await client.refresh(unrelated.refresh_token)).status, 200);
     const events = (await auditRowsOf(signet.deps.db, asking.client_id, 50)).filter(
       ({ action }) => action === 'app.disconnected',
     );
@@ -255,10 +236,10 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   });
 
   await t.test('CO-01: a consent without tokens is listed, and forgotten with the form', async () => {
-    const asking = await registerClient(signet, { name: 'Asks first', consent: 'required' });
-    const person = await signedInPerson(signet);
+    const asking = await signet.registerClient({ name: 'Asks first', consent: 'required' });
+    const person = await signet.signedInPerson();
     const { searchParams } = new URL(
-      (await person.browser.get(authorizePath(asking))).headers.get('location') ?? '',
+      (await person.browser.get(asking.authorizePath())).headers.get('location') ?? '',
       signet.url,
     );
     const request = searchParams.get('request') ?? '';
@@ -271,9 +252,9 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   });
 
   await t.test('ID-01: an id that is somebody else’s is answered like one that does not exist', async () => {
-    const victim = await signedInPerson(signet);
-    await obtainTokens(signet, victim, client);
-    const attacker = await signedInPerson(signet);
+    const victim = await signet.signedInPerson();
+    await victim.obtainTokens(client);
+    const attacker = await signet.signedInPerson();
     const [session] = await sessionsOf(victim);
     const probes: [string, string][] = [
       [`/v1/me/sessions/${session?.session_id}`, '/v1/me/sessions/ses_unknown'],
@@ -306,7 +287,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
 
 test('ID-01: without a session these addresses are 401 for programs and the sign-in page for people', async (t) => {
   const signet = await startSignet(t);
-  const nobody = newBrowser(signet.url);
+  const nobody = signet.newBrowser();
   for (const path of ['/v1/me', '/v1/me/sessions', '/v1/me/grants', '/v1/me/entitlements']) {
     assertRefused(await nobody.get(path), 401, 'login_required');
   }
@@ -325,10 +306,10 @@ test('ID-01: without a session these addresses are 401 for programs and the sign
 
 test('SS-04: other sites cannot end a session, disconnect an application or change a profile', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
-  await onAnotherDevice(signet, person);
-  await obtainTokens(signet, person, client);
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
+  await onAnotherDevice(person);
+  await person.obtainTokens(client);
   const { session_id } = (await sessionsOf(person)).find(({ current }) => !current)!;
   const writes: [string, string, string?][] = [
     ['POST', '/account', 'name=Mallory&locale='],
@@ -355,9 +336,9 @@ test('SS-04: other sites cannot end a session, disconnect an application or chan
 test('the person gets one mail about an application that was disconnected', async (t) => {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: mailbox.url } });
-  const client = await registerClient(signet, { name: 'Field Notes' });
-  const person = await signedInPerson(signet);
-  await obtainTokens(signet, person, client);
+  const client = await signet.registerClient({ name: 'Field Notes' });
+  const person = await signet.signedInPerson();
+  await person.obtainTokens(client);
   const answers = await Promise.all(
     Array.from({ length: 5 }, () => remove(person, `/v1/me/grants/${client.client_id}`)),
   );
@@ -373,7 +354,7 @@ test('the person gets one mail about an application that was disconnected', asyn
 
 test('CL-03: what a client calls itself is shown as text, and nothing of it is linked or loaded', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const names = [
     '<img src=x onerror=alert(1)>',
     '"><script>alert(1)</script>',
@@ -383,7 +364,7 @@ test('CL-03: what a client calls itself is shown as text, and nothing of it is l
     'x'.repeat(100),
   ];
   for (const name of names) {
-    const owner = await signedInPerson(signet); // each may register five in an hour
+    const owner = await signet.signedInPerson(); // each may register five in an hour
     const { json } = await owner.browser.postJson('/v1/oauth/clients', {
       name,
       client_type: 'confidential',
@@ -391,10 +372,11 @@ test('CL-03: what a client calls itself is shown as text, and nothing of it is l
       homepage_url: 'https://evil.test/a?b=c',
       logo_url: 'https://evil.test/logo.svg',
     });
-    const client = { ...(json as { client_id: string; client_secret: string }), redirect_uri: 'https://rp.test/cb' };
+    const registration = json as { client_id: string; client_secret: string };
+    const client = new RegisteredClient(signet, { ...registration, redirect_uri: 'https://rp.test/cb' });
     const review = { client_id: client.client_id, caller: { actor: 'cli' } } as const;
     await approveClient(signet.deps, review, { revision: 1, consent: 'required' });
-    const waiting = await person.browser.get(authorizePath(client, { scope: 'openid' }));
+    const waiting = await person.browser.get(client.authorizePath({ scope: 'openid' }));
     const location = waiting.headers.get('location') ?? '';
     const consent = await person.browser.get(location);
     await person.browser.post('/consent', {

@@ -12,31 +12,13 @@ import { createWebhook, replay } from '../../src/webhooks/manage-webhook.ts';
 import { findWebhook, listDeliveries } from '../../src/webhooks/store.ts';
 import { guardedLookup, InternalTarget, mayReach } from '../../src/webhooks/target.ts';
 import { enable } from '../../src/webhooks/tend-webhook.ts';
-import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import {
-  authorizePath,
-  basic,
-  claimsOf,
-  obtainTokens,
-  redirectedTo,
-  refresh,
-  userinfo,
-} from '../support/relying-party.ts';
-import { newService, postEntitlement, writeOf } from '../support/services.ts';
-import {
-  newPerson,
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
-import { enableTotp, giveCode } from '../support/two-factor.ts';
+import type { Person } from '../support/person.ts';
+import { basic, claimsOf, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
+import { postEntitlement, writeOf } from '../support/services.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -54,7 +36,7 @@ onBothEngines('an event is delivered once, signed as Standard Webhooks says', as
   const signet = await startSignet(t, { engine, env });
   const receiver = await openReceiver(t);
   const webhook = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
-  const { user_id } = await newPerson(signet);
+  const { user_id } = await signet.newPerson();
   await runJobs(signet.deps, quickJobs);
   await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 1);
@@ -73,7 +55,7 @@ onBothEngines('two nodes deliver each event once', async (t, engine) => {
   const beside = await startSignet(t, { engine, env, beside: signet });
   const receiver = await openReceiver(t);
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
-  for (let person = 0; person < 3; person += 1) await newPerson(signet);
+  for (let person = 0; person < 3; person += 1) await signet.newPerson();
   for (let round = 0; round < 3; round += 1) {
     await Promise.all([runJobs(signet.deps, quickJobs), runJobs(beside.deps, quickJobs)]);
   }
@@ -85,12 +67,12 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
   const signet = await startSignet(t, { env });
   const receiver = await openReceiver(t);
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
-  await newPerson(signet);
+  await signet.newPerson();
   await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.splice(0).length, 1, 'one that came through, before the trouble');
   signet.clock.advance(86_400);
   receiver.status = 500;
-  await newPerson(signet);
+  await signet.newPerson();
   await runJobs(signet.deps, quickJobs);
   await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 1, 'not again at once');
@@ -128,12 +110,12 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
 
   signet.clock.advance(1);
   receiver.status = 500;
-  await newPerson(signet);
+  await signet.newPerson();
   for (let day = 0; day < 12; day += 1) {
     await runJobs(signet.deps, quickJobs);
     if (day === 5) {
       receiver.status = 200;
-      await newPerson(signet);
+      await signet.newPerson();
       await runJobs(signet.deps, quickJobs);
       receiver.status = 500;
     }
@@ -150,7 +132,7 @@ test('a redirect is not followed', async (t) => {
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
   receiver.status = 307;
   receiver.location = elsewhere.url;
-  await newPerson(signet);
+  await signet.newPerson();
   await runJobs(signet.deps, quickJobs);
   assert.deepEqual([receiver.deliveries.length, elsewhere.deliveries.length], [1, 0]);
   assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'It answered 307.');
@@ -181,7 +163,7 @@ test('internal addresses are refused at registration, and names that lead there 
     refusedFields(['event_types']),
   );
   const { webhook_id } = await wanted('https://localhost:9/hook');
-  await newPerson(signet);
+  await signet.newPerson();
   await runJobs(signet.deps, quickJobs);
   assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'The target is internal.');
 });
@@ -270,8 +252,8 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
   const more = { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off' };
   const signet = await startSignet(t, { env: { ...env, ...more } });
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types: eventTypes });
-  const root = await signedInPerson(signet, { role: 'admin' });
-  const client = await registerClient(signet);
+  const root = await signet.signedInPerson({ role: 'admin' });
+  const client = await signet.registerClient();
   const phrase = 'quite other words in a row';
   const seen = new Set<string>();
 
@@ -365,7 +347,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     [
       'a password that was forgotten',
       async ({ person: { email } }) => {
-        const stranger = { browser: newBrowser(signet.url) };
+        const stranger = { browser: signet.newBrowser() };
         await stranger.browser.post('/reset', { email });
         const path = linkIn(await mailbox.next(email, sentence('mail.reset.subject')), /^\/reset\/./);
         await stranger.browser.post(path, { password: phrase });
@@ -385,10 +367,10 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     [
       'a second factor',
       async ({ person }) => {
-        const { backup_codes } = await enableTotp(signet, person, { end_other_sessions: true });
-        const elsewhere = { ...person, browser: newBrowser(signet.url) };
-        await signIn(elsewhere);
-        await giveCode(elsewhere, backup_codes[0]!);
+        const { backup_codes } = await person.enableTotp({ end_other_sessions: true });
+        const elsewhere = person.elsewhere();
+        await elsewhere.signIn();
+        await elsewhere.giveCode(backup_codes[0]!);
         await send(person, 'POST', '/v1/me/2fa/backup-codes');
         await send(person, 'DELETE', '/v1/me/2fa/totp');
       },
@@ -403,7 +385,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     ['a sign-out', ({ person }) => send(person, 'POST', '/signout'), (of) => ({ 'session.ended': session(of) })],
     [
       'another person in the same browser',
-      ({ person: { browser } }) => signedIn({ ...root, browser }),
+      ({ person: { browser } }) => signedIn(root.with({ browser })),
       (of) => ({ 'session.ended': session(of) }),
     ],
     [
@@ -429,7 +411,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     [
       'a consent',
       async ({ person, app }) => {
-        const asked = redirectedTo(await person.browser.get(authorizePath(app, { prompt: 'consent' })));
+        const asked = redirectedTo(await person.browser.get(app.authorizePath({ prompt: 'consent' })));
         const fields = { request: asked.get('request') ?? '', user: person.user_id, decision: 'allow' };
         assert.equal((await person.browser.post('/consent', fields)).status, 303);
       },
@@ -440,7 +422,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     [
       'an entitlement',
       async ({ person }) => {
-        const { authorization } = await newService(signet);
+        const { authorization } = await signet.newService();
         const write = writeOf(person.user_id, { metadata: { mail: person.email } });
         assert.equal((await postEntitlement(signet, authorization, write)).status, 200);
       },
@@ -465,8 +447,8 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     [
       'a token that is used twice',
       async ({ app, refresh_token }) => {
-        await refresh(signet, app, refresh_token);
-        await refresh(signet, app, refresh_token);
+        await app.refresh(refresh_token);
+        await app.refresh(refresh_token);
       },
       (of) => ({ 'grant.revoked': { reason: 'replay', ...grant(of) } }),
     ],
@@ -533,16 +515,16 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
   ];
   const passkeyOf = async (person: Person) =>
     ((await send(person, 'GET', '/v1/me/passkeys')) as { passkeys: { id: string }[] }).passkeys[0]?.id;
-  const signedIn = async (person: Person) => assert.equal((await signIn(person)).status, 303);
+  const signedIn = async (person: Person) => assert.equal((await person.signIn()).status, 303);
 
   for (const [what, act, tells] of steps) {
     await t.test(what, async () => {
-      const person = await signedInPerson(signet);
-      const there = { ...person, browser: newBrowser(signet.url) };
+      const person = await signet.signedInPerson();
+      const there = person.elsewhere();
       await signedIn(there);
-      const app = /client/.test(what) ? await registerClient(signet, { owner: person }) : client;
-      const [here, elsewhere] = [await obtainTokens(signet, person, app), await obtainTokens(signet, there, app)];
-      const bystander = await obtainTokens(signet, root, client);
+      const app = /client/.test(what) ? await signet.registerClient({ owner: person }) : client;
+      const [here, elsewhere] = [await person.obtainTokens(app), await there.obtainTokens(app)];
+      const bystander = await root.obtainTokens(client);
       const sid = String(claimsOf(here.access_token).sid);
       const of = { person, there, app, sid, refresh_token: here.refresh_token };
       const told = await telling(() => act(of));
@@ -553,7 +535,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
       }
       // A back end that follows the events is of one mind with us about every token.
       for (const { access_token } of [here, elsewhere, bystander]) {
-        const isAlive = (await userinfo(signet, access_token)).status === 200;
+        const isAlive = (await signet.userinfo(access_token)).status === 200;
         assert.equal(isAlive, !told.some((event) => isEnded(event, claimsOf(access_token))), what);
       }
       for (const { type } of told) seen.add(type);

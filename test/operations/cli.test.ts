@@ -6,7 +6,6 @@ import { newBrowser } from '../support/browser.ts';
 import { misunderstood, preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
-import { authorizePath } from '../support/relying-party.ts';
 import {
   bareSettings,
   codeFor,
@@ -85,8 +84,8 @@ test('what is done from the command line holds for the server that runs', async 
       await succeed(create('asa@example.com', '--verified'), env, password);
       const browser = newBrowser(origin);
       await browser.post('/signin', { username: 'asa@example.com', password });
-      const client = await registerByHttp(browser);
-      const authorizeStatus = async () => (await browser.get(authorizePath(client))).status;
+      const client = await registerByHttp({ url: origin }, browser);
+      const authorizeStatus = async () => (await browser.get(client.authorizePath())).status;
       /** The running server keeps a client for a second; on a busy machine that second may be long. */
       const seenAs = async (status: number) => {
         for (let waits = 0; waits < 500 && (await authorizeStatus()) !== status; waits += 1) await sleep(20);
@@ -138,7 +137,7 @@ test('what is done from the command line holds for the server that runs', async 
     await succeed(create('owner@example.com'), env, password);
     const browser = newBrowser(origin);
     await browser.post('/signin', { username: 'owner@example.com', password });
-    const { client_id, client_secret } = await registerByHttp(browser);
+    const { client_id, client_secret } = await registerByHttp({ url: origin }, browser);
     await misunderstood(['clients', 'reject', client_id], env, /--reason is missing/);
     await refused(['clients', 'reject', client_id, '--reason', ''], env, /reason: Must say why/);
     await refused(['clients', 'reject', client_id, '--reason', '\u001b[31mred'], env, /reason: Must say why/);

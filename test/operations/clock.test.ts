@@ -5,10 +5,8 @@ import type { Deps } from '../../src/app/deps.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { compareAtStart } from '../../src/platform/heartbeat/compare-clocks.ts';
 import { beat } from '../../src/platform/heartbeat/heartbeat.ts';
-import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
-import { authorize, obtainTokens, redeem, refresh } from '../support/relying-party.ts';
-import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const day = 86_400;
 const minute = 60;
@@ -35,13 +33,13 @@ const rowsIn = async ({ deps }: Signet, table: string) =>
 
 onBothEngines('a code that was refused as expired stays so when the clock is set back', async (t, engine) => {
   const { signet, set } = await settable(t, engine);
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
-  const code = await authorize(person, client);
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
+  const code = await person.authorize(client);
   set(65);
-  assert.equal((await redeem(signet, client, code)).status, 400);
+  assert.equal((await client.redeem(code)).status, 400);
   set(-65);
-  const again = await redeem(signet, client, code);
+  const again = await client.redeem(code);
   assert.deepEqual([again.status, again.json?.error], [400, 'invalid_grant']);
   const grant = await signet.deps.db.get<{ revoked_reason: string }>('select revoked_reason from grants');
   assert.equal(grant?.revoked_reason, 'expired');
@@ -50,7 +48,7 @@ onBothEngines('a code that was refused as expired stays so when the clock is set
 onBothEngines('a link that was refused as expired stays so when the clock is set back', async (t, engine) => {
   const { signet, set } = await settable(t, engine);
   const { url } = await inviteAdministrator(signet.deps, 'cli');
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const { pathname } = new URL(url);
   assert.equal((await browser.get(pathname)).status, 200);
   set(2 * day);
@@ -61,16 +59,16 @@ onBothEngines('a link that was refused as expired stays so when the clock is set
 
 onBothEngines('a session and a refresh token that were refused as expired stay so', async (t, engine) => {
   const { signet, set, pass } = await settable(t, engine);
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
-  const { refresh_token } = await obtainTokens(signet, person, client);
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
+  const { refresh_token } = await person.obtainTokens(client);
   // A clock that nobody has set, hour by hour as a process that serves looks at it.
   pass(31 * day);
   assert.equal((await person.browser.get('/v1/me')).status, 401);
-  assert.equal((await refresh(signet, client, refresh_token)).status, 400);
+  assert.equal((await client.refresh(refresh_token)).status, 400);
   set(-31 * day);
   assert.equal((await person.browser.get('/v1/me')).status, 401);
-  assert.equal((await refresh(signet, client, refresh_token)).status, 400);
+  assert.equal((await client.refresh(refresh_token)).status, 400);
   const session = await signet.deps.db.get<{ end_reason: string }>(
     'select end_reason from sessions where user_id = $1',
     [person.user_id],
@@ -80,9 +78,9 @@ onBothEngines('a session and a refresh token that were refused as expired stay s
 
 onBothEngines('a clock that jumps ahead for a minute deletes nothing and ends nothing', async (t, engine) => {
   const { signet, set, pass } = await settable(t, engine);
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
-  const { refresh_token } = await obtainTokens(signet, person, client);
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
+  const { refresh_token } = await person.obtainTokens(client);
   const before = [await rowsIn(signet, 'sessions'), await rowsIn(signet, 'grants')];
   const keys = await listSigningKeys(signet.deps.db);
   await signet.runJobs();
@@ -93,21 +91,21 @@ onBothEngines('a clock that jumps ahead for a minute deletes nothing and ends no
   pass(minute);
   await signet.runJobs();
   assert.equal((await person.browser.get('/v1/me')).status, 401);
-  assert.equal((await refresh(signet, client, refresh_token)).status, 400);
+  assert.equal((await client.refresh(refresh_token)).status, 400);
   set(-100 * day);
   await signet.runJobs();
 
   assert.deepEqual([await rowsIn(signet, 'sessions'), await rowsIn(signet, 'grants')], before);
   assert.deepEqual(await listSigningKeys(signet.deps.db), keys, 'no key was rotated');
   assert.equal((await person.browser.get('/v1/me')).status, 200);
-  assert.equal((await refresh(signet, client, refresh_token)).status, 200);
+  assert.equal((await client.refresh(refresh_token)).status, 200);
   const jumps = warnings(signet).map(({ jumped_seconds }) => jumped_seconds);
   assert.deepEqual(jumps, [100 * day, -100 * day]);
 });
 
 onBothEngines('a clock that has stood for a quarter of an hour after a jump is believed', async (t, engine) => {
   const { signet, set, pass } = await settable(t, engine);
-  await signedInPerson(signet);
+  await signet.signedInPerson();
   set(100 * day);
   await signet.runJobs();
   pass(15 * minute - 1);

@@ -6,6 +6,7 @@ import { openDb } from '../../src/platform/db/open.ts';
 import type { Delivery } from '../../src/webhooks/store.ts';
 import type { Browser } from '../support/browser.ts';
 import { signedInClient, succeed } from '../support/command-line.ts';
+import type { RegisteredClient } from '../support/relying-party.ts';
 import {
   bareSettings,
   codeFor,
@@ -17,7 +18,6 @@ import {
   startServer,
   type TokenAnswer,
 } from '../support/server-process.ts';
-import type { RegisteredClient } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const rounds = 20;

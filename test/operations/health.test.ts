@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
-import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
@@ -8,7 +7,7 @@ import { beforeEachCall } from '../support/store-spy.ts';
 
 onBothEngines('/livez and /readyz say whether a node is up and whether to use it', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   let calls = 0;
   let failure: Error | undefined;
   beforeEachCall(signet.deps.db, () => {

@@ -5,8 +5,8 @@ import { keepKeysFresh, quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { now } from '../../src/platform/clock.ts';
 import { type Statement, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
-import { authorize, obtainTokens, refresh, tokensOf } from '../support/relying-party.ts';
-import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { tokensOf } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 const week = 7 * 86_400;
@@ -29,8 +29,8 @@ const seeded = (ids: string[]) => ids.filter((id) => /^(gone|kept)/.test(id));
 
 onBothEngines('the jobs remove what has expired, to the second, and nothing else', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet);
-  const { user_id } = await signedInPerson(signet);
+  const client = await signet.registerClient();
+  const { user_id } = await signet.signedInPerson();
   const at = now(signet.deps);
 
   const session = (session_id: string, expires_at: number, more: Values = {}) =>
@@ -119,14 +119,14 @@ onBothEngines('the jobs remove what has expired, to the second, and nothing else
 
 onBothEngines('the jobs leave a grant that is in use alone, for its ninety days', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
-  let { refresh_token } = await obtainTokens(signet, person, client);
-  await authorize(person, client); // a code that nobody redeems
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
+  let { refresh_token } = await person.obtainTokens(client);
+  await person.authorize(client); // a code that nobody redeems
   for (let month = 1; month <= 3; month += 1) {
     signet.clock.advance(29 * 86_400);
     await signet.runJobs();
-    ({ refresh_token } = tokensOf(await refresh(signet, client, refresh_token)));
+    ({ refresh_token } = tokensOf(await client.refresh(refresh_token)));
   }
   assert.equal((await idsIn(signet, 'grants', 'grant_id')).length, 1);
   signet.clock.advance(11 * 86_400);
@@ -174,12 +174,12 @@ test('of a store that is away each job tells once a minute, on a short line', as
 onBothEngines("the jobs run on every node at once without getting in each other's way", async (t, engine) => {
   const first = await startSignet(t, { engine });
   const second = await startSignet(t, { engine, beside: first });
-  const client = await registerClient(first);
-  const person = await signedInPerson(first);
-  const { refresh_token } = await obtainTokens(first, person, client);
+  const client = await first.registerClient();
+  const person = await first.signedInPerson();
+  const { refresh_token } = await person.obtainTokens(client.at(first));
   first.clock.advance(8 * 86_400);
   const [refreshed] = await Promise.all([
-    refresh(first, client, refresh_token),
+    client.at(first).refresh(refresh_token),
     ...[first, second, first, second].map((node) => node.runJobs()),
   ]);
   assert.equal(refreshed.status, 200);

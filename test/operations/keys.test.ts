@@ -8,8 +8,7 @@ import { openDeps } from '../../src/app/open-deps.ts';
 import { rotateDueKeys, rotateNow } from '../../src/oauth/signing-keys/rotate-keys.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
-import { obtainTokens } from '../support/relying-party.ts';
-import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const day = 86_400;
 const statuses = async ({ deps }: Signet) =>
@@ -36,10 +35,10 @@ async function storedKids({ deps }: Signet, ...wanted: string[]): Promise<string
 async function relyingParties(t: TestContext, engine: Engine) {
   const signet = await startSignet(t, { engine });
   const clients = [
-    await registerClient(signet),
-    await registerClient(signet, { id_token_signed_response_alg: 'RS256' }),
+    await signet.registerClient(),
+    await signet.registerClient({ id_token_signed_response_alg: 'RS256' }),
   ] as const;
-  return { signet, clients, person: await signedInPerson(signet) };
+  return { signet, clients, person: await signet.signedInPerson() };
 }
 
 onBothEngines('each algorithm publishes its active and its next key, and nothing private', async (t, engine) => {
@@ -163,7 +162,7 @@ onBothEngines(
   async (t, engine) => {
     const { signet, clients, person } = await relyingParties(t, engine);
     const obtain = async () =>
-      (await Promise.all(clients.map((client) => obtainTokens(signet, person, client)))).flatMap((tokens) => [
+      (await Promise.all(clients.map((client) => person.obtainTokens(client)))).flatMap((tokens) => [
         tokens.access_token,
         tokens.id_token,
       ]);
@@ -175,7 +174,7 @@ onBothEngines(
     };
 
     signet.clock.advance(30 * day - 10);
-    const fresh = await signedInPerson(signet); // sessions do not last a month
+    const fresh = await signet.signedInPerson(); // sessions do not last a month
     person.browser.cookies.clear();
     for (const [name, value] of fresh.browser.cookies) person.browser.cookies.set(name, value);
     const before = await obtain();

@@ -8,31 +8,12 @@ import { now } from '../../src/platform/clock.ts';
 import type { Statement } from '../../src/platform/db/db.ts';
 import { sliceRows } from '../../src/platform/db/slices.ts';
 import { finishAccountDeletions } from '../../src/self-service/delete-account/finish-deletions.ts';
-import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
-import {
-  assertRefused,
-  authorize,
-  authorizePath,
-  introspect,
-  obtainTokens,
-  redeem,
-  refresh,
-  tokensOf,
-  userinfo,
-} from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
@@ -70,11 +51,11 @@ async function assertDead(
   client: RegisteredClient,
   held: { access_token: string; refresh_token: string },
 ) {
-  assertRefused(await userinfo(signet, held.access_token), 401, 'invalid_token');
+  assertRefused(await signet.userinfo(held.access_token), 401, 'invalid_token');
   for (const token of [held.access_token, held.refresh_token]) {
-    assert.deepEqual((await introspect(signet, client, token)).json, { active: false });
+    assert.deepEqual((await client.introspect(token)).json, { active: false });
   }
-  assertRefused(await refresh(signet, client, held.refresh_token), 400, 'invalid_grant');
+  assertRefused(await client.refresh(held.refresh_token), 400, 'invalid_grant');
 }
 
 async function assertAlive(
@@ -82,8 +63,8 @@ async function assertAlive(
   client: RegisteredClient,
   held: { access_token: string; refresh_token: string },
 ) {
-  assert.equal((await userinfo(signet, held.access_token)).status, 200);
-  assert.equal(tokensOf(await refresh(signet, client, held.refresh_token)).token_type, 'Bearer');
+  assert.equal((await signet.userinfo(held.access_token)).status, 200);
+  assert.equal(tokensOf(await client.refresh(held.refresh_token)).token_type, 'Bearer');
 }
 
 const grantsOf = async (administrator: Person, { user_id }: Person) =>
@@ -91,14 +72,14 @@ const grantsOf = async (administrator: Person, { user_id }: Person) =>
 
 onBothEngines('a client with any number of grants is suspended at once and for good', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const administrator = await signedInPerson(signet, { role: 'admin' });
-  const client = await registerClient(signet);
-  const beside = await registerClient(signet);
-  const person = await signedInPerson(signet);
-  await fill(signet, await signedInPerson(signet), client);
-  const held = await obtainTokens(signet, person, client);
-  const waiting = await authorize(person, client);
-  const other = await obtainTokens(signet, person, beside);
+  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const client = await signet.registerClient();
+  const beside = await signet.registerClient();
+  const person = await signet.signedInPerson();
+  await fill(signet, await signet.signedInPerson(), client);
+  const held = await person.obtainTokens(client);
+  const waiting = await person.authorize(client);
+  const other = await person.obtainTokens(beside);
   const decide = (deed: string, body: unknown) =>
     administrator.browser.postJson(`/v1/admin/clients/${client.client_id}/${deed}`, body);
 
@@ -110,17 +91,17 @@ onBothEngines('a client with any number of grants is suspended at once and for g
   stop();
   assert.ok(longest < 10, `${longest} statements`);
   assert.ok((await written(signet, client)).alive! > sliceRows, 'most rows are still to be written');
-  assertRefused(await userinfo(signet, held.access_token), 401, 'invalid_token');
+  assertRefused(await signet.userinfo(held.access_token), 401, 'invalid_token');
   assert.equal((await decide('reinstate', {})).status, 200);
 
   await assertDead(signet, client, held);
-  assertRefused(await redeem(signet, client, waiting), 400, 'invalid_grant');
+  assertRefused(await client.redeem(waiting), 400, 'invalid_grant');
   assert.deepEqual(
     (await grantsOf(administrator, person)).grants.map(({ client_id }) => client_id),
     [beside.client_id],
     'what is not written yet is not shown as alive',
   );
-  const anew = await obtainTokens(signet, person, client);
+  const anew = await person.obtainTokens(client);
   await signet.runJobs();
   assert.deepEqual(await written(signet, client), { client_suspended: many + 2, alive: 1 });
   await assertDead(signet, client, held);
@@ -135,11 +116,11 @@ onBothEngines('a client with any number of grants is suspended at once and for g
 
 onBothEngines('a person with any number of grants is disabled at once, and enabled without them', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const administrator = await signedInPerson(signet, { role: 'admin' });
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
+  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
   await fill(signet, person, client);
-  const held = await obtainTokens(signet, person, client);
+  const held = await person.obtainTokens(client);
   const decide = (deed: string) =>
     administrator.browser.postJson(
       `/v1/admin/users/${person.user_id}/${deed}`,
@@ -151,8 +132,8 @@ onBothEngines('a person with any number of grants is disabled at once, and enabl
   assert.equal((await decide('enable')).status, 200);
   await assertDead(signet, client, held);
   assert.deepEqual((await grantsOf(administrator, person)).grants, []);
-  assert.equal((await signIn(person)).status, 303);
-  const anew = await obtainTokens(signet, person, client);
+  assert.equal((await person.signIn()).status, 303);
+  const anew = await person.obtainTokens(client);
   await signet.runJobs();
   await assertAlive(signet, client, anew);
   await assertDead(signet, client, held);
@@ -163,27 +144,27 @@ onBothEngines(
   'disconnecting one app, or signing out elsewhere, ends all of those grants and no other',
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
-    const client = await registerClient(signet);
-    const beside = await registerClient(signet);
-    const person = await signedInPerson(signet);
+    const client = await signet.registerClient();
+    const beside = await signet.registerClient();
+    const person = await signet.signedInPerson();
     await fill(signet, person, client);
-    const held = await obtainTokens(signet, person, client);
-    const other = await obtainTokens(signet, person, beside);
+    const held = await person.obtainTokens(client);
+    const other = await person.obtainTokens(beside);
 
     assert.equal((await person.browser.send(`/v1/me/grants/${client.client_id}`, { method: 'DELETE' })).status, 204);
     await assertDead(signet, client, held);
     assert.equal((await person.browser.send(`/v1/me/grants/${client.client_id}`, { method: 'DELETE' })).status, 404);
     await assertAlive(signet, beside, other);
-    const anew = await obtainTokens(signet, person, client);
+    const anew = await person.obtainTokens(client);
     await assertAlive(signet, client, anew);
     await signet.runJobs();
     assert.deepEqual(await written(signet, client), { user: many + 1, alive: 1 });
 
     await fill(signet, person, beside);
-    const elsewhere = { ...person, browser: newBrowser(signet.url) };
-    assert.equal((await signIn(elsewhere)).status, 303);
-    const there = await obtainTokens(signet, elsewhere, beside);
-    const here = await obtainTokens(signet, person, beside);
+    const elsewhere = person.elsewhere();
+    assert.equal((await elsewhere.signIn()).status, 303);
+    const there = await elsewhere.obtainTokens(beside);
+    const here = await person.obtainTokens(beside);
     assert.equal((await person.browser.send('/v1/me/sessions', { method: 'DELETE' })).status, 200);
     await assertDead(signet, beside, there);
     await signet.runJobs();
@@ -207,10 +188,10 @@ async function whileAnotherNodeHas(t: TestContext, { deps }: Signet, slice: Stat
 
 test('two nodes that write the same slice of an end leave no grant alive', async (t) => {
   const signet = await startSignet(t, { engine: 'postgres' });
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
   await fill(signet, person, client);
-  const held = await obtainTokens(signet, person, client);
+  const held = await person.obtainTokens(client);
   assert.equal((await person.browser.send(`/v1/me/grants/${client.client_id}`, { method: 'DELETE' })).status, 204);
   signet.clock.advance(601);
 
@@ -229,11 +210,11 @@ test('two nodes that write the same slice of an end leave no grant alive', async
 
 test('two nodes that delete the same slice of a client or an account leave its row for the last', async (t) => {
   const signet = await startSignet(t, { engine: 'postgres' });
-  const administrator = await signedInPerson(signet, { role: 'admin' });
-  const client = await registerClient(signet);
+  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const client = await signet.registerClient();
   const { client_id } = client;
-  const person = await signedInPerson(signet);
-  const beside = await registerClient(signet);
+  const person = await signet.signedInPerson();
+  const beside = await signet.registerClient();
   await fill(signet, person, client);
   await fill(signet, person, beside);
   const sliceOf = (column: string, id: string) => ({
@@ -257,21 +238,21 @@ const countIn = async ({ deps }: Signet, table: string, column: string, id: stri
 
 onBothEngines('a client with any number of grants is deleted at once for everybody', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const administrator = await signedInPerson(signet, { role: 'admin' });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
+  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
   const { client_id } = client;
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   await fill(signet, person, client);
-  const held = await obtainTokens(signet, person, client);
-  const waiting = await authorize(person, client);
+  const held = await person.obtainTokens(client);
+  const waiting = await person.authorize(client);
 
   assert.equal((await administrator.browser.send(`/v1/admin/clients/${client_id}`, { method: 'DELETE' })).status, 204);
   assert.ok((await countIn(signet, 'grants', 'client_id', client_id)) > sliceRows, 'most rows are still there');
-  assertRefused(await userinfo(signet, held.access_token), 401, 'invalid_token');
-  assertRefused(await refresh(signet, client, held.refresh_token), 401, 'invalid_client');
-  assertRefused(await redeem(signet, client, waiting), 401, 'invalid_client');
-  assert.equal((await person.browser.get(authorizePath(client))).status, 400);
+  assertRefused(await signet.userinfo(held.access_token), 401, 'invalid_token');
+  assertRefused(await client.refresh(held.refresh_token), 401, 'invalid_client');
+  assertRefused(await client.redeem(waiting), 401, 'invalid_client');
+  assert.equal((await person.browser.get(client.authorizePath())).status, 400);
   const one = `/v1/admin/clients/${client_id}`;
   assert.equal((await administrator.browser.get(one)).status, 404);
   assert.equal((await administrator.browser.send(one, { method: 'DELETE' })).status, 404);
@@ -296,19 +277,19 @@ onBothEngines('a client with any number of grants is deleted at once for everybo
 
 onBothEngines('an account with any number of grants is deleted at once for everybody', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const administrator = await signedInPerson(signet, { role: 'admin' });
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
+  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
   const { user_id, email } = person;
-  const theirs = await registerClient(signet, { owner: person });
+  const theirs = await signet.registerClient({ owner: person });
   await fill(signet, person, client);
-  const held = await obtainTokens(signet, person, client);
+  const held = await person.obtainTokens(client);
 
   assert.equal((await person.browser.post('/account/delete', { email })).status, 303);
   assert.ok((await countIn(signet, 'grants', 'user_id', user_id)) > sliceRows, 'most rows are still there');
   await assertDead(signet, client, held);
   assert.equal((await person.browser.get('/v1/me')).status, 401);
-  assert.notEqual((await signIn(person)).status, 303);
+  assert.notEqual((await person.signIn()).status, 303);
   assert.equal((await administrator.browser.get(`/v1/admin/users/${user_id}`)).status, 404);
   const enabling = await administrator.browser.postJson(`/v1/admin/users/${user_id}/enable`, {});
   assert.equal(enabling.status, 404);
@@ -323,12 +304,12 @@ onBothEngines('an account with any number of grants is deleted at once for every
   await signet.runJobs();
   assert.equal(await countIn(signet, 'grants', 'user_id', user_id), 0);
   assert.equal(await countIn(signet, 'users', 'user_id', user_id), 0);
-  assert.equal((await signIn(person)).status, 303, 'whoever made the account anew has it');
+  assert.equal((await person.signIn()).status, 303, 'whoever made the account anew has it');
 });
 
 onBothEngines('a webhook with any number of deliveries is deleted at once for everybody', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' } });
-  const { browser } = await signedInPerson(signet, { role: 'admin' });
+  const { browser } = await signet.signedInPerson({ role: 'admin' });
   const [receiver, other] = [await openReceiver(t), await openReceiver(t)];
   const create = async ({ url }: { url: string }) => {
     const answer = await browser.postJson('/v1/admin/webhooks', { url, event_types: ['user.created'] });
@@ -378,7 +359,7 @@ onBothEngines('a webhook with any number of deliveries is deleted at once for ev
     return committed;
   };
   Object.assign(signet.deps.db, { commit: spied });
-  await newPerson(signet);
+  await signet.newPerson();
   await signet.runJobs();
   Object.assign(signet.deps.db, { commit });
   assert.equal(Math.max(...changed), sliceRows);
@@ -392,8 +373,8 @@ onBothEngines('a webhook with any number of deliveries is deleted at once for ev
 
 onBothEngines('what has expired is purged in slices, however much it is', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet);
-  await fill(signet, await signedInPerson(signet), client);
+  const client = await signet.registerClient();
+  await fill(signet, await signet.signedInPerson(), client);
   await signet.deps.db.run(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
      insert into spent_tokens (token_hash, expires_at) select 'spent_' || i, 1 from n`,

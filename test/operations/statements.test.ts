@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict';
 import { onBothEngines } from '../support/databases.ts';
-import {
-  authorizePath,
-  introspect,
-  obtainTokens,
-  redeem,
-  redirectedTo,
-  refresh,
-  tokensOf,
-  userinfo,
-} from '../support/relying-party.ts';
-import { registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { redirectedTo, tokensOf } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 /** What a request asked of the store, each statement by its first word. */
@@ -28,35 +19,35 @@ async function statementsOf(signet: Signet, request: () => Promise<{ status: num
 // The clock stands still, so clients and keys stay in memory once the first request of each kind has warmed them.
 onBothEngines('a request costs the store what was budgeted for it', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
-  let { access_token, refresh_token } = await obtainTokens(signet, person, client);
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
+  let { access_token, refresh_token } = await person.obtainTokens(client);
 
   let code = '';
   const authorizing = async () => {
-    const answer = await person.browser.get(authorizePath(client));
+    const answer = await person.browser.get(client.authorizePath());
     code = redirectedTo(answer).get('code') ?? '';
     return answer;
   };
   assert.deepEqual(await statementsOf(signet, authorizing, 302), ['select', 'insert'], 'authorize with a session');
 
   const redeeming = async () => {
-    const answer = await redeem(signet, client, code);
+    const answer = await client.redeem(code);
     ({ access_token, refresh_token } = tokensOf(answer));
     return answer;
   };
   assert.deepEqual(await statementsOf(signet, redeeming, 200), ['update'], 'token');
 
   const refreshing = async () => {
-    const answer = await refresh(signet, client, refresh_token);
+    const answer = await client.refresh(refresh_token);
     ({ access_token, refresh_token } = tokensOf(answer));
     return answer;
   };
   assert.deepEqual(await statementsOf(signet, refreshing, 200), ['update'], 'refresh');
 
-  assert.deepEqual(await statementsOf(signet, () => userinfo(signet, access_token), 200), ['select'], 'userinfo');
+  assert.deepEqual(await statementsOf(signet, () => signet.userinfo(access_token), 200), ['select'], 'userinfo');
   for (const token of [access_token, refresh_token]) {
-    const asking = () => introspect(signet, client, token);
+    const asking = () => client.introspect(token);
     assert.deepEqual(await statementsOf(signet, asking, 200), ['select'], 'introspection');
   }
   for (const name of ['openid-configuration', 'oauth-authorization-server', 'jwks.json']) {
@@ -71,11 +62,11 @@ onBothEngines(
   'clients and keys are read again once in a second, whatever the number of requests',
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
-    const client = await registerClient(signet);
-    const { access_token } = await obtainTokens(signet, await signedInPerson(signet), client);
+    const client = await signet.registerClient();
+    const { access_token } = await (await signet.signedInPerson()).obtainTokens(client);
     signet.clock.advance(2);
     const many = async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => introspect(signet, client, access_token)));
+      const answers = await Promise.all(Array.from({ length: 20 }, () => client.introspect(access_token)));
       return { status: Math.max(...answers.map(({ status }) => status)) };
     };
     const words = await statementsOf(signet, many, 200);

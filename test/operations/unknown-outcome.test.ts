@@ -6,9 +6,9 @@ import { unavailable } from '../../src/platform/errors.ts';
 import { signedInClient } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
-import { assertRefused, authorize, obtainTokens, redeem, refresh, tokensOf } from '../support/relying-party.ts';
+import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { bareSettings, codeFor, redeemAt, refreshAt, startServer } from '../support/server-process.ts';
-import { registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+import { startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 /** Carries out the next changes of grants, or not, and in either case loses the confirmation. */
@@ -28,29 +28,29 @@ const always = Number.POSITIVE_INFINITY;
 
 onBothEngines('a lost confirmation is asked for again within the request', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner: person });
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner: person });
   for (const kept of [true, false]) {
-    const code = await authorize(person, client);
+    const code = await person.authorize(client);
     let restore = losing(signet.deps.db, { times: 1, kept });
-    const first = tokensOf(await redeem(signet, client, code));
+    const first = tokensOf(await client.redeem(code));
     restore();
     restore = losing(signet.deps.db, { times: 1, kept });
-    const second = tokensOf(await refresh(signet, client, first.refresh_token));
+    const second = tokensOf(await client.refresh(first.refresh_token));
     restore();
-    const third = tokensOf(await refresh(signet, client, second.refresh_token));
-    assertRefused(await refresh(signet, client, first.refresh_token), 400, 'invalid_grant');
-    assertRefused(await refresh(signet, client, third.refresh_token), 400, 'invalid_grant');
+    const third = tokensOf(await client.refresh(second.refresh_token));
+    assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+    assertRefused(await client.refresh(third.refresh_token), 400, 'invalid_grant');
   }
 });
 
 onBothEngines('what stayed unknown may be repeated, and nothing else is excused by it', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const node = await startSignet(t, { beside: signet });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
-  const other = await registerClient(signet, { owner });
-  const families = await Promise.all(Array.from({ length: 5 }, () => obtainTokens(signet, owner, client)));
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
+  const other = await signet.registerClient({ owner });
+  const families = await Promise.all(Array.from({ length: 5 }, () => owner.obtainTokens(client)));
   const [mine, elsewhere, replayed, late, used] = families.map(({ refresh_token }) => refresh_token) as [
     string,
     string,
@@ -59,17 +59,12 @@ onBothEngines('what stayed unknown may be repeated, and nothing else is excused 
     string,
   ];
   const parents = await Promise.all(
-    [mine, elsewhere, replayed, late, used].map(
-      async (token) => tokensOf(await refresh(signet, client, token)).refresh_token,
-    ),
+    [mine, elsewhere, replayed, late, used].map(async (token) => tokensOf(await client.refresh(token)).refresh_token),
   );
-  const code = await authorize(owner, client);
+  const code = await owner.authorize(client);
 
   const restore = losing(signet.deps.db, { times: always, kept: true });
-  const answers = await Promise.all([
-    ...parents.map((token) => refresh(signet, client, token)),
-    redeem(signet, client, code),
-  ]);
+  const answers = await Promise.all([...parents.map((token) => client.refresh(token)), client.redeem(code)]);
   restore();
   for (const answer of answers) {
     assertRefused(answer, 503, 'temporarily_unavailable');
@@ -77,14 +72,14 @@ onBothEngines('what stayed unknown may be repeated, and nothing else is excused 
   }
 
   await t.test('with the same refresh token or code, by the same client', async () => {
-    assertRefused(await refresh(signet, other, parents[0]!), 400, 'invalid_grant');
-    const again = tokensOf(await refresh(signet, client, parents[0]!));
-    assert.equal(tokensOf(await refresh(signet, client, parents[0]!)).refresh_token, again.refresh_token);
-    tokensOf(await refresh(signet, client, again.refresh_token));
-    const redeemed = tokensOf(await redeem(signet, client, code));
-    tokensOf(await refresh(signet, client, redeemed.refresh_token));
-    assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
-    assertRefused(await refresh(signet, client, redeemed.refresh_token), 400, 'invalid_grant');
+    assertRefused(await other.refresh(parents[0]!), 400, 'invalid_grant');
+    const again = tokensOf(await client.refresh(parents[0]!));
+    assert.equal(tokensOf(await client.refresh(parents[0]!)).refresh_token, again.refresh_token);
+    tokensOf(await client.refresh(again.refresh_token));
+    const redeemed = tokensOf(await client.redeem(code));
+    tokensOf(await client.refresh(redeemed.refresh_token));
+    assertRefused(await client.redeem(code), 400, 'invalid_grant');
+    assertRefused(await client.refresh(redeemed.refresh_token), 400, 'invalid_grant');
   });
 
   await t.test('on another node, once the store has the doubt', async () => {
@@ -93,35 +88,35 @@ onBothEngines('what stayed unknown may be repeated, and nothing else is excused 
       if (Number((await node.deps.db.get<{ doubts: number }>(doubts))?.doubts) >= 3) break;
       await sleep(20);
     }
-    tokensOf(await refresh(node, client, parents[1]!));
+    tokensOf(await client.at(node).refresh(parents[1]!));
   });
 
   await t.test('but an older token is a replay', async () => {
-    assertRefused(await refresh(node, client, replayed), 400, 'invalid_grant');
-    assertRefused(await refresh(node, client, parents[2]!), 400, 'invalid_grant');
+    assertRefused(await client.at(node).refresh(replayed), 400, 'invalid_grant');
+    assertRefused(await client.at(node).refresh(parents[2]!), 400, 'invalid_grant');
   });
 
   await t.test('and so is the parent once its successor was used', async () => {
-    const successor = tokensOf(await refresh(signet, client, parents[4]!));
-    const next = tokensOf(await refresh(signet, client, successor.refresh_token));
-    assertRefused(await refresh(signet, client, parents[4]!), 400, 'invalid_grant');
-    assertRefused(await refresh(signet, client, next.refresh_token), 400, 'invalid_grant');
+    const successor = tokensOf(await client.refresh(parents[4]!));
+    const next = tokensOf(await client.refresh(successor.refresh_token));
+    assertRefused(await client.refresh(parents[4]!), 400, 'invalid_grant');
+    assertRefused(await client.refresh(next.refresh_token), 400, 'invalid_grant');
   });
 
   await t.test('and five minutes later', async () => {
     signet.clock.advance(300);
-    assertRefused(await refresh(signet, client, parents[3]!), 400, 'invalid_grant');
-    assertRefused(await refresh(node, client, parents[3]!), 400, 'invalid_grant');
+    assertRefused(await client.refresh(parents[3]!), 400, 'invalid_grant');
+    assertRefused(await client.at(node).refresh(parents[3]!), 400, 'invalid_grant');
   });
 });
 
 onBothEngines('a repetition on another node waits for a doubt that could not be written yet', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const node = await startSignet(t, { beside: signet });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
-  const { refresh_token } = await obtainTokens(signet, owner, client);
-  const code = await authorize(owner, client);
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
+  const { refresh_token } = await owner.obtainTokens(client);
+  const code = await owner.authorize(client);
   const goodbye = await signet.deps.issuances.start();
   Object.assign(node.deps.db, { isRunning: async () => true });
 
@@ -132,54 +127,54 @@ onBothEngines('a repetition on another node waits for a doubt that could not be 
     attempts += 1;
     throw new StoreUnavailable('no change now');
   });
-  const answers = await Promise.all([refresh(signet, client, refresh_token), redeem(signet, client, code)]);
+  const answers = await Promise.all([client.refresh(refresh_token), client.redeem(code)]);
   for (const answer of answers) assertRefused(answer, 503, 'temporarily_unavailable');
 
-  const repeated = [refresh(node, client, refresh_token), redeem(node, client, code)];
+  const repeated = [client.at(node).refresh(refresh_token), client.at(node).redeem(code)];
   for (const seen = attempts; attempts === seen; ) await sleep(20); // past the first look of both
   mend();
   restore();
   const [refreshed, redeemed] = (await Promise.all(repeated)).map(tokensOf);
-  tokensOf(await refresh(node, client, refreshed!.refresh_token));
-  tokensOf(await refresh(signet, client, redeemed!.refresh_token));
+  tokensOf(await client.at(node).refresh(refreshed!.refresh_token));
+  tokensOf(await client.refresh(redeemed!.refresh_token));
   await goodbye();
 });
 
 onBothEngines('a token that could not be signed after its rotation may be asked for again', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
-  const { refresh_token } = await obtainTokens(signet, owner, client);
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
+  const { refresh_token } = await owner.obtainTokens(client);
   const { sign } = signet.deps.keys;
   Object.assign(signet.deps.keys, { sign: () => Promise.reject(unavailable(new Error('no key'))) });
-  const failed = await refresh(signet, client, refresh_token);
+  const failed = await client.refresh(refresh_token);
   Object.assign(signet.deps.keys, { sign });
   assertRefused(failed, 503, 'temporarily_unavailable');
   assert.match(failed.text, /may or may not have been kept/);
-  tokensOf(await refresh(signet, client, refresh_token));
+  tokensOf(await client.refresh(refresh_token));
 });
 
 onBothEngines('a code is a replay once its refresh token was used, answered or not', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
-  const code = await authorize(owner, client);
-  const { refresh_token } = tokensOf(await redeem(signet, client, code));
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
+  const code = await owner.authorize(client);
+  const { refresh_token } = tokensOf(await client.redeem(code));
   const { sign } = signet.deps.keys;
   Object.assign(signet.deps.keys, { sign: () => Promise.reject(unavailable(new Error('no key'))) });
-  assertRefused(await refresh(signet, client, refresh_token), 503, 'temporarily_unavailable');
+  assertRefused(await client.refresh(refresh_token), 503, 'temporarily_unavailable');
   Object.assign(signet.deps.keys, { sign });
-  assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
-  assertRefused(await refresh(signet, client, refresh_token), 400, 'invalid_grant');
+  assertRefused(await client.redeem(code), 400, 'invalid_grant');
+  assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
 });
 
 onBothEngines('what a process issued shortly before it was killed may have been unanswered', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
   const family = async (node: typeof signet) => {
-    const first = await obtainTokens(signet, owner, client);
-    return { parent: first.refresh_token, next: tokensOf(await refresh(node, client, first.refresh_token)) };
+    const first = await owner.obtainTokens(client);
+    return { parent: first.refresh_token, next: tokensOf(await client.at(node).refresh(first.refresh_token)) };
   };
   const doomed = await startSignet(t, { beside: signet });
   const polite = await startSignet(t, { beside: signet });
@@ -201,43 +196,43 @@ onBothEngines('what a process issued shortly before it was killed may have been 
   ];
   await sayGoodbye();
 
-  assertRefused(await refresh(signet, client, told.parent), 400, 'invalid_grant');
-  assertRefused(await refresh(signet, client, ofAlive.parent), 400, 'invalid_grant');
-  assert.equal(tokensOf(await refresh(signet, client, lost.parent)).refresh_token, lost.next.refresh_token);
-  tokensOf(await refresh(signet, client, used.next.refresh_token));
-  assertRefused(await refresh(signet, client, used.parent), 400, 'invalid_grant');
+  assertRefused(await client.refresh(told.parent), 400, 'invalid_grant');
+  assertRefused(await client.refresh(ofAlive.parent), 400, 'invalid_grant');
+  assert.equal(tokensOf(await client.refresh(lost.parent)).refresh_token, lost.next.refresh_token);
+  tokensOf(await client.refresh(used.next.refresh_token));
+  assertRefused(await client.refresh(used.parent), 400, 'invalid_grant');
   signet.clock.advance(301);
-  assertRefused(await refresh(signet, client, early.parent), 400, 'invalid_grant');
+  assertRefused(await client.refresh(early.parent), 400, 'invalid_grant');
 });
 
 onBothEngines('what was doubtful by a clock that was ahead is not so for ever', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
   const doomed = await startSignet(t, { beside: signet });
-  const first = await obtainTokens(signet, owner, client);
-  const second = await obtainTokens(signet, owner, client);
+  const first = await owner.obtainTokens(client);
+  const second = await owner.obtainTokens(client);
 
   signet.clock.advance(86_400);
   await doomed.deps.issuances.start();
-  tokensOf(await refresh(doomed, client, first.refresh_token));
-  tokensOf(await refresh(signet, client, second.refresh_token));
+  tokensOf(await client.at(doomed).refresh(first.refresh_token));
+  tokensOf(await client.refresh(second.refresh_token));
   const until = now(signet.deps) + 300;
   await signet.deps.db.run('update grants set unanswered_until = $1 where issuance_id like $2', [
     until,
     `${signet.deps.db.run_id}.%`,
   ]);
   Object.assign(signet.deps.db, { isRunning: async () => false });
-  tokensOf(await refresh(signet, client, first.refresh_token));
-  tokensOf(await refresh(signet, client, second.refresh_token));
+  tokensOf(await client.refresh(first.refresh_token));
+  tokensOf(await client.refresh(second.refresh_token));
   signet.clock.advance(-86_400);
-  assertRefused(await refresh(signet, client, first.refresh_token), 400, 'invalid_grant');
-  assertRefused(await refresh(signet, client, second.refresh_token), 400, 'invalid_grant');
+  assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+  assertRefused(await client.refresh(second.refresh_token), 400, 'invalid_grant');
 });
 
 onBothEngines('an answer says "nothing was changed" only where that is known', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const { browser } = await signedInPerson(signet);
+  const { browser } = await signet.signedInPerson();
   const failing = async (error: Error, ask: () => Promise<{ status: number; headers: Headers; text: string }>) => {
     const restore = beforeEachCall(signet.deps.db, (sql) => {
       if (sql.some((text) => text.includes('update users'))) throw error;

@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer, Browser } from '../support/browser.ts';
-import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { addPasskey, ask, confirm, give } from '../support/passkeys.ts';
-import { authorizePath, claimsOf, redeem, redirectedTo, tokensOf } from '../support/relying-party.ts';
-import {
-  newPerson,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
-import { enableTotp } from '../support/two-factor.ts';
+import { ask, confirm, give } from '../support/passkeys.ts';
+import { claimsOf, type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
+import { startSignet } from '../support/signet.ts';
 
 /** Decisions §9; OpenID Connect Core §3.1.2.1, §5.5.1.1: `acr_values` is a wish. Tokens say what was reached. */
 
@@ -23,10 +13,10 @@ const [one, two] = ['urn:signet:acr:1fa', 'urn:signet:acr:2fa'];
 const locationOf = (answer: Answer) => answer.headers.get('location') ?? '';
 
 /** @returns what the id token says, for a code that came at once. */
-async function reached(signet: Signet, client: RegisteredClient, answer: Answer) {
+async function reached(client: RegisteredClient, answer: Answer) {
   const code = redirectedTo(answer).get('code');
   assert.ok(code, locationOf(answer));
-  const { acr, amr, auth_time } = claimsOf(tokensOf(await redeem(signet, client, code)).id_token);
+  const { acr, amr, auth_time } = claimsOf(tokensOf(await client.redeem(code)).id_token);
   return { acr, amr, auth_time };
 }
 
@@ -39,17 +29,17 @@ function stepsUp(answer: Answer): string {
 
 onBothEngines('acr_values: a user who has a passkey is asked for it, and may decline', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet);
-  const asking = await registerClient(signet, { consent: 'required' });
-  const person = await signedInPerson(signet);
-  const passkey = await addPasskey(signet, person);
+  const client = await signet.registerClient();
+  const asking = await signet.registerClient({ consent: 'required' });
+  const person = await signet.signedInPerson();
+  const passkey = await person.addPasskey();
   const byPassword = async (): Promise<Browser> => {
-    const browser = newBrowser(signet.url);
-    assert.equal((await signIn({ ...person, browser })).status, 303);
+    const browser = signet.newBrowser();
+    assert.equal((await person.with({ browser }).signIn()).status, 303);
     return browser;
   };
   const authorize = (browser: Browser, acr_values: string, more: Record<string, string> = {}, of = client) =>
-    browser.get(authorizePath(of, { acr_values, ...more }));
+    browser.get(of.authorizePath({ acr_values, ...more }));
   const goOn = (browser: Browser, request: string, how = '') =>
     browser.get(`/oauth/authorize/continue?request=${request}${how}`);
   const usePasskey = async (browser: Browser, request: string) =>
@@ -72,9 +62,9 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     signet.clock.advance(30);
     const onward = await usePasskey(browser, request);
     assert.equal(locationOf(onward), `/oauth/authorize/continue?request=${request}`);
-    const { acr, amr, auth_time } = await reached(signet, client, await browser.get(locationOf(onward)));
+    const { acr, amr, auth_time } = await reached(client, await browser.get(locationOf(onward)));
     assert.deepEqual([acr, amr, auth_time], [two, ['hwk', 'mfa'], signet.clock() / 1000]);
-    assert.equal((await reached(signet, client, await authorize(browser, two))).acr, two, 'not asked for again');
+    assert.equal((await reached(client, await authorize(browser, two))).acr, two, 'not asked for again');
   });
 
   await t.test('whoever declines goes on, and the token says so', async () => {
@@ -83,7 +73,7 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     const { text } = await browser.get(`/signin/confirm?request=${request}`);
     const [, way = ''] = /id="confirm-not" href="([^"]+)">Continue without it</.exec(text) ?? [];
     const answer = await browser.get(way.replaceAll('&amp;', '&'));
-    const { acr, amr } = await reached(signet, client, answer);
+    const { acr, amr } = await reached(client, answer);
     assert.deepEqual([acr, amr], [one, ['pwd']]);
     assert.equal((await goOn(browser, request, '&step_up=declined')).status, 400, 'a request gives one code');
   });
@@ -93,8 +83,8 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     const request = stepsUp(await authorize(browser, two));
     const { text } = await browser.get(`/signin/confirm?request=${request}`);
     const [, way = ''] = /id="confirm-not" href="([^"]+)"/.exec(text) ?? [];
-    const other = await newPerson(signet);
-    assert.equal((await signIn({ ...other, browser })).status, 303);
+    const other = await signet.newPerson();
+    assert.equal((await other.with({ browser }).signIn()).status, 303);
     for (const declined of [way.replaceAll('&amp;', '&'), way.replace(/&amp;user=.*/, '').replaceAll('&amp;', '&')]) {
       const asked = await browser.get(declined);
       assert.equal(locationOf(asked), `/signin/account?request=${request}`, declined);
@@ -103,7 +93,7 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     assert.match(choice.text, sentence('choose.continue', { email: other.email }));
     assert.equal((await browser.post('/signin/account', { request, user: other.user_id })).status, 303);
     const code = redirectedTo(await goOn(browser, request)).get('code') ?? '';
-    assert.equal(claimsOf(tokensOf(await redeem(signet, client, code)).id_token).sub, other.user_id);
+    assert.equal(claimsOf(tokensOf(await client.redeem(code)).id_token).sub, other.user_id);
   });
 
   await t.test('the first class that we know is what counts', async () => {
@@ -116,28 +106,28 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
       `${two}x`,
       '2fa',
     ]) {
-      assert.equal((await reached(signet, client, await authorize(browser, values))).acr, one, values);
+      assert.equal((await reached(client, await authorize(browser, values))).acr, one, values);
     }
     for (const values of [two, `${two} ${one}`, `urn:example:gold  ${two}`]) stepsUp(await authorize(browser, values));
-    assert.equal((await reached(signet, client, await browser.get(authorizePath(client)))).acr, one, 'no wish');
+    assert.equal((await reached(client, await browser.get(client.authorizePath()))).acr, one, 'no wish');
   });
 
   await t.test('prompt=none shows no page: the session is answered with as it is', async () => {
     const browser = await byPassword();
-    assert.equal((await reached(signet, client, await authorize(browser, two, { prompt: 'none' }))).acr, one);
+    assert.equal((await reached(client, await authorize(browser, two, { prompt: 'none' }))).acr, one);
     await confirm(signet, browser, passkey);
-    assert.equal((await reached(signet, client, await authorize(browser, two, { prompt: 'none' }))).acr, two);
-    const nobody = await authorize(newBrowser(signet.url), two, { prompt: 'none' });
+    assert.equal((await reached(client, await authorize(browser, two, { prompt: 'none' }))).acr, two);
+    const nobody = await authorize(signet.newBrowser(), two, { prompt: 'none' });
     assert.equal(redirectedTo(nobody).get('error'), 'login_required');
   });
 
   await t.test('a sign-in for the request by a password alone is asked for more, once', async () => {
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     const request = redirectedTo(await authorize(browser, two, { prompt: 'login' })).get('request') ?? '';
-    const signedIn = await signIn({ ...person, browser }, { request });
+    const signedIn = await person.with({ browser }).signIn({ request });
     assert.equal(stepsUp(await browser.get(locationOf(signedIn))), request);
     const onward = await usePasskey(browser, request);
-    assert.equal((await reached(signet, client, await browser.get(locationOf(onward)))).acr, two);
+    assert.equal((await reached(client, await browser.get(locationOf(onward)))).acr, two);
   });
 
   await t.test('declining declines nothing else: sign-in and consent are asked for all the same', async () => {
@@ -149,27 +139,27 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     assert.equal(locationOf(await goOn(browser, request, declined)), consent);
     await browser.post('/signout');
     assert.equal(locationOf(await goOn(browser, request, declined)), login);
-    assert.equal((await signIn({ ...person, browser }, { request })).status, 303);
+    assert.equal((await person.with({ browser }).signIn({ request })).status, 303);
     assert.equal((await browser.post('/consent', { request, user, decision: 'allow' })).status, 303);
     assert.equal(stepsUp(await goOn(browser, request)), request);
-    assert.equal((await reached(signet, asking, await goOn(browser, request, declined))).acr, one);
+    assert.equal((await reached(asking, await goOn(browser, request, declined))).acr, one);
   });
 });
 
 test('acr_values: where nothing stronger is to be had, nobody is asked, and the token says what there was', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
   const { browser } = person;
-  const wish = () => browser.get(authorizePath(client, { acr_values: `${two} ${one}` }));
-  assert.equal((await reached(signet, client, await wish())).acr, one, 'no second factor');
-  await enableTotp(signet, person); // which shows a code, in this very session
-  assert.equal((await reached(signet, client, await wish())).acr, two);
-  const lower = await browser.get(authorizePath(client, { acr_values: one }));
-  assert.equal((await reached(signet, client, lower)).acr, two, 'what was reached, not what was wished');
-  const elsewhere = newBrowser(signet.url);
+  const wish = () => browser.get(client.authorizePath({ acr_values: `${two} ${one}` }));
+  assert.equal((await reached(client, await wish())).acr, one, 'no second factor');
+  await person.enableTotp(); // which shows a code, in this very session
+  assert.equal((await reached(client, await wish())).acr, two);
+  const lower = await browser.get(client.authorizePath({ acr_values: one }));
+  assert.equal((await reached(client, lower)).acr, two, 'what was reached, not what was wished');
+  const elsewhere = signet.newBrowser();
   assert.equal(
-    locationOf(await signIn({ ...person, browser: elsewhere })),
+    locationOf(await person.with({ browser: elsewhere }).signIn()),
     '/signin/second-factor',
     'TOTP is asked anyway',
   );

@@ -5,15 +5,14 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { acrOf } from '../../src/authentication/sessions/authentication.ts';
 import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
-import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
+import type { Person } from '../support/person.ts';
 import { basic } from '../support/relying-party.ts';
 import { rememberingHasher } from '../support/remembering-hasher.ts';
-import { newService, postEntitlement, writeOf } from '../support/services.ts';
-import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
-import { enableTotp } from '../support/two-factor.ts';
+import { postEntitlement, writeOf } from '../support/services.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const env = { SIGNET_RATE_LIMITS: 'off' };
 
@@ -26,9 +25,9 @@ const sendAs = (signet: Signet, { browser }: Pick<Person, 'browser'>, method: st
 
 test('a session from before an administrator had TOTP is no administrator any more', async (t) => {
   const signet = await startSignet(t, { env });
-  const root = await signedInPerson(signet, { role: 'admin' });
+  const root = await signet.signedInPerson({ role: 'admin' });
   assert.equal((await root.browser.get('/v1/admin/keys')).status, 200);
-  await enableTotp(signet, root);
+  await root.enableTotp();
   // Whatever confirming it did to the session: one that has seen one factor alone is what a thief would hold.
   await signet.deps.db.run('update sessions set acr = $2, amr = $3 where user_id = $1', [
     root.user_id,
@@ -43,17 +42,17 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
   const [root, third, fourth] = [
-    await signedInPerson(signet, { role: 'admin' }),
-    await signedInPerson(signet, { role: 'admin' }),
-    await signedInPerson(signet, { role: 'admin' }),
+    await signet.signedInPerson({ role: 'admin' }),
+    await signet.signedInPerson({ role: 'admin' }),
+    await signet.signedInPerson({ role: 'admin' }),
   ];
   const [puppet, second, person, leaver] = [
-    await signedInPerson(signet),
-    await signedInPerson(signet),
-    await signedInPerson(signet),
-    await signedInPerson(signet, { role: 'admin' }),
+    await signet.signedInPerson(),
+    await signet.signedInPerson(),
+    await signet.signedInPerson(),
+    await signet.signedInPerson({ role: 'admin' }),
   ];
-  const waiting = (owner: Person) => registerClient(signet, { owner, approved: false });
+  const waiting = (owner: Person) => signet.registerClient({ owner, approved: false });
   const [own, other] = [await waiting(root), await waiting(third)];
   const setRole = async (by: Person, whom: Person, role: string) => {
     const answer = await sendAs(signet, by, 'PUT', `/users/${whom.user_id}/role`, { role });
@@ -77,7 +76,7 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
   const gone = await leaver.browser.post('/account/delete', { email: leaver.email });
   assert.equal(gone.status, 303, gone.text);
   assert.equal(await approve(second, left), 403, 'left behind by whoever it was');
-  const leaving = await signedInPerson(signet, { role: 'admin' });
+  const leaving = await signet.signedInPerson({ role: 'admin' });
   const half = await waiting(leaving);
   await signet.deps.db.batch(deleteUser(leaving.user_id, signet.clock() / 1000).slice(1)); // more rows than go at once
   assert.equal(await approve(second, half), 403, 'left behind by an account of which rows are still being deleted');
@@ -104,7 +103,7 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
     assert.ok((await mailbox.next(email, sentence('mail.new_administrator.subject'))).text.includes(puppet.email));
   }
   signet.clock.advance(86_398);
-  await signIn(second);
+  await second.signIn();
   assert.equal(await approve(second, own), 403);
   signet.clock.advance(1);
   assert.equal(await approve(second, own), 200);
@@ -112,8 +111,8 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
 
 onBothEngines('whoever has just been made an administrator takes nothing from another one', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
-  const root = await signedInPerson(signet, { role: 'admin' });
-  const [puppet, person] = [await signedInPerson(signet), await signedInPerson(signet)];
+  const root = await signet.signedInPerson({ role: 'admin' });
+  const [puppet, person] = [await signet.signedInPerson(), await signet.signedInPerson()];
   const asPuppet = (method: string, path: string, body?: object) => sendAs(signet, puppet, method, path, body);
   const made = await sendAs(signet, root, 'PUT', `/users/${puppet.user_id}/role`, { role: 'admin' });
   assert.equal(made.status, 200, made.text);
@@ -145,7 +144,7 @@ onBothEngines('whoever has just been made an administrator takes nothing from an
   assert.equal((await asPuppet('POST', `/users/${person.user_id}/sign-out`)).status, 200, 'people are looked after');
   assert.equal((await asPuppet('POST', `/users/${puppet.user_id}/sign-out`)).status, 200, 'their own are theirs');
   signet.clock.advance(86_400);
-  await signIn(puppet);
+  await puppet.signIn();
   assert.equal((await asPuppet('PUT', `/users/${root.user_id}/role`, { role: 'user' })).status, 200);
 });
 
@@ -169,7 +168,7 @@ onBothEngines(
     const invite = () => inviteAdministrator(signet.deps, 'system', 'first_administrator');
     const links = [await invite(), await invite(), await invite(), await invite()];
     const use = ({ url }: { url: string }, place: number) =>
-      newBrowser(signet.url).post(new URL(url).pathname, {
+      signet.newBrowser().post(new URL(url).pathname, {
         email: `first${place}@example.com`,
         name: 'First',
         password: 'ordinary words in a row',
@@ -192,9 +191,9 @@ onBothEngines(
 
 onBothEngines('of the secrets of a back end two work, and a leaked one ends at once', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
-  const root = await signedInPerson(signet, { role: 'admin' });
-  const { user_id } = await signedInPerson(signet);
-  const { client_id, client_secret } = await newService(signet);
+  const root = await signet.signedInPerson({ role: 'admin' });
+  const { user_id } = await signet.signedInPerson();
+  const { client_id, client_secret } = await signet.newService();
   const rotate = async (body?: object) => {
     const answer = await sendAs(signet, root, 'POST', `/service-credentials/${client_id}/rotate`, body);
     assert.equal(answer.status, 200, answer.text);
@@ -225,8 +224,8 @@ onBothEngines('of the secrets of a back end two work, and a leaked one ends at o
 
 test('administrators edit a client of the house and change its secrets, and no other', async (t) => {
   const signet = await startSignet(t, { env });
-  const root = await signedInPerson(signet, { role: 'admin' });
-  const house = await registerClient(signet);
+  const root = await signet.signedInPerson({ role: 'admin' });
+  const house = await signet.registerClient();
   await signet.deps.db.run('update clients set owner_user_id = null where client_id = $1', [house.client_id]);
   const at = `/clients/${house.client_id}`;
   const edited = await sendAs(signet, root, 'PATCH', at, { revision: 1, name: 'Desk' });
@@ -242,7 +241,7 @@ test('administrators edit a client of the house and change its secrets, and no o
     400,
   );
 
-  const owned = await registerClient(signet, { owner: await signedInPerson(signet) });
+  const owned = await signet.registerClient({ owner: await signet.signedInPerson() });
   const there = `/clients/${owned.client_id}`;
   assert.equal((await sendAs(signet, root, 'PATCH', there, { name: 'Desk' })).status, 403);
   assert.equal((await sendAs(signet, root, 'POST', `${there}/secrets`)).status, 403);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Browser } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
-import { registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 /** A page stays open in its tab while another account signs in in the next one: its forms do nothing to that account. */
 
@@ -30,12 +30,12 @@ const eventsOf = async ({ deps }: Signet) =>
 
 test('no form acts for another account than the one that its page was drawn for', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' } });
-  const ada = await signedInPerson(signet, { role: 'admin' });
-  const bob = await signedInPerson(signet, { role: 'admin' });
+  const ada = await signet.signedInPerson({ role: 'admin' });
+  const bob = await signet.signedInPerson({ role: 'admin' });
   const { browser } = ada;
-  const client = await registerClient(signet, { owner: ada });
-  const waiting = await registerClient(signet, { owner: bob, approved: false });
-  const other = await signedInPerson(signet);
+  const client = await signet.registerClient({ owner: ada });
+  const waiting = await signet.registerClient({ owner: bob, approved: false });
+  const other = await signet.signedInPerson();
   const own = `/developer/clients/${client.client_id}`;
   const pages = [
     '/account',
@@ -64,7 +64,7 @@ test('no form acts for another account than the one that its page was drawn for'
   assert.ok(new Set(acting.map(({ page }) => page)).size > 15, 'pages with forms');
   for (const { page, action, fields } of acting) assert.equal(fields.drawn_for, ada.user_id, `${page} ${action}`);
 
-  assert.equal((await signIn({ ...bob, browser })).status, 303);
+  assert.equal((await bob.with({ browser }).signIn()).status, 303);
   const before = await eventsOf(signet);
   for (const { page, action, fields } of acting) {
     const answer = await browser.post(action, { ...fields, email: bob.email, name: 'Ada', password: 'words in a row' });
@@ -88,7 +88,7 @@ test('no form acts for another account than the one that its page was drawn for'
 
 test('pages that nobody has signed in for name nobody', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   for (const page of ['/signin', '/signup', '/reset']) {
     for (const { fields } of await formsOf(person.browser, page)) assert.equal(fields.drawn_for, undefined, page);
   }

@@ -4,7 +4,7 @@ import { auditEvent } from '../../src/audit/audit.ts';
 import { sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
-import { signedInPerson, startSignet } from '../support/signet.ts';
+import { startSignet } from '../support/signet.ts';
 
 async function addEvents(deps: Deps, count: number): Promise<void> {
   for (let number = 0; number < count; number += 1) {
@@ -15,7 +15,7 @@ async function addEvents(deps: Deps, count: number): Promise<void> {
 
 onBothEngines('what happened is sealed into one chain, and the chain proves it', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  await signedInPerson(signet);
+  await signet.signedInPerson();
   await sealAuditLog(signet.deps);
   const first = await verifyAuditLog(signet.deps);
   assert.ok(first.verified >= 2);

@@ -13,7 +13,7 @@ import { preparedSettings, refused, runCommand, succeed } from '../support/comma
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { openServer } from '../support/servers.ts';
-import { signedInPerson, startSignet } from '../support/signet.ts';
+import { startSignet } from '../support/signet.ts';
 
 async function addEvents(deps: Deps, count: number): Promise<void> {
   for (let number = 0; number < count; number += 1) {
@@ -192,7 +192,7 @@ test('a place for the file that cannot be written is told once, and the log is s
 
 test('administrators read on the overview and in the check that nothing is sealed', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signedInPerson(signet, { role: 'admin' });
+  const { browser } = await signet.signedInPerson({ role: 'admin' });
   await signet.runJobs();
   assert.doesNotMatch((await browser.get('/admin')).text, sentence('admin.overview.audit.stopped'));
   await signet.deps.db.run('delete from audit_heads');

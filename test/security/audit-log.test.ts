@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { onBothEngines } from '../support/databases.ts';
-import { authorizePath, basic, redeem, redirectedTo, tokensOf } from '../support/relying-party.ts';
+import { basic, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
-import { newPerson, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 type Json = Record<string, unknown>;
 type Event = { seq: number; action: string; actor: string; target: string; reason: string | null };
@@ -12,7 +12,7 @@ const env = { SIGNET_RATE_LIMITS: 'off' };
 
 async function world(t: TestContext) {
   const signet = await startSignet(t, { env });
-  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const administrator = await signet.signedInPerson({ role: 'admin' });
   const { browser } = administrator;
   const get = (path: string) => browser.get(`/v1/admin/audit${path}`);
   const post = async (path: string, body: object = {}): Promise<Json> => {
@@ -30,8 +30,8 @@ async function world(t: TestContext) {
 
 test('each change is one event, with who, why and from where, and no secret is in any', async (t) => {
   const { signet, administrator, browser, post, events } = await world(t);
-  const client = await registerClient(signet, { approved: false });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ approved: false });
+  const person = await signet.signedInPerson();
   const secrets = [
     client.client_secret,
     person.password,
@@ -43,11 +43,11 @@ test('each change is one event, with who, why and from where, and no secret is i
 
   const clientPath = `/clients/${client.client_id}`;
   await post(`${clientPath}/approve`, { revision: 1, consent: 'required' });
-  const asked = redirectedTo(await person.browser.get(authorizePath(client))).get('request') ?? '';
+  const asked = redirectedTo(await person.browser.get(client.authorizePath())).get('request') ?? '';
   const allowed = await person.browser.post('/consent', { request: asked, user: person.user_id, decision: 'allow' });
   const onward = await person.browser.get(allowed.headers.get('location') ?? '');
   const code = redirectedTo(onward).get('code') ?? '';
-  const { access_token, refresh_token, id_token } = tokensOf(await redeem(signet, client, code));
+  const { access_token, refresh_token, id_token } = tokensOf(await client.redeem(code));
   secrets.push(access_token, refresh_token, id_token);
   const { grants } = (await browser.get(`/v1/admin/users/${person.user_id}/grants`)).json as { grants: Json[] };
   await browser.send(`/v1/admin/grants/${grants[0]?.grant_id}`, { method: 'DELETE' });
@@ -140,7 +140,7 @@ test('each change is one event, with who, why and from where, and no secret is i
 
 test('the log is filtered and read a page at a time', async (t) => {
   const { signet, administrator, post, events, get } = await world(t);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   signet.clock.advance(60);
   const later = signet.clock() / 1000;
   await post(`/users/${person.user_id}/sign-out`);
@@ -192,7 +192,7 @@ test('the log is filtered and read a page at a time', async (t) => {
 
 onBothEngines('a family of actions is found by the index, however few events it has', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
-  const { browser } = await signedInPerson(signet, { role: 'admin' });
+  const { browser } = await signet.signedInPerson({ role: 'admin' });
   await signet.runJobs();
   const { db } = signet.deps;
   const head = (await db.get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq;

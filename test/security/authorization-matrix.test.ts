@@ -5,9 +5,8 @@ import { type TestContext, test } from 'node:test';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import type { Answer, Browser } from '../support/browser.ts';
-import { obtainTokens } from '../support/relying-party.ts';
-import { newService } from '../support/services.ts';
-import { type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 /** Every address that a session opens, from the API's own description: who adds one finds it tried here. */
 
@@ -37,11 +36,11 @@ const label = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 async function world(t: TestContext): Promise<World> {
   const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
-  const [owner, other] = [await signedInPerson(signet), await signedInPerson(signet)];
-  const administrator = await signedInPerson(signet, { role: 'admin' });
-  const client = await registerClient(signet, { owner });
-  const { access_token } = await obtainTokens(signet, owner, client);
-  const { client_id: service_id } = await newService(signet);
+  const [owner, other] = [await signet.signedInPerson(), await signet.signedInPerson()];
+  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const client = await signet.registerClient({ owner });
+  const { access_token } = await owner.obtainTokens(client);
+  const { client_id: service_id } = await signet.newService();
   const { db } = signet.deps;
   const { webhook_id } = await createWebhook(
     signet.deps,

@@ -5,28 +5,16 @@ import { reinstateClient, suspendClient } from '../../src/clients/review-client.
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
+import type { Person } from '../support/person.ts';
 import {
   assertRefused,
-  authorize,
-  authorizePath,
   claimsOf,
-  introspect,
-  obtainTokens,
-  redeem,
+  type Fields,
+  type RegisteredClient,
   redirectedTo,
-  refresh,
   tokensOf,
 } from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const cli = { actor: 'cli' } as const;
 const locationOf = (answer: Answer) => answer.headers.get('location') ?? '';
@@ -41,43 +29,43 @@ function waitsAt(page: '/signin' | '/signin/account' | '/consent', answer: Answe
 
 test('what stands between a request and its code (OpenID Connect Core §3.1.2)', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
-  const asking = await registerClient(signet, { owner, consent: 'required', name: 'Asks <b>first</b>' });
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
+  const asking = await signet.registerClient({ owner, consent: 'required', name: 'Asks <b>first</b>' });
   const proceed = (person: Person, request: string) =>
     person.browser.get(`/oauth/authorize/continue?request=${request}`);
 
   await t.test('AZ-10: a stranger with a good request is led to our own sign-in, never straight back', async () => {
-    const stranger = await newPerson(signet);
-    waitsAt('/signin', await stranger.browser.get(authorizePath(client)));
+    const stranger = await signet.newPerson();
+    waitsAt('/signin', await stranger.browser.get(client.authorizePath()));
     // Decisions §1: what is wrong with a request of a reviewed client goes to its reviewed address at once.
-    const bad = redirectedTo(await stranger.browser.get(authorizePath(client, { scope: 'bogus' })));
+    const bad = redirectedTo(await stranger.browser.get(client.authorizePath({ scope: 'bogus' })));
     assert.equal(bad.base, client.redirect_uri);
-    const unreviewed = await registerClient(signet, { owner, approved: false });
-    const answer = await stranger.browser.get(authorizePath(unreviewed, { scope: 'bogus' }));
+    const unreviewed = await signet.registerClient({ owner, approved: false });
+    const answer = await stranger.browser.get(unreviewed.authorizePath({ scope: 'bogus' }));
     assert.equal(answer.status, 400);
     assert.equal(answer.headers.get('location'), null);
   });
 
   await t.test('AZ-10: a sign-in under way belongs to the browser that began it, for ten minutes', async () => {
-    const person = await newPerson(signet);
-    const other = await newPerson(signet);
-    const request = waitsAt('/signin', await person.browser.get(authorizePath(client)));
+    const person = await signet.newPerson();
+    const other = await signet.newPerson();
+    const request = waitsAt('/signin', await person.browser.get(client.authorizePath()));
     for (const path of ['/signin', '/signin/account', '/consent', '/oauth/authorize/continue']) {
       assert.equal((await other.browser.get(`${path}?request=${request}`)).status, 400, path);
     }
-    assert.equal((await signIn(other, { request })).status, 400);
+    assert.equal((await other.signIn({ request })).status, 400);
     signet.clock.advance(600);
-    assert.equal((await signIn(person, { request })).status, 400);
+    assert.equal((await person.signIn({ request })).status, 400);
   });
 
   await t.test('AZ-12: after credentials the answer is 303, never 307 or 308', async () => {
-    const person = await newPerson(signet);
-    const request = waitsAt('/signin', await person.browser.get(authorizePath(asking)));
+    const person = await signet.newPerson();
+    const request = waitsAt('/signin', await person.browser.get(asking.authorizePath()));
     const failed = await person.browser.post('/signin', { username: person.email, password: 'wrong', request });
     assert.equal(failed.status, 401);
     assert.equal(failed.headers.get('location'), null);
-    const signedIn = await signIn(person, { request });
+    const signedIn = await person.signIn({ request });
     assert.equal(signedIn.status, 303);
     waitsAt('/consent', await person.browser.get(locationOf(signedIn)));
     const allowed = await person.browser.post('/consent', { request, user: person.user_id, decision: 'allow' });
@@ -87,10 +75,10 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 
   await t.test('AZ-13: prompt=none shows no page', async () => {
-    const stranger = await newPerson(signet);
-    const person = await signedInPerson(signet);
-    const errorOf = async (who: Person, of: RegisteredClient, changes: Parameters<typeof authorizePath>[1]) =>
-      redirectedTo(await who.browser.get(authorizePath(of, changes))).get('error');
+    const stranger = await signet.newPerson();
+    const person = await signet.signedInPerson();
+    const errorOf = async (who: Person, of: RegisteredClient, changes: Fields) =>
+      redirectedTo(await who.browser.get(of.authorizePath(changes))).get('error');
     assert.equal(await errorOf(stranger, client, { prompt: 'none' }), 'login_required');
     assert.equal(stranger.browser.cookies.size, 0, 'nothing was kept for later');
     assert.equal(await errorOf(person, asking, { prompt: 'none' }), 'consent_required');
@@ -100,51 +88,51 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
     assert.equal(await errorOf(person, client, { prompt: 'none' }), null);
     signet.clock.advance(61);
     assert.equal(await errorOf(person, client, { prompt: 'none', max_age: '60' }), 'login_required');
-    const somebodyElse = await signedInPerson(signet);
-    const { id_token } = await obtainTokens(signet, somebodyElse, client);
+    const somebodyElse = await signet.signedInPerson();
+    const { id_token } = await somebodyElse.obtainTokens(client);
     assert.equal(await errorOf(person, client, { prompt: 'none', id_token_hint: id_token }), 'login_required');
     assert.equal(await errorOf(somebodyElse, client, { prompt: 'none', id_token_hint: id_token }), null);
   });
 
   await t.test('AZ-14: prompt=login and max_age ask for a new sign-in, and auth_time tells of it', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     signet.clock.advance(600);
     for (const changes of [{ prompt: 'login' }, { max_age: '60' }, { max_age: '0' }, { max_age: '599' }]) {
-      const request = waitsAt('/signin', await person.browser.get(authorizePath(client, changes)));
+      const request = waitsAt('/signin', await person.browser.get(client.authorizePath(changes)));
       waitsAt('/signin', await proceed(person, request)); // walking past the page does not help
-      const signedIn = await signIn(person, { request });
+      const signedIn = await person.signIn({ request });
       const code = redirectedTo(await person.browser.get(locationOf(signedIn))).get('code') ?? '';
-      const { id_token } = tokensOf(await redeem(signet, client, code));
+      const { id_token } = tokensOf(await client.redeem(code));
       assert.equal(claimsOf(id_token).auth_time, signet.clock() / 1000);
       assert.equal((await proceed(person, request)).status, 400, 'a request gives one code');
       signet.clock.advance(600);
     }
-    assert.ok(redirectedTo(await person.browser.get(authorizePath(client, { max_age: '600' }))).get('code'));
+    assert.ok(redirectedTo(await person.browser.get(client.authorizePath({ max_age: '600' }))).get('code'));
     for (const max_age of ['-1', 'abc', '1e9', '1.5', '0x10', ' 60', '99999999999']) {
-      const answer = redirectedTo(await person.browser.get(authorizePath(client, { max_age })));
+      const answer = redirectedTo(await person.browser.get(client.authorizePath({ max_age })));
       assert.equal(answer.get('error'), 'invalid_request', max_age);
     }
   });
 
   await t.test('AZ-14: max_age=0 means prompt=login, also within the second of the last sign-in', async () => {
-    const person = await signedInPerson(signet);
-    waitsAt('/signin', await person.browser.get(authorizePath(client, { max_age: '0' })));
-    const silent = await person.browser.get(authorizePath(client, { max_age: '0', prompt: 'none' }));
+    const person = await signet.signedInPerson();
+    waitsAt('/signin', await person.browser.get(client.authorizePath({ max_age: '0' })));
+    const silent = await person.browser.get(client.authorizePath({ max_age: '0', prompt: 'none' }));
     assert.equal(redirectedTo(silent).get('error'), 'login_required');
   });
 
   await t.test('AZ-14: a sign-in counts for the request that asked for it, not for another that waits', async () => {
-    const person = await signedInPerson(signet);
-    const first = waitsAt('/signin', await person.browser.get(authorizePath(client, { prompt: 'login' })));
-    const second = waitsAt('/signin', await person.browser.get(authorizePath(client, { prompt: 'login' })));
-    await signIn(person, { request: first });
+    const person = await signet.signedInPerson();
+    const first = waitsAt('/signin', await person.browser.get(client.authorizePath({ prompt: 'login' })));
+    const second = waitsAt('/signin', await person.browser.get(client.authorizePath({ prompt: 'login' })));
+    await person.signIn({ request: first });
     waitsAt('/signin', await proceed(person, second));
     assert.ok(redirectedTo(await proceed(person, first)).get('code'));
   });
 
   await t.test('AZ-15: a form posted from another site takes one hop to our own GET', async () => {
-    const person = await signedInPerson(signet);
-    const [path = '', query = ''] = authorizePath(client, { state: 'a&b=ü' }).split('?');
+    const person = await signet.signedInPerson();
+    const [path = '', query = ''] = client.authorizePath({ state: 'a&b=ü' }).split('?');
     const crossSite = { origin: 'https://rp.test', 'sec-fetch-site': 'cross-site' };
     const form = { ...crossSite, 'content-type': 'application/x-www-form-urlencoded' };
     const post = (body: string, headers: Record<string, string>, to = path) =>
@@ -164,7 +152,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
       post(query, { ...form, 'content-type': 'text/plain' }),
       post('', form),
       post(query.replace('https', 'http'), form),
-      post('', form, authorizePath(client)), // what the URL says does not count
+      post('', form, client.authorizePath()), // what the URL says does not count
       post(`${query}&redirect_uri=https://rp.test/cb`, form),
     ];
     for (const answer of await Promise.all(bad)) {
@@ -176,15 +164,15 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 
   await t.test('AZ-19: a page is not framed, sends no referrer and loads nothing from elsewhere', async () => {
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     const pages = [
       await person.browser.get('/signin'),
-      await person.browser.get(authorizePath(client, { client_id: 'x' })),
+      await person.browser.get(client.authorizePath({ client_id: 'x' })),
     ];
-    const request = waitsAt('/signin', await person.browser.get(authorizePath(asking, { prompt: 'select_account' })));
+    const request = waitsAt('/signin', await person.browser.get(asking.authorizePath({ prompt: 'select_account' })));
     pages.push(await person.browser.get(`/signin?request=${request}`));
     pages.push(await person.browser.post('/signin', { username: person.email, password: 'wrong', request }));
-    await signIn(person, { request });
+    await person.signIn({ request });
     pages.push(await person.browser.get(`/consent?request=${request}`));
     pages.push(await person.browser.get(`/signin/account?request=${request}`));
     pages.push(await person.browser.get('/account'));
@@ -206,13 +194,13 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
 
 onBothEngines('AZ-14: the account that was chosen is the account the code is for', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet);
-  const [ann, bob] = [await signedInPerson(signet), await newPerson(signet)];
+  const client = await signet.registerClient();
+  const [ann, bob] = [await signet.signedInPerson(), await signet.newPerson()];
   const { browser } = ann;
   const chooser = (request: string) => `/signin/account?request=${request}`;
   const goOn = (request: string) => browser.get(`/oauth/authorize/continue?request=${request}`);
   const ask = async () =>
-    waitsAt('/signin/account', await browser.get(authorizePath(client, { prompt: 'select_account' })));
+    waitsAt('/signin/account', await browser.get(client.authorizePath({ prompt: 'select_account' })));
   const shownTo = async (request: string) => {
     const { text } = await browser.get(chooser(request));
     const [, user = ''] = /name="user" value="([^"]+)"/.exec(text) ?? [];
@@ -224,7 +212,7 @@ onBothEngines('AZ-14: the account that was chosen is the account the code is for
   assert.match(page.text, sentence('choose.continue', { email: ann.email }));
   assert.equal(page.user, ann.user_id);
   // In another tab.
-  assert.equal((await signIn({ ...bob, browser })).status, 303);
+  assert.equal((await bob.with({ browser }).signIn()).status, 303);
   for (const answer of [{ user: page.user }, {}, { user: '' }, { user: `${bob.user_id}x` }] as Record<
     string,
     string
@@ -238,12 +226,12 @@ onBothEngines('AZ-14: the account that was chosen is the account the code is for
   assert.doesNotMatch(anew.text, new RegExp(ann.email));
   assert.match(locationOf(await browser.post('/signin/account', { request, user: anew.user })), /continue/);
   const code = redirectedTo(await goOn(request)).get('code') ?? '';
-  assert.equal(claimsOf(tokensOf(await redeem(signet, client, code)).id_token).sub, bob.user_id);
+  assert.equal(claimsOf(tokensOf(await client.redeem(code)).id_token).sub, bob.user_id);
 
   // Answered by one user, and another one is signed in when the request goes on.
   const second = await ask();
   assert.match(locationOf(await browser.post('/signin/account', { request: second, user: bob.user_id })), /continue/);
-  assert.equal((await signIn({ ...ann, browser })).status, 303);
+  assert.equal((await ann.with({ browser }).signIn()).status, 303);
   waitsAt('/signin/account', await goOn(second));
   await browser.post('/signout');
   assert.match(locationOf(await browser.post('/signin/account', { request: second, user: ann.user_id })), /continue/);
@@ -252,27 +240,27 @@ onBothEngines('AZ-14: the account that was chosen is the account the code is for
 
 onBothEngines('a client that is not approved', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const owner = person;
   const stop = (client: RegisteredClient) =>
     suspendClient(signet.deps, { ...client, caller: cli }, 'abuse was reported');
 
   async function assertNoCode(client: RegisteredClient, error = 'unauthorized_client') {
-    const answer = await person.browser.get(authorizePath(client), { accept: 'application/json' });
+    const answer = await person.browser.get(client.authorizePath(), { accept: 'application/json' });
     assertRefused(answer, 400, error);
     assert.equal(answer.headers.get('location'), null);
     return answer;
   }
 
   const readInGerman = async (client: RegisteredClient) => {
-    const page = await person.browser.get(authorizePath(client), { accept: 'text/html', 'accept-language': 'de' });
+    const page = await person.browser.get(client.authorizePath(), { accept: 'text/html', 'accept-language': 'de' });
     assert.equal(page.status, 400);
     assert.doesNotMatch(page.text, /This client/);
     return page.text;
   };
 
   await t.test('AZ-18: gets no code while it waits for its review, and its people are told so', async () => {
-    const client = await registerClient(signet, { owner, approved: false });
+    const client = await signet.registerClient({ owner, approved: false });
     await assertNoCode(client);
     const page = await readInGerman(client);
     assert.match(page, sentence('authorize.pending_review', {}, 'de'));
@@ -280,58 +268,58 @@ onBothEngines('a client that is not approved', async (t, engine) => {
   });
 
   await t.test('AZ-18: gets no tokens for a code from before its suspension, nor new ones', async () => {
-    const client = await registerClient(signet, { owner });
-    const code = await authorize(person, client);
-    const tokens = await obtainTokens(signet, person, client);
-    const waiting = await newPerson(signet);
-    const request = waitsAt('/signin', await waiting.browser.get(authorizePath(client)));
+    const client = await signet.registerClient({ owner });
+    const code = await person.authorize(client);
+    const tokens = await person.obtainTokens(client);
+    const waiting = await signet.newPerson();
+    const request = waitsAt('/signin', await waiting.browser.get(client.authorizePath()));
     await stop(client);
     assert.match((await assertNoCode(client)).text, /This client is suspended, so it cannot start a sign-in\./);
     assert.match(await readInGerman(client), sentence('authorize.suspended', { client: 'Test product' }, 'de'));
-    assertRefused(await redeem(signet, client, code), 401, 'invalid_client');
-    assertRefused(await refresh(signet, client, tokens.refresh_token), 401, 'invalid_client');
-    const late = await signIn(waiting, { request });
+    assertRefused(await client.redeem(code), 401, 'invalid_client');
+    assertRefused(await client.refresh(tokens.refresh_token), 401, 'invalid_client');
+    const late = await waiting.signIn({ request });
     const answer = await waiting.browser.get(locationOf(late));
     assert.equal(answer.status, 400);
     assert.equal(answer.headers.get('location'), null);
 
     await reinstateClient(signet.deps, { ...client, caller: cli });
-    assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
-    assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
-    assert.deepEqual((await introspect(signet, client, tokens.access_token)).json, { active: false });
-    tokensOf(await redeem(signet, client, await authorize(person, client)));
+    assertRefused(await client.redeem(code), 400, 'invalid_grant');
+    assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+    assert.deepEqual((await client.introspect(tokens.access_token)).json, { active: false });
+    tokensOf(await client.redeem(await person.authorize(client)));
   });
 
   await t.test('AZ-18: gets nothing either from a node that has not heard of the suspension yet', async () => {
-    const client = await registerClient(signet, { owner });
+    const client = await signet.registerClient({ owner });
     const node: Signet = await startSignet(t, { beside: signet });
-    const code = await authorize(person, client);
-    const tokens = tokensOf(await redeem(node, client, await authorize(person, client)));
+    const code = await person.authorize(client);
+    const tokens = tokensOf(await client.at(node).redeem(await person.authorize(client)));
     await stop(client); // the other node's copy of the client is fresh for as long as the clock stands still
-    assertRefused(await redeem(node, client, code), 400, 'invalid_grant');
-    assertRefused(await refresh(node, client, tokens.refresh_token), 400, 'invalid_grant');
-    assert.deepEqual((await introspect(node, client, tokens.access_token)).json, { active: false });
+    assertRefused(await client.at(node).redeem(code), 400, 'invalid_grant');
+    assertRefused(await client.at(node).refresh(tokens.refresh_token), 400, 'invalid_grant');
+    assert.deepEqual((await client.at(node).introspect(tokens.access_token)).json, { active: false });
     const cookie = [...person.browser.cookies].map((pair) => pair.join('=')).join('; ');
-    const ask = () => fetch(node.url + authorizePath(client), { headers: { cookie }, redirect: 'manual' });
+    const ask = () => fetch(node.url + client.authorizePath(), { headers: { cookie }, redirect: 'manual' });
     assert.doesNotMatch((await ask()).headers.get('location') ?? '', /code=/);
     signet.clock.advance(1);
     assert.equal((await ask()).status, 400);
-    assertRefused(await redeem(node, client, code), 401, 'invalid_client');
+    assertRefused(await client.at(node).redeem(code), 401, 'invalid_client');
   });
 
   await t.test('AZ-18: is unknown once it is deleted', async () => {
-    const client = await registerClient(signet, { owner });
-    const code = await authorize(person, client);
-    const tokens = await obtainTokens(signet, person, client);
+    const client = await signet.registerClient({ owner });
+    const code = await person.authorize(client);
+    const tokens = await person.obtainTokens(client);
     await deleteClient(signet.deps, { client_id: client.client_id, caller: cli });
     await assertNoCode(client, 'invalid_request');
-    assertRefused(await redeem(signet, client, code), 401, 'invalid_client');
-    assertRefused(await refresh(signet, client, tokens.refresh_token), 401, 'invalid_client');
+    assertRefused(await client.redeem(code), 401, 'invalid_client');
+    assertRefused(await client.refresh(tokens.refresh_token), 401, 'invalid_client');
   });
 
   await t.test('AZ-18: is not told anything on the way out of a consent page', async () => {
-    const client = await registerClient(signet, { consent: 'required' });
-    const request = waitsAt('/consent', await person.browser.get(authorizePath(client)));
+    const client = await signet.registerClient({ consent: 'required' });
+    const request = waitsAt('/consent', await person.browser.get(client.authorizePath()));
     await stop(client);
     for (const decision of ['deny', 'allow']) {
       const decided = await person.browser.post('/consent', { request, user: person.user_id, decision });

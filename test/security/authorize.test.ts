@@ -3,16 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Answer } from '../support/browser.ts';
-import {
-  assertRefused,
-  authorizePath,
-  challengeOf,
-  claimsOf,
-  obtainTokens,
-  redirectedTo,
-  verifier,
-} from '../support/relying-party.ts';
-import { registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+import { assertRefused, challengeOf, claimsOf, type Fields, redirectedTo, verifier } from '../support/relying-party.ts';
+import { startSignet } from '../support/signet.ts';
 
 const asJson = { accept: 'application/json' };
 
@@ -24,24 +16,24 @@ function assertStays(answer: Answer, what: string): void {
 
 test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const owner = person;
   const everyScope = ['openid', 'profile', 'email', 'offline_access'];
-  const client = await registerClient(signet, {
+  const client = await signet.registerClient({
     owner,
     redirect_uris: ['https://rp.test/cb', 'https://rp.test/other?x=1', 'https://xn--bcher-kva.test/caf%C3%A9'],
     allowed_scopes: everyScope,
   });
-  const publicClient = await registerClient(signet, {
+  const publicClient = await signet.registerClient({
     owner,
     client_type: 'public',
     redirect_uris: ['http://127.0.0.1/cb', 'http://localhost:3000/cb'],
     allowed_scopes: everyScope,
   });
-  const modest = await registerClient(signet, { owner, allowed_scopes: ['openid', 'email'] });
+  const modest = await signet.registerClient({ owner, allowed_scopes: ['openid', 'email'] });
   const clients = [client, publicClient];
-  type Changes = Parameters<typeof authorizePath>[1];
-  const ask = (changes: Changes, of = client) => person.browser.get(authorizePath(of, changes));
+  type Changes = Fields;
+  const ask = (changes: Changes, of = client) => person.browser.get(of.authorizePath(changes));
 
   /** The refusal that travels to the client: error, state and issuer, and never a code. */
   async function assertTold(error: string, changes: Changes, of = client): Promise<URLSearchParams> {
@@ -94,16 +86,16 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
 
   await t.test('AZ-02: without a known client and a registered redirect_uri nobody is redirected', async () => {
     const requests: [string, string][] = [
-      ['client_id', authorizePath(client, { client_id: 'cl_nobody' })],
-      ['client_id', authorizePath(client, { client_id: `${client.client_id}' or '1'='1` })],
-      ['client_id', authorizePath(client, { client_id: undefined })],
-      ['client_id', authorizePath(client, { client_id: '' })],
-      ['client_id', `${authorizePath(client)}&client_id=${client.client_id}`],
-      ['redirect_uri', authorizePath(client, { redirect_uri: undefined })],
-      ['redirect_uri', authorizePath(client, { redirect_uri: '' })],
-      ['redirect_uri', authorizePath(client, { redirect_uri: 'https://evil.test/cb' })],
-      ['redirect_uri', authorizePath(client, { redirect_uri: publicClient.redirect_uri })],
-      ['redirect_uri', `${authorizePath(client)}&redirect_uri=https%3A%2F%2Frp.test%2Fcb`],
+      ['client_id', client.authorizePath({ client_id: 'cl_nobody' })],
+      ['client_id', client.authorizePath({ client_id: `${client.client_id}' or '1'='1` })],
+      ['client_id', client.authorizePath({ client_id: undefined })],
+      ['client_id', client.authorizePath({ client_id: '' })],
+      ['client_id', `${client.authorizePath()}&client_id=${client.client_id}`],
+      ['redirect_uri', client.authorizePath({ redirect_uri: undefined })],
+      ['redirect_uri', client.authorizePath({ redirect_uri: '' })],
+      ['redirect_uri', client.authorizePath({ redirect_uri: 'https://evil.test/cb' })],
+      ['redirect_uri', client.authorizePath({ redirect_uri: publicClient.redirect_uri })],
+      ['redirect_uri', `${client.authorizePath()}&redirect_uri=https%3A%2F%2Frp.test%2Fcb`],
     ];
     for (const [parameter, path] of requests) {
       const page = await person.browser.get(path, { accept: 'text/html' });
@@ -169,16 +161,19 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
   await t.test('AZ-07: a parameter comes once', async () => {
     for (const name of ['scope', 'nonce', 'code_challenge', 'response_type', 'prompt', 'max_age', 'unknown']) {
       for (const twice of [`${name}=openid&${name}=openid`, `${name}=&${name}=`, `${name}&${name}=1`]) {
-        const answer = await person.browser.get(`${authorizePath(client, { [name]: undefined })}&${twice}`);
+        const answer = await person.browser.get(`${client.authorizePath({ [name]: undefined })}&${twice}`);
         assert.equal(redirectedTo(answer).get('error'), 'invalid_request', twice);
         assert.equal(redirectedTo(answer).get('state'), 's1');
       }
     }
-    const states = redirectedTo(await person.browser.get(`${authorizePath(client)}&state=s2`));
+    const states = redirectedTo(await person.browser.get(`${client.authorizePath()}&state=s2`));
     assert.equal(states.get('error'), 'invalid_request');
     assert.equal(states.get('state'), null, 'which of the two would it be?');
-    assertStays(await person.browser.get(`${authorizePath(client)}&client_id=`), 'client_id');
-    assertStays(await person.browser.get(`${authorizePath(client)}&%72edirect_uri=https://rp.test/cb`), 'redirect_uri');
+    assertStays(await person.browser.get(`${client.authorizePath()}&client_id=`), 'client_id');
+    assertStays(
+      await person.browser.get(`${client.authorizePath()}&%72edirect_uri=https://rp.test/cb`),
+      'redirect_uri',
+    );
   });
 
   await t.test('AZ-08: an unknown parameter is ignored, and an empty one is a missing one', async () => {
@@ -190,7 +185,7 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
     for (const name of ['code_challenge', 'code_challenge_method', 'response_type']) {
       await assertTold('invalid_request', { [name]: '' });
     }
-    const tokens = await obtainTokens(signet, person, client, { scope: '' });
+    const tokens = await person.obtainTokens(client, { scope: '' });
     assert.equal(tokens.scope, 'openid profile email');
   });
 
@@ -209,7 +204,7 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
 
   await t.test('AZ-11: no other origin may read an authorization response', async () => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'HEAD']) {
-      const answer = await person.browser.send(authorizePath(client), {
+      const answer = await person.browser.send(client.authorizePath(), {
         method,
         headers: { origin: 'https://evil.test', 'access-control-request-method': 'GET' },
       });
@@ -246,21 +241,21 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
       ' ',
     ];
     for (const scope of [...wishes, 'openid offline_access']) await assertTold('invalid_scope', { scope }, modest);
-    const omitted = await obtainTokens(signet, person, modest, { scope: undefined });
+    const omitted = await person.obtainTokens(modest, { scope: undefined });
     assert.equal(omitted.scope, 'openid email', 'the default, cut to what the client may have');
     assert.equal(omitted.refresh_token, undefined);
-    const asked = await obtainTokens(signet, person, modest, { scope: 'email openid email' });
+    const asked = await person.obtainTokens(modest, { scope: 'email openid email' });
     assert.deepEqual(asked.scope.split(' ').toSorted(), ['email', 'openid']);
     assert.equal(claimsOf(asked.access_token).scope, asked.scope);
   });
 
   await t.test('AZ-20: a nonce is kept exactly, and an absent one stays absent', async () => {
     for (const nonce of ['n'.repeat(64), 'n'.repeat(1000), 'ü"\\<&\u{1f511} \n']) {
-      const { id_token } = await obtainTokens(signet, person, client, { nonce });
+      const { id_token } = await person.obtainTokens(client, { nonce });
       assert.equal(claimsOf(id_token).nonce, nonce);
     }
     for (const nonce of [undefined, '']) {
-      const { id_token } = await obtainTokens(signet, person, client, { nonce });
+      const { id_token } = await person.obtainTokens(client, { nonce });
       assert.equal('nonce' in claimsOf(id_token), false);
     }
   });
@@ -273,18 +268,18 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
     const stranger = signet.url;
     for (const name of [...names, ...more, 'acr_values', 'display', 'claims_locales']) {
       for (const value of [...markup, ...control]) {
-        const answer = await fetch(stranger + authorizePath(client, { [name]: value }), { redirect: 'manual' });
+        const answer = await fetch(stranger + client.authorizePath({ [name]: value }), { redirect: 'manual' });
         const what = `${name}=${JSON.stringify(value)}`;
         assert.ok(answer.status === 302 || answer.status === 400, `${what}: ${answer.status}`);
         assert.equal(answer.headers.get('set-cookie')?.includes('a=b') ?? false, false, what);
         if (markup.includes(value)) assert.equal((await answer.text()).includes(value), false, what);
       }
       for (const garbage of ['%', '%zz', '%00', '%ED%A0%80', '%C0%AF', '%FF']) {
-        const path = `${authorizePath(client, { [name]: undefined })}&${name}=${garbage}`;
+        const path = `${client.authorizePath({ [name]: undefined })}&${name}=${garbage}`;
         assertStays(await person.browser.get(path), path);
       }
     }
-    const waiting = await fetch(signet.url + authorizePath(client, { login_hint: '"><script>alert(1)</script>' }), {
+    const waiting = await fetch(signet.url + client.authorizePath({ login_hint: '"><script>alert(1)</script>' }), {
       redirect: 'manual',
     });
     const cookie = waiting.headers.get('set-cookie')?.split(';')[0] ?? '';

@@ -3,37 +3,28 @@ import { insertSecret, readClient } from '../../src/clients/store.ts';
 import { now } from '../../src/platform/clock.ts';
 import { digest } from '../../src/platform/ids.ts';
 import { onBothEngines } from '../support/databases.ts';
-import {
-  assertRefused,
-  authorize,
-  basic,
-  obtainTokens,
-  postAs,
-  redeem,
-  refresh,
-  tokensOf,
-} from '../support/relying-party.ts';
-import { newService, writeOf } from '../support/services.ts';
-import { type RegisteredClient, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { assertRefused, basic, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
+import { writeOf } from '../support/services.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 /** Posts with exactly these headers; no credentials are added. */
 const post = (signet: Signet, fields: Record<string, string | undefined>, headers: Record<string, string> = {}) =>
-  postAs(signet, undefined, '/oauth/token', { grant_type: 'refresh_token', ...fields }, headers);
+  signet.postForm('/oauth/token', { grant_type: 'refresh_token', ...fields }, headers);
 
 const rawBasic = (text: string | Buffer) => `Basic ${Buffer.from(text).toString('base64')}`;
 
 onBothEngines('client authentication', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { SIGNET_TRUST_PROXY: '1' } });
-  const client = await registerClient(signet);
-  const other = await registerClient(signet);
-  const publicClient = await registerClient(signet, { client_type: 'public' });
-  const person = await signedInPerson(signet);
-  let { refresh_token } = await obtainTokens(signet, person, client);
+  const client = await signet.registerClient();
+  const other = await signet.registerClient();
+  const publicClient = await signet.registerClient({ client_type: 'public' });
+  const person = await signet.signedInPerson();
+  let { refresh_token } = await person.obtainTokens(client);
   const client_secret = client.client_secret!;
 
   /** The token still refreshes, so what was refused before has changed nothing. */
   const stillWorks = async () => {
-    ({ refresh_token } = tokensOf(await refresh(signet, client, refresh_token)));
+    ({ refresh_token } = tokensOf(await client.refresh(refresh_token)));
   };
 
   await t.test('CA-01: a client authenticates in one way per request', async () => {
@@ -131,26 +122,26 @@ onBothEngines('client authentication', async (t, engine) => {
   });
 
   await t.test('CA-04: a confidential client without its secret is nobody, even with the right verifier', async () => {
-    const nameOnly: RegisteredClient = { ...client, client_secret: null };
-    const code = await authorize(person, client);
+    const nameOnly: RegisteredClient = client.with({ client_secret: null });
+    const code = await person.authorize(client);
     for (const changes of [{}, { client_secret: '' }]) {
-      const answer = await redeem(signet, nameOnly, code, changes);
+      const answer = await nameOnly.redeem(code, changes);
       assertRefused(answer, 401, 'invalid_client');
       assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic /);
     }
-    assertRefused(await refresh(signet, nameOnly, refresh_token), 401, 'invalid_client');
-    assertRefused(await redeem(signet, nameOnly, code, { client_id: undefined }), 400, 'invalid_request');
-    tokensOf(await redeem(signet, client, code)); // none of it has touched the code
+    assertRefused(await nameOnly.refresh(refresh_token), 401, 'invalid_client');
+    assertRefused(await nameOnly.redeem(code, { client_id: undefined }), 400, 'invalid_request');
+    tokensOf(await client.redeem(code)); // none of it has touched the code
     await stillWorks();
   });
 
   await t.test('CA-04: a public client has no secret to be right about', async () => {
-    const tokens = await obtainTokens(signet, person, publicClient);
+    const tokens = await person.obtainTokens(publicClient);
     for (const secret of ['anything', client_secret]) {
       const changes = { client_secret: secret };
-      assertRefused(await refresh(signet, publicClient, tokens.refresh_token, changes), 401, 'invalid_client');
+      assertRefused(await publicClient.refresh(tokens.refresh_token, changes), 401, 'invalid_client');
     }
-    tokensOf(await refresh(signet, publicClient, tokens.refresh_token));
+    tokensOf(await publicClient.refresh(tokens.refresh_token));
   });
 
   await t.test('CA-05: guessing a secret is stopped for the guesser and for nobody else', async () => {
@@ -176,7 +167,7 @@ onBothEngines('client authentication', async (t, engine) => {
   await t.test(
     'CA-05: guesses at the secret of a service are stopped for the guesser and for nobody else',
     async () => {
-      const service = await newService(signet);
+      const service = await signet.newService();
       let version = 0;
       const write = async (client_secret: string, address: string) => {
         version += 1;

@@ -6,8 +6,9 @@ import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { sentence } from '../support/messages.ts';
 import { openBatchConnections, openTransaction } from '../support/open-transaction.ts';
-import { assertRefused, authorizePath, obtainTokens, redirectedTo } from '../support/relying-party.ts';
-import { newPerson, type Person, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, redirectedTo } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const path = '/v1/oauth/clients';
 const valid = { name: 'Test product', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
@@ -39,9 +40,9 @@ async function atOneMoment<Result>(
 
 onBothEngines('clients', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signedInPerson(signet);
-  const stranger = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner });
+  const owner = await signet.signedInPerson();
+  const stranger = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner });
   let zealot: { person: Person; client_ids: string[] } | undefined;
 
   await t.test('CL-02: a secret is shown once, to whoever registered, and never again', async () => {
@@ -105,13 +106,13 @@ onBothEngines('clients', async (t, engine) => {
   });
 
   await t.test('ID-01: an administrator has no way through the door of owners', async () => {
-    const admin = await signedInPerson(signet, { role: 'admin' });
+    const admin = await signet.signedInPerson({ role: 'admin' });
     assertRefused(await admin.browser.get(one(client.client_id)), 404, 'not_found');
     assertRefused(await remove(admin, client.client_id), 404, 'not_found');
   });
 
   await t.test('ID-01: without a session there is nothing to learn', async () => {
-    const nobody = await newPerson(signet);
+    const nobody = await signet.newPerson();
     for (const id of [client.client_id, 'cl_unknown']) {
       assertRefused(await nobody.browser.get(one(id)), 401, 'login_required');
       assertRefused(await patch(nobody, id, {}), 401, 'login_required');
@@ -121,7 +122,7 @@ onBothEngines('clients', async (t, engine) => {
   });
 
   await t.test('CL-01: of twenty registrations at once five succeed, and the next hour brings five more', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     const answers = await Promise.all(Array.from({ length: 20 }, () => register(person)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 5);
     const refused = answers.filter(({ status }) => status !== 200);
@@ -161,15 +162,15 @@ onBothEngines('clients', async (t, engine) => {
   });
 
   await t.test('CL-01: what an approved client wants changed waits, and the reviewed revision serves', async () => {
-    const keeper = await signedInPerson(signet);
-    const live = await registerClient(signet, { owner: keeper });
+    const keeper = await signet.signedInPerson();
+    const live = await signet.registerClient({ owner: keeper });
     const elsewhere = 'https://evil.test/cb';
     const staged = await patch(keeper, live.client_id, { redirect_uris: [elsewhere], name: 'Bank' });
     assert.deepEqual(staged.json?.pending_change, { name: 'Bank', redirect_uris: [elsewhere] });
     assert.deepEqual([staged.json?.status, staged.json?.name], ['approved', 'Test product']);
     signet.clock.advance(1);
-    await obtainTokens(signet, keeper, live);
-    const early = await keeper.browser.get(authorizePath(live, { redirect_uri: elsewhere }), {
+    await keeper.obtainTokens(live);
+    const early = await keeper.browser.get(live.authorizePath({ redirect_uri: elsewhere }), {
       accept: 'application/json',
     });
     assertRefused(early, 400, 'invalid_request');
@@ -178,16 +179,16 @@ onBothEngines('clients', async (t, engine) => {
     await assert.rejects(approveClient(signet.deps, target, { revision: 1 }), { code: 'stale_revision' });
     await approveClient(signet.deps, target, { revision: Number(staged.json?.revision) });
     signet.clock.advance(1);
-    const now = await keeper.browser.get(authorizePath(live, { redirect_uri: elsewhere }));
+    const now = await keeper.browser.get(live.authorizePath({ redirect_uri: elsewhere }));
     assert.equal(redirectedTo(now).base, elsewhere);
-    assert.equal((await keeper.browser.get(authorizePath(live))).status, 400);
+    assert.equal((await keeper.browser.get(live.authorizePath())).status, 400);
   });
 
   await t.test(
     'CL-01: an edit of another revision than the stored one is refused, and of two at once one wins',
     async () => {
-      const keeper = await signedInPerson(signet);
-      const { client_id } = await registerClient(signet, { owner: keeper, approved: false });
+      const keeper = await signet.signedInPerson();
+      const { client_id } = await signet.registerClient({ owner: keeper, approved: false });
       const edits = await Promise.all(['One', 'Two'].map((name) => patch(keeper, client_id, { revision: 1, name })));
       assert.deepEqual(edits.map(({ status }) => status).sort(), [200, 409]);
       const late = await patch(keeper, client_id, { revision: 1, name: 'Three' });
@@ -197,12 +198,12 @@ onBothEngines('clients', async (t, engine) => {
   );
 
   await t.test('CL-01: a client that nobody has reviewed starts nothing, whatever its owner edits', async () => {
-    const keeper = await signedInPerson(signet);
-    const fresh = await registerClient(signet, { owner: keeper, approved: false });
+    const keeper = await signet.signedInPerson();
+    const fresh = await signet.registerClient({ owner: keeper, approved: false });
     for (const body of [{ name: 'Renamed' }, { name: 'Renamed again' }]) {
       assert.equal((await patch(keeper, fresh.client_id, body)).json?.status, 'pending_review');
       signet.clock.advance(1);
-      const answer = await keeper.browser.get(authorizePath(fresh), { accept: 'application/json' });
+      const answer = await keeper.browser.get(fresh.authorizePath(), { accept: 'application/json' });
       assertRefused(answer, 400, 'unauthorized_client');
       assert.equal(answer.headers.get('location'), null);
     }
@@ -211,7 +212,7 @@ onBothEngines('clients', async (t, engine) => {
 
 test('what a registration may hold', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
-  const owner = await signedInPerson(signet);
+  const owner = await signet.signedInPerson();
 
   await t.test('CL-01: every redirect URI is https, complete and unambiguous', async () => {
     const wrong = [
@@ -300,9 +301,9 @@ test('what a registration may hold', async (t) => {
       assertRefused(await register(owner, { name }), 400, 'invalid_request');
     }
     const name = `<img src=x onerror=alert(1)> "'&{{7*7}}`;
-    const markup = await registerClient(signet, { owner, name, consent: 'required' });
-    const visitor = await newPerson(signet);
-    const start = await visitor.browser.get(authorizePath(markup));
+    const markup = await signet.registerClient({ owner, name, consent: 'required' });
+    const visitor = await signet.newPerson();
+    const start = await visitor.browser.get(markup.authorizePath());
     const signInPage = await visitor.browser.get(start.headers.get('location')!);
     const request = new URL(start.headers.get('location')!, signet.url).searchParams.get('request')!;
     const fields = { username: visitor.email, password: visitor.password, request };
@@ -347,13 +348,13 @@ test('what a registration may hold', async (t) => {
 
 test('AZ-01: a redirect URI with %2F in its query serves; one with a parameter of the answer is refused', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signedInPerson(signet);
+  const owner = await signet.signedInPerson();
   const redirect_uri = 'https://RP.test:443/cb?next=%2Fhome';
-  const client = await registerClient(signet, { owner, redirect_uris: [redirect_uri] });
-  const { headers } = await owner.browser.get(authorizePath(client));
+  const client = await signet.registerClient({ owner, redirect_uris: [redirect_uri] });
+  const { headers } = await owner.browser.get(client.authorizePath());
   assert.match(headers.get('location') ?? '', /^https:\/\/RP\.test:443\/cb\?next=%2Fhome&code=/);
   assert.equal(
-    (await owner.browser.get(authorizePath(client, { redirect_uri: redirect_uri.toLowerCase() }))).status,
+    (await owner.browser.get(client.authorizePath({ redirect_uri: redirect_uri.toLowerCase() }))).status,
     400,
   );
 
@@ -374,6 +375,6 @@ test('AZ-01: a redirect URI with %2F in its query serves; one with a parameter o
     JSON.stringify([old]),
   ]);
   signet.clock.advance(2);
-  const still = await owner.browser.get(authorizePath(client, { redirect_uri: old }));
+  const still = await owner.browser.get(client.authorizePath({ redirect_uri: old }));
   assert.match(still.headers.get('location') ?? '', /^https:\/\/rp\.test\/old\?state=x&code=/, 'registered before');
 });

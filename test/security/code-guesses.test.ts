@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { auditRowsOf } from '../../src/audit/store.ts';
-import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { addPasskey, ask, assertSignedIn, give } from '../support/passkeys.ts';
-import { type Person, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
-import { type Authenticator, enableTotp, giveCode, wrongCode } from '../support/two-factor.ts';
+import { ask, assertSignedIn, give } from '../support/passkeys.ts';
+import type { Person } from '../support/person.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
+import { type Authenticator, wrongCode } from '../support/two-factor.ts';
 
 type World = { signet: Signet; person: Person; app: Authenticator };
 
 /** A person with TOTP, in a browser that has passed the second step. */
 async function world(t: TestContext, engine: Engine, env: Record<string, string> = {}): Promise<World> {
   const signet = await startSignet(t, { engine, env });
-  const person = await signedInPerson(signet);
-  const app = await enableTotp(signet, person);
+  const person = await signet.signedInPerson();
+  const app = await person.enableTotp();
   signet.clock.advance(60);
-  await signIn(person);
-  assert.equal((await giveCode(person, app.code())).status, 303);
+  await person.signIn();
+  assert.equal((await person.giveCode(app.code())).status, 303);
   return { signet, person, app };
 }
 
 /** Somebody with the password, in that browser or in one that nobody has used. */
-async function halfIn({ signet, person }: World, browser = newBrowser(signet.url)): Promise<Person> {
-  const other = { ...person, browser };
-  assert.equal((await signIn(other)).headers.get('location'), '/signin/second-factor');
+async function halfIn({ signet, person }: World, browser = signet.newBrowser()): Promise<Person> {
+  const other = person.with({ browser });
+  assert.equal((await other.signIn()).headers.get('location'), '/signin/second-factor');
   return other;
 }
 
@@ -35,7 +35,7 @@ async function guess(here: World, count: number, browser?: Person['browser']): P
   for (let left = count; left > 0; left -= 4) {
     const thief = await halfIn(here, browser);
     for (let tries = 0; tries < Math.min(left, 4); tries += 1) {
-      statuses.push((await giveCode(thief, wrongCode(here.signet, here.app.secret))).status);
+      statuses.push((await thief.giveCode(wrongCode(here.signet, here.app.secret))).status);
     }
   }
   return statuses;
@@ -51,7 +51,7 @@ async function guessForHours(here: World, hours: number, browser?: Person['brows
   return statuses;
 }
 
-const statusOf = async (person: Promise<Person>, code: () => string) => (await giveCode(await person, code())).status;
+const statusOf = async (person: Promise<Person>, code: () => string) => (await (await person).giveCode(code())).status;
 const all = (count: number, status: number) => Array.from({ length: count }, () => status);
 
 onBothEngines(
@@ -85,20 +85,20 @@ onBothEngines('MF-02: the own browser has its own ten an hour, and no more', asy
 
 test('MF-02: a browser that a thief used before there was a second factor is no known one', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
-  const thief = newBrowser(signet.url);
-  assert.equal((await signIn({ ...person, browser: thief })).status, 303);
+  const person = await signet.signedInPerson();
+  const thief = signet.newBrowser();
+  assert.equal((await person.with({ browser: thief }).signIn()).status, 303);
   signet.clock.advance(60);
-  const here = { signet, person, app: await enableTotp(signet, person) };
+  const here = { signet, person, app: await person.enableTotp() };
   assert.deepEqual(await guess(here, 10), all(10, 401));
   assert.deepEqual(await guess(here, 1, thief), [429]);
 });
 
 onBothEngines('MF-02: the browser that turned the second factor on is a known one from then on', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   signet.clock.advance(60);
-  const here = { signet, person, app: await enableTotp(signet, person) };
+  const here = { signet, person, app: await person.enableTotp() };
   assert.deepEqual(await guess(here, 11), [...all(10, 401), 429]);
   assert.equal(await statusOf(halfIn(here, person.browser), here.app.code), 303);
 });
@@ -113,7 +113,7 @@ onBothEngines(
     assert.deepEqual(await guess(here, 10), [...all(9, 401), 403]);
     signet.clock.advance(3600);
     const half = await halfIn(here);
-    const refused = await giveCode(half, app.code());
+    const refused = await half.giveCode(app.code());
     assert.equal(refused.status, 403);
     assert.match(refused.text, sentence('second_factor.disabled'));
     assert.match(refused.text, /name="code"/, 'the page still takes a backup code');
@@ -131,7 +131,7 @@ onBothEngines(
 onBothEngines('MF-02: a hundred in a row elsewhere leave the own browser in, and a passkey', async (t, engine) => {
   const here = await world(t, engine);
   const { signet, person, app } = here;
-  const authenticator = await addPasskey(signet, person);
+  const authenticator = await person.addPasskey();
   await guessForHours(here, 10);
   assert.equal(await statusOf(halfIn(here, person.browser), app.code), 303);
   assert.equal(await statusOf(halfIn(here), app.code), 403);
@@ -143,15 +143,15 @@ onBothEngines('MF-02: a hundred in a row elsewhere leave the own browser in, and
 
 onBothEngines('MF-02: a right code ends the row that it stands in, and a new secret begins anew', async (t, engine) => {
   const here = await world(t, engine);
-  const { signet, person, app } = here;
+  const { person, app } = here;
   await guessForHours(here, 9);
   assert.equal(await statusOf(halfIn(here), app.code), 303);
   assert.deepEqual(await guessForHours(here, 9), all(90, 401));
   await guessForHours(here, 1);
   assert.equal(await statusOf(halfIn(here), app.code), 403);
   await halfIn(here, person.browser);
-  assert.equal((await giveCode(person, app.code())).status, 303);
-  const renewed = await enableTotp(signet, person);
+  assert.equal((await person.giveCode(app.code())).status, 303);
+  const renewed = await person.enableTotp();
   assert.equal(await statusOf(halfIn(here), renewed.code), 303);
 });
 
@@ -170,10 +170,10 @@ onBothEngines(
     let looked = 0;
     for (let resets = 0; resets < 12; resets += 1) {
       looked += (await guess(here, 10)).filter((status) => status === 401).length;
-      assert.equal((await newBrowser(signet.url).post('/reset', { email: person.email })).status, 303);
+      assert.equal((await signet.newBrowser().post('/reset', { email: person.email })).status, 303);
       const link = linkIn(await mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./);
       person.password = `a phrase that is number ${resets}`;
-      await newBrowser(signet.url).post(link, { password: person.password });
+      await signet.newBrowser().post(link, { password: person.password });
       signet.clock.advance(1800);
     }
     assert.equal(looked, 99);
@@ -185,7 +185,7 @@ test('MF-02: of guesses at once no more are looked at than one after the other',
   const wrong = wrongCode(here.signet, here.app.secret);
   const thieves = await Promise.all(Array.from({ length: 8 }, () => halfIn(here)));
   const answers = await Promise.all(
-    thieves.flatMap((thief) => Array.from({ length: 4 }, () => giveCode(thief, wrong).then(({ status }) => status))),
+    thieves.flatMap((thief) => Array.from({ length: 4 }, () => thief.giveCode(wrong).then(({ status }) => status))),
   );
   assert.equal(answers.filter((status) => status === 401).length, 10);
 });
@@ -201,9 +201,9 @@ onBothEngines('NO-01: guesses are told from the first on, and at most once an ho
   };
   // A slip at home is nothing to tell.
   const home = await halfIn(here, person.browser);
-  assert.equal((await giveCode(home, wrongCode(signet, app.secret))).status, 401);
+  assert.equal((await home.giveCode(wrongCode(signet, app.secret))).status, 401);
   assert.equal(await told(), 0);
-  await giveCode(home, app.code());
+  await home.giveCode(app.code());
 
   await guess(here, 1);
   const mail = await mailbox.next(person.email, sentence('mail.second_factor_wrong.subject'));
@@ -232,7 +232,7 @@ test('NO-01: sign-ins that end by five wrong codes are told, and fill no mailbox
   const wrong = `${here.app.backup_codes[0]!.slice(0, -4)}0000`; // not counted, so nothing else would stop it
   for (let signIns = 0; signIns < 8; signIns += 1) {
     const thief = await halfIn(here);
-    for (let tries = 0; tries < 5; tries += 1) assert.equal((await giveCode(thief, wrong)).status, 401);
+    for (let tries = 0; tries < 5; tries += 1) assert.equal((await thief.giveCode(wrong)).status, 401);
   }
   await here.signet.runJobs();
   assert.equal(

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { signedInPerson, startSignet } from '../support/signet.ts';
+import { startSignet } from '../support/signet.ts';
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 
@@ -20,7 +20,7 @@ const get = (url: string, headers: Record<string, string>): Promise<Answer> =>
 
 test('what is the same for everybody is compressed, and nothing else is', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signedInPerson(signet);
+  const { browser } = await signet.signedInPerson();
   const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
   const { stylesheet, scripts } = signet.deps.look;
   const shared = [stylesheet.path, scripts.webauthn!.path, '/openapi.json', '/.well-known/openid-configuration'];

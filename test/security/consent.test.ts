@@ -6,29 +6,14 @@ import { now } from '../../src/platform/clock.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import {
-  authorizePath,
-  introspect,
-  obtainTokens,
-  redeem,
-  redirectedTo,
-  refresh,
-  tokensOf,
-} from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
+import { startSignet } from '../support/signet.ts';
 
 /** CO-01, decisions §9: whoever is asked knows by whom and for what, and an answer counts for that alone. */
 
 const ask = (person: Person, client: RegisteredClient, changes: Record<string, string> = {}) =>
-  person.browser.get(authorizePath(client, changes));
+  person.browser.get(client.authorizePath(changes));
 
 /** The id of the waiting request whose consent page comes next. */
 function askedAbout(answer: Answer): string {
@@ -47,9 +32,9 @@ async function goOn(person: Person, answer: Answer): Promise<URLSearchParams> {
 
 test('CO-01: the page names client, owner, host, review, scopes in plain words, and how long it lasts', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner, name: 'Field Notes', consent: 'required' });
-  const person = await signedInPerson(signet);
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner, name: 'Field Notes', consent: 'required' });
+  const person = await signet.signedInPerson();
   const request = askedAbout(await ask(person, client, { scope: 'openid email offline_access' }));
   const { status, text } = await person.browser.get(`/consent?request=${request}`);
   assert.equal(status, 200);
@@ -69,11 +54,11 @@ test('CO-01: the page names client, owner, host, review, scopes in plain words, 
 
 test('CO-01: a client of the house is answered for by its administrators', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { consent: 'required' });
+  const client = await signet.registerClient({ consent: 'required' });
   await signet.deps.db.run('update clients set owner_user_id = null, of_house = 1 where client_id = $1', [
     client.client_id,
   ]);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const request = askedAbout(await ask(person, client));
   assert.match(
     (await person.browser.get(`/consent?request=${request}`)).text,
@@ -83,9 +68,9 @@ test('CO-01: a client of the house is answered for by its administrators', async
 
 test('CO-01: nobody answers for a client whose owner has left', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner, consent: 'required' });
-  const person = await signedInPerson(signet);
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner, consent: 'required' });
+  const person = await signet.signedInPerson();
   const request = askedAbout(await ask(person, client));
   await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [owner.user_id]);
   const shown = async () => (await person.browser.get(`/consent?request=${request}`)).text;
@@ -97,26 +82,26 @@ test('CO-01: nobody answers for a client whose owner has left', async (t) => {
 
 onBothEngines('CO-01: Allow leads to a code, and is remembered for those scopes and no others', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet, { consent: 'required' });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ consent: 'required' });
+  const person = await signet.signedInPerson();
   const request = askedAbout(await ask(person, client, { scope: 'openid email' }));
   const code = (await goOn(person, await decide(person, request, 'allow'))).get('code');
   assert.ok(code);
-  assert.equal((await redeem(signet, client, code)).status, 200);
+  assert.equal((await client.redeem(code)).status, 200);
   assert.ok(redirectedTo(await ask(person, client, { scope: 'openid email' })).get('code'));
   assert.ok(redirectedTo(await ask(person, client, { scope: 'email' })).get('code'));
   const more = askedAbout(await ask(person, client, { scope: 'openid profile' }));
   assert.ok((await goOn(person, await decide(person, more, 'allow'))).get('code'));
   // What was allowed before still is.
   assert.ok(redirectedTo(await ask(person, client, { scope: 'openid email profile' })).get('code'));
-  const other = await signedInPerson(signet);
+  const other = await signet.signedInPerson();
   askedAbout(await ask(other, client, { scope: 'openid email' }));
 });
 
 onBothEngines('CO-01: Cancel tells the client access_denied and nothing is remembered', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet, { consent: 'required' });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ consent: 'required' });
+  const person = await signet.signedInPerson();
   const request = askedAbout(await ask(person, client));
   const denied = redirectedTo(await decide(person, request, 'deny'));
   assert.equal(denied.base, client.redirect_uri);
@@ -129,9 +114,9 @@ onBothEngines('CO-01: Cancel tells the client access_denied and nothing is remem
 
 test('CO-01: prompt=consent asks somebody who has allowed it, also where nobody is asked otherwise', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   for (const consent of ['required', 'skip'] as const) {
-    const client = await registerClient(signet, { consent });
+    const client = await signet.registerClient({ consent });
     if (consent === 'required')
       await goOn(person, await decide(person, askedAbout(await ask(person, client)), 'allow'));
     const request = askedAbout(await ask(person, client, { prompt: 'consent' }));
@@ -141,38 +126,38 @@ test('CO-01: prompt=consent asks somebody who has allowed it, also where nobody 
 
 test('CO-01: prompt=none says consent_required instead of asking', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { consent: 'required' });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ consent: 'required' });
+  const person = await signet.signedInPerson();
   assert.equal(redirectedTo(await ask(person, client, { prompt: 'none' })).get('error'), 'consent_required');
 });
 
 onBothEngines('CO-01: a consent that was taken back asks again', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet, { consent: 'required' });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ consent: 'required' });
+  const person = await signet.signedInPerson();
   await goOn(person, await decide(person, askedAbout(await ask(person, client)), 'allow'));
   const code = redirectedTo(await ask(person, client)).get('code') ?? '';
-  const tokens = tokensOf(await redeem(signet, client, code));
+  const tokens = tokensOf(await client.redeem(code));
   const disconnected = await person.browser.send(`/v1/me/grants/${client.client_id}`, {
     method: 'DELETE',
     headers: { origin: signet.url },
   });
   assert.equal(disconnected.status, 204, disconnected.text);
   askedAbout(await ask(person, client));
-  assert.equal((await refresh(signet, client, tokens.refresh_token ?? '')).status, 400);
-  assert.deepEqual((await introspect(signet, client, tokens.access_token)).json, { active: false });
+  assert.equal((await client.refresh(tokens.refresh_token ?? '')).status, 400);
+  assert.deepEqual((await client.introspect(tokens.access_token)).json, { active: false });
 });
 
 test("CO-01: another browser, another person and a stranger cannot answer somebody's question", async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { consent: 'required' });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ consent: 'required' });
+  const person = await signet.signedInPerson();
   const request = askedAbout(await ask(person, client));
-  const attacker = await signedInPerson(signet);
+  const attacker = await signet.signedInPerson();
   await ask(attacker, client); // has a browser token of its own
   assert.equal((await decide(attacker, request, 'allow')).status, 400);
   assert.equal((await attacker.browser.get(`/consent?request=${request}`)).status, 400);
-  assert.equal((await decide(await newPerson(signet), request, 'allow')).status, 400);
+  assert.equal((await decide(await signet.newPerson(), request, 'allow')).status, 400);
   const crossSite = { origin: 'https://evil.example' };
   const forged = await person.browser.post('/consent', { request, decision: 'allow' }, crossSite);
   assert.equal(forged.status, 403);
@@ -181,14 +166,14 @@ test("CO-01: another browser, another person and a stranger cannot answer somebo
 
 test('CO-01: an answer counts for the person who was asked: whoever signed in meanwhile is asked themselves', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { consent: 'required' });
-  const first = await signedInPerson(signet);
+  const client = await signet.registerClient({ consent: 'required' });
+  const first = await signet.signedInPerson();
   const request = askedAbout(await ask(first, client));
   const page = await first.browser.get(`/consent?request=${request}`);
   const [, user = ''] = /name="user" value="([^"]+)"/.exec(page.text) ?? [];
   assert.equal(user, first.user_id);
-  const second = { ...(await newPerson(signet)), browser: first.browser };
-  assert.equal((await signIn(second)).status, 303);
+  const second = (await signet.newPerson()).with({ browser: first.browser });
+  assert.equal((await second.signIn()).status, 303);
   const answers = [{ user }, {}, { user: '' }, { user: `${second.user_id}x` }] as Record<string, string>[];
   for (const decision of ['allow', 'deny']) {
     for (const answer of answers) {
@@ -202,8 +187,8 @@ test('CO-01: an answer counts for the person who was asked: whoever signed in me
 
 test('CO-01: a session that has ended is not asked and does not answer', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { consent: 'required' });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ consent: 'required' });
+  const person = await signet.signedInPerson();
   const request = askedAbout(await ask(person, client));
   await person.browser.post('/signout');
   const location = `/signin?request=${request}`;
@@ -213,8 +198,8 @@ test('CO-01: a session that has ended is not asked and does not answer', async (
 
 test('CO-01: nobody is asked for a client that was suspended meanwhile, and no answer counts', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { consent: 'required' });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ consent: 'required' });
+  const person = await signet.signedInPerson();
   const request = askedAbout(await ask(person, client));
   await suspendClient(signet.deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing');
   assert.equal((await person.browser.get(`/consent?request=${request}`)).status, 400);
@@ -224,8 +209,8 @@ test('CO-01: nobody is asked for a client that was suspended meanwhile, and no a
 
 test('CO-01: a decision that is none is refused, and the request goes on waiting', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { consent: 'required' });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ consent: 'required' });
+  const person = await signet.signedInPerson();
   const request = askedAbout(await ask(person, client));
   assert.equal((await decide(person, request, 'perhaps')).status, 400);
   assert.ok((await goOn(person, await decide(person, request, 'allow'))).get('code'));
@@ -233,15 +218,15 @@ test('CO-01: a decision that is none is refused, and the request goes on waiting
 
 test('CO-01: where the approval asks nobody, nobody is asked', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { consent: 'skip' });
-  const person = await signedInPerson(signet);
-  assert.ok((await obtainTokens(signet, person, client)).access_token);
+  const client = await signet.registerClient({ consent: 'skip' });
+  const person = await signet.signedInPerson();
+  assert.ok((await person.obtainTokens(client)).access_token);
 });
 
 test('FL-01: an answer counts once, and only from whoever is asked by then', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { consent: 'required' });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ consent: 'required' });
+  const person = await signet.signedInPerson();
   const given = async () => (await signet.deps.db.all(`select 1 from audit_log where action = 'consent.given'`)).length;
 
   const request = askedAbout(await ask(person, client));

@@ -1,29 +1,17 @@
 import assert from 'node:assert/strict';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import {
-  assertRefused,
-  authorize,
-  authorizePath,
-  claimsOf,
-  obtainTokens,
-  postAs,
-  redirectedTo,
-  refresh,
-  tokensOf,
-  userinfo,
-  verifier,
-} from '../support/relying-party.ts';
-import { newPerson, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+import { assertRefused, claimsOf, redirectedTo, tokensOf, verifier } from '../support/relying-party.ts';
+import { startSignet } from '../support/signet.ts';
 
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 
 // What is advertised does not depend on the store, so one engine is enough.
 test('discovery', async (t) => {
   const signet = await startSignet(t);
-  const client = await registerClient(signet, { allowed_scopes: allScopes });
-  const publicClient = await registerClient(signet, { client_type: 'public' });
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient({ allowed_scopes: allScopes });
+  const publicClient = await signet.registerClient({ client_type: 'public' });
+  const person = await signet.signedInPerson();
   const document = (await (await fetch(`${signet.url}/.well-known/openid-configuration`)).json()) as Record<
     string,
     string[]
@@ -54,31 +42,31 @@ test('discovery', async (t) => {
 
   await t.test('DM-01: every scope, algorithm, grant and authentication method that is advertised works', async () => {
     assert.deepEqual(document.grant_types_supported, ['authorization_code', 'refresh_token']);
-    const issued = await obtainTokens(signet, person, client, { scope: document.scopes_supported!.join(' ') });
+    const issued = await person.obtainTokens(client, { scope: document.scopes_supported!.join(' ') });
     assert.equal(issued.scope, document.scopes_supported!.join(' '));
-    const told = await userinfo(signet, issued.access_token);
+    const told = await signet.userinfo(issued.access_token);
     for (const claim of Object.keys(told.json ?? {})) assert.ok(document.claims_supported!.includes(claim), claim);
-    let { refresh_token } = tokensOf(await refresh(signet, client, issued.refresh_token));
+    let { refresh_token } = tokensOf(await client.refresh(issued.refresh_token));
     assert.deepEqual(document.token_endpoint_auth_methods_supported, [
       'client_secret_basic',
       'client_secret_post',
       'none',
     ]);
     const inBody = { client_secret: client.client_secret! };
-    ({ refresh_token } = tokensOf(await refresh(signet, { ...client, client_secret: null }, refresh_token, inBody)));
-    await obtainTokens(signet, person, publicClient);
+    ({ refresh_token } = tokensOf(await client.with({ client_secret: null }).refresh(refresh_token, inBody)));
+    await person.obtainTokens(publicClient);
     assert.deepEqual(document.introspection_endpoint_auth_methods_supported, ['client_secret_basic']);
     assert.deepEqual(
       document.revocation_endpoint_auth_methods_supported,
       document.token_endpoint_auth_methods_supported,
     );
     const asForm = { client_id: client.client_id, ...inBody };
-    assert.equal((await postAs(signet, undefined, '/oauth/revoke', { token: refresh_token, ...asForm })).status, 200);
-    assertRefused(await refresh(signet, client, refresh_token), 400, 'invalid_grant');
+    assert.equal((await signet.postForm('/oauth/revoke', { token: refresh_token, ...asForm })).status, 200);
+    assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
     assert.deepEqual(document.id_token_signing_alg_values_supported, ['EdDSA', 'RS256']);
     for (const alg of document.id_token_signing_alg_values_supported as ('EdDSA' | 'RS256')[]) {
-      const signed = await registerClient(signet, { id_token_signed_response_alg: alg });
-      const { id_token } = await obtainTokens(signet, person, signed);
+      const signed = await signet.registerClient({ id_token_signed_response_alg: alg });
+      const { id_token } = await person.obtainTokens(signed);
       assert.equal(JSON.parse(Buffer.from(id_token.split('.')[0]!, 'base64url').toString()).alg, alg);
       assert.ok(document.acr_values_supported!.includes(String(claimsOf(id_token).acr)));
       for (const claim of Object.keys(claimsOf(id_token))) assert.ok(document.claims_supported!.includes(claim), claim);
@@ -87,7 +75,7 @@ test('discovery', async (t) => {
 
   await t.test('DM-01: what the authorization endpoint is said to take it takes, and nothing else', async () => {
     const outcome = async (changes: Record<string, string>) =>
-      redirectedTo(await person.browser.get(authorizePath(client, changes)));
+      redirectedTo(await person.browser.get(client.authorizePath(changes)));
     const works = async (changes: Record<string, string>) => {
       const answer = await outcome(changes);
       assert.equal(answer.get('error'), null, JSON.stringify(changes));
@@ -114,7 +102,7 @@ test('discovery', async (t) => {
       const unbuilt = /pushed|dpop|resource|client_assertion|private_key_jwt|tls_client|token_endpoint_auth_signing/;
       assert.doesNotMatch(JSON.stringify(document), unbuilt);
       const asked = { resource: 'https://api.example.com', dpop_jkt: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs' };
-      const code = await authorize(person, client, asked);
+      const code = await person.authorize(client, asked);
       const sent = {
         grant_type: 'authorization_code',
         code,
@@ -123,18 +111,18 @@ test('discovery', async (t) => {
       };
       const client_assertion_type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
       const asserted = { client_id: client.client_id, client_assertion_type, client_assertion: 'e30.e30.x' };
-      const unproven = await postAs(signet, undefined, '/oauth/token', { ...sent, ...asserted });
+      const unproven = await signet.postForm('/oauth/token', { ...sent, ...asserted });
       assertRefused(unproven, 401, 'invalid_client');
       const { resource } = asked;
-      const answer = await postAs(signet, client, '/oauth/token', { ...sent, resource }, { dpop: 'e30.e30.x' });
+      const answer = await client.post('/oauth/token', { ...sent, resource }, { dpop: 'e30.e30.x' });
       const { token_type, access_token } = tokensOf(answer);
       assert.equal(token_type, 'Bearer');
       const claims = claimsOf(access_token);
       assert.deepEqual([claims.cnf, JSON.stringify(claims).includes(resource)], [undefined, false]);
       const withProof = { headers: { authorization: `DPoP ${access_token}`, dpop: 'e30.e30.x' } };
       assert.equal((await fetch(`${signet.url}/oauth/userinfo`, withProof)).status, 401);
-      assert.equal((await userinfo(signet, access_token)).status, 200);
-      assert.equal((await postAs(signet, client, '/oauth/par', { client_id: client.client_id })).status, 404);
+      assert.equal((await signet.userinfo(access_token)).status, 200);
+      assert.equal((await client.post('/oauth/par', { client_id: client.client_id })).status, 404);
     },
   );
 
@@ -159,8 +147,8 @@ test('discovery', async (t) => {
     assert.equal(JSON.parse((await ask('/.well-known/openid-configuration')).slice(4)).issuer, signet.url);
     const answers = [
       await ask('/.well-known/oauth-authorization-server'),
-      await ask(authorizePath(client), { cookie }),
-      await ask(authorizePath(client)),
+      await ask(client.authorizePath(), { cookie }),
+      await ask(client.authorizePath()),
       await ask('/signin'),
       await ask('/account'),
       await ask('/'),
@@ -169,7 +157,7 @@ test('discovery', async (t) => {
     ];
     for (const answer of answers) assert.doesNotMatch(answer, /evil/);
     assert.match(answers[1]!, new RegExp(`iss=${encodeURIComponent(signet.url)}`));
-    const visitor = await newPerson(signet);
+    const visitor = await signet.newPerson();
     const answer = await visitor.browser.post('/signin', { username: visitor.email, password: visitor.password }, evil);
     assert.equal(answer.headers.get('location'), '/account');
   });

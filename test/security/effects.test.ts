@@ -1,28 +1,9 @@
 import assert from 'node:assert/strict';
 import { digest } from '../../src/platform/ids.ts';
-import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
-import {
-  assertRefused,
-  authorize,
-  authorizePath,
-  obtainTokens,
-  postAs,
-  redeem,
-  refresh,
-  type Tokens,
-  userinfo,
-} from '../support/relying-party.ts';
-import { newService } from '../support/services.ts';
-import {
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, type RegisteredClient, type Tokens } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 /** What an administrator stops on one node is stopped on every other one within a second (issue 4). */
 
@@ -72,21 +53,21 @@ const stops: Record<string, Stop> = {
 onBothEngines('what an administrator stops is stopped on the other node within a second', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
   const beside = await startSignet(t, { engine, beside: signet });
-  const administrator = await signedInPerson(signet, { role: 'admin' });
-  const service = await newService(signet, { permissions: ['tokens:introspect'], products: [] });
+  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const service = await signet.newService({ permissions: ['tokens:introspect'], products: [] });
   for (const [what, stop] of Object.entries(stops)) {
     await t.test(what, async () => {
-      const client = await registerClient(signet);
-      const person = await signedInPerson(signet);
-      const tokens = await obtainTokens(signet, person, client);
+      const client = await signet.registerClient();
+      const person = await signet.signedInPerson();
+      const tokens = await person.obtainTokens(client);
       const stopped = { person, client, ...(await idsOf(signet, person)) };
-      const code = await authorize(person, client);
-      const elsewhere = newBrowser(beside.url);
+      const code = await person.authorize(client);
+      const elsewhere = beside.newBrowser();
       for (const [name, value] of person.browser.cookies) elsewhere.cookies.set(name, value);
       const world = { beside, client, tokens, authorization: service.authorization };
       assert.equal(await isActive(world), true, 'before');
-      assert.equal((await userinfo(beside, tokens.access_token)).status, 200);
-      const second = await elsewhere.get(authorizePath(client));
+      assert.equal((await beside.userinfo(tokens.access_token)).status, 200);
+      const second = await elsewhere.get(client.authorizePath());
       assert.match(second.headers.get('location') ?? '', /[?&]code=/, 'the other node serves them both');
 
       const [method, path, body] = stop.call(stopped);
@@ -98,11 +79,11 @@ onBothEngines('what an administrator stops is stopped on the other node within a
       assert.ok(answer.status === 200 || answer.status === 204, answer.text);
       signet.clock.advance(1);
 
-      assertRefused(await userinfo(beside, tokens.access_token), 401, 'invalid_token');
+      assertRefused(await beside.userinfo(tokens.access_token), 401, 'invalid_token');
       assert.equal(await isActive(world), false);
-      assert.notEqual((await refresh(beside, client, tokens.refresh_token)).status, 200, 'refreshed');
-      assert.equal((await redeem(beside, client, code)).status === 200, stop.redeems === true, 'redeemed');
-      const again = await elsewhere.get(authorizePath(client));
+      assert.notEqual((await client.at(beside).refresh(tokens.refresh_token)).status, 200, 'refreshed');
+      assert.equal((await client.at(beside).redeem(code)).status === 200, stop.redeems === true, 'redeemed');
+      const again = await elsewhere.get(client.authorizePath());
       assert.equal(outcomeOf(again.headers.get('location')), stop.authorize, `${again.status} ${again.text}`);
     });
   }
@@ -111,30 +92,30 @@ onBothEngines('what an administrator stops is stopped on the other node within a
 onBothEngines('a reinstated client and an enabled person begin anew: what was ended stays ended', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
   const beside = await startSignet(t, { engine, beside: signet });
-  const { browser } = await signedInPerson(signet, { role: 'admin' });
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
-  const first = await obtainTokens(signet, person, client);
+  const { browser } = await signet.signedInPerson({ role: 'admin' });
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
+  const first = await person.obtainTokens(client);
   const post = async (path: string, body: object) =>
     assert.equal((await browser.postJson(`/v1/admin${path}`, body)).status, 200, path);
 
-  const code = await authorize(person, client);
+  const code = await person.authorize(client);
   const written = await takeOut(signet, code);
   await post(`/clients/${client.client_id}/suspend`, reason);
   await putBack(signet, written);
   await post(`/clients/${client.client_id}/reinstate`, {});
   signet.clock.advance(1);
-  assertRefused(await userinfo(beside, first.access_token), 401, 'invalid_token');
-  assertRefused(await redeem(beside, client, code), 400, 'invalid_grant');
-  const second = await obtainTokens(signet, person, client);
-  assert.equal((await userinfo(beside, second.access_token)).status, 200);
+  assertRefused(await beside.userinfo(first.access_token), 401, 'invalid_token');
+  assertRefused(await client.at(beside).redeem(code), 400, 'invalid_grant');
+  const second = await person.obtainTokens(client);
+  assert.equal((await beside.userinfo(second.access_token)).status, 200);
 
   await post(`/users/${person.user_id}/disable`, reason);
-  assert.equal((await signIn(person)).status, 401);
+  assert.equal((await person.signIn()).status, 401);
   await post(`/users/${person.user_id}/enable`, {});
-  assertRefused(await userinfo(beside, second.access_token), 401, 'invalid_token');
+  assertRefused(await beside.userinfo(second.access_token), 401, 'invalid_token');
   assert.equal((await person.browser.get('/v1/oauth/clients')).status, 401, 'the session stays ended');
-  assert.equal((await signIn(person)).status, 303);
+  assert.equal((await person.signIn()).status, 303);
 });
 
 type Row = Record<string, string | number | null>;
@@ -169,7 +150,7 @@ async function idsOf({ deps }: Signet, { user_id }: Person) {
 async function isActive(world: { beside: Signet; tokens: Tokens; authorization: string }): Promise<unknown> {
   const fields = { token: world.tokens.access_token };
   const headers = { authorization: world.authorization };
-  const answer = await postAs(world.beside, undefined, '/oauth/introspect', fields, headers);
+  const answer = await world.beside.postForm('/oauth/introspect', fields, headers);
   assert.equal(answer.status, 200, answer.text);
   return answer.json?.active;
 }

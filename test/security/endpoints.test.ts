@@ -4,37 +4,22 @@ import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import { readAnswer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import type { Person } from '../support/person.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
 import {
   assertRefused,
-  authorize,
   basic,
   claimsOf,
-  introspect,
-  obtainTokens,
-  postAs,
-  refresh,
+  type RegisteredClient,
   type Tokens,
   tokensOf,
-  userinfo,
 } from '../support/relying-party.ts';
-import {
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  startSignet,
-} from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 const inactive = '{"active":false}';
-const revoke = (
-  signet: Signet,
-  client: RegisteredClient | undefined,
-  token: string,
-  more: Record<string, string> = {},
-) => postAs(signet, client, '/oauth/revoke', { token, ...more });
+const revoke = (client: RegisteredClient, token: string, more: Record<string, string> = {}) =>
+  client.post('/oauth/revoke', { token, ...more });
 
 type World = {
   signet: Signet;
@@ -48,17 +33,17 @@ async function startWorld(t: TestContext, engine: Engine): Promise<World> {
   const signet = await startSignet(t, { engine });
   return {
     signet,
-    client: await registerClient(signet, { allowed_scopes: allScopes }),
-    other: await registerClient(signet),
-    publicClient: await registerClient(signet, { client_type: 'public' }),
-    person: await signedInPerson(signet),
+    client: await signet.registerClient({ allowed_scopes: allScopes }),
+    other: await signet.registerClient(),
+    publicClient: await signet.registerClient({ client_type: 'public' }),
+    person: await signet.signedInPerson(),
   };
 }
 
 onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
   const world = await startWorld(t, engine);
   const { signet, client, other, publicClient, person } = world;
-  const tokens = await obtainTokens(signet, person, client);
+  const tokens = await person.obtainTokens(client);
   const path = '/oauth/userinfo';
 
   await t.test('UI-01: no credentials get a bare challenge, bad ones hear what is wrong', async () => {
@@ -78,7 +63,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
       assertRefused(answer, 401, 'invalid_token');
       assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
       const { access_token } = tokens;
-      assert.equal((await postAs(signet, undefined, path, { access_token }, { authorization })).status, 200);
+      assert.equal((await signet.postForm(path, { access_token }, { authorization })).status, 200);
     }
   });
 
@@ -90,7 +75,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
       assertRefused(inUrl, 401, 'invalid_token');
       assert.equal(inUrl.headers.get('www-authenticate'), 'Bearer');
       const authorization = `Bearer ${access_token}`;
-      const twice = await postAs(signet, undefined, path, { access_token }, { authorization });
+      const twice = await signet.postForm(path, { access_token }, { authorization });
       assertRefused(twice, 400, 'invalid_request');
       assert.match(twice.headers.get('www-authenticate') ?? '', /^Bearer error="invalid_request"/);
       for (const scheme of ['bEaReR', 'BEARER', 'bearer']) {
@@ -102,11 +87,11 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
 
   await t.test('UI-03: GET and POST say the same, about the subject of the id token, by scope', async () => {
     const answerFor = async (scope: string) => {
-      const issued = await obtainTokens(signet, person, client, { scope });
+      const issued = await person.obtainTokens(client, { scope });
       const authorization = `Bearer ${issued.access_token}`;
-      const got = await userinfo(signet, issued.access_token);
-      const posted = await postAs(signet, undefined, path, {}, { authorization });
-      const inForm = await postAs(signet, undefined, path, { access_token: issued.access_token });
+      const got = await signet.userinfo(issued.access_token);
+      const posted = await signet.postForm(path, {}, { authorization });
+      const inForm = await signet.postForm(path, { access_token: issued.access_token });
       assert.equal(posted.text, got.text);
       assert.equal(inForm.text, got.text);
       assert.equal(got.headers.get('cache-control'), 'no-store');
@@ -137,7 +122,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
   await t.test('IN-01: whoever introspects authenticates, by Basic and by POST', async () => {
     const token = tokens.access_token;
     const asking = (headers: Record<string, string>, fields = {}) =>
-      postAs(signet, undefined, '/oauth/introspect', { token, ...fields }, headers);
+      signet.postForm('/oauth/introspect', { token, ...fields }, headers);
     const inBody = { client_id: client.client_id, client_secret: client.client_secret! };
     const answers = [
       await asking({}),
@@ -163,7 +148,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
   await t.test('IN-01: guessing at the door of the introspection endpoint ends in 429', async () => {
     const guesses = [];
     for (let tries = 0; tries < 21; tries += 1) {
-      guesses.push(await introspect(signet, { ...other, client_secret: `cs_${tries}` }, tokens.access_token));
+      guesses.push(await other.with({ client_secret: `cs_${tries}` }).introspect(tokens.access_token));
     }
     assertRefused(guesses.at(-1)!, 429, 'rate_limited');
     assert.ok(guesses.at(-1)!.headers.get('retry-after'));
@@ -171,18 +156,20 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
   });
 
   await t.test('IN-02: an active token is described, and every other one gets the very same bytes', async () => {
-    const { active, token_type, ...claims } = (await introspect(signet, client, tokens.access_token)).json ?? {};
+    const { active, token_type, ...claims } = (await client.introspect(tokens.access_token)).json ?? {};
     assert.deepEqual([active, token_type], [true, 'Bearer']);
     assert.deepEqual(claims, claimsOf(tokens.access_token));
-    assert.equal((await introspect(signet, client, tokens.refresh_token)).json?.active, true);
+    assert.equal((await client.introspect(tokens.refresh_token)).json?.active, true);
 
-    const revoked = await obtainTokens(signet, person, client);
-    await revoke(signet, client, revoked.refresh_token);
-    const expired = await obtainTokens(signet, person, client, { scope: 'openid' });
+    const revoked = await person.obtainTokens(client);
+    await revoke(client, revoked.refresh_token);
+    const expired = await person.obtainTokens(client, { scope: 'openid' });
     signet.clock.advance(3600);
-    const foreign = await obtainTokens(signet, person, other);
+    const foreign = await person.obtainTokens(other);
     const elsewhere = await startSignet(t);
-    const stranger = await obtainTokens(elsewhere, await signedInPerson(elsewhere), await registerClient(elsewhere));
+    const stranger = await (await elsewhere.signedInPerson()).obtainTokens(
+      (await elsewhere.registerClient()).at(elsewhere),
+    );
     const dead = [
       'unknown',
       'rt_unknown',
@@ -190,14 +177,14 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
       'é\u{1f511}',
       '\u0001',
       'x'.repeat(20_000),
-      await authorize(person, client),
+      await person.authorize(client),
       ...[revoked, expired, foreign, stranger].map(({ access_token }) => access_token),
       ...[revoked, foreign, stranger].map(({ refresh_token }) => refresh_token),
       tokens.id_token,
     ];
     const seen = new Set<string>();
     for (const token of dead) {
-      const answer = await introspect(signet, client, token);
+      const answer = await client.introspect(token);
       assert.deepEqual([answer.status, answer.text], [200, inactive]);
       seen.add(JSON.stringify([...answer.headers].filter(([name]) => name !== 'date')));
     }
@@ -208,63 +195,64 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
     'RV-01: unknown tokens are fine, a refresh token takes its access tokens along, hints do not matter',
     async () => {
       for (const token of ['unknown', 'rt_x', 'a.b.c']) {
-        const answer = await revoke(signet, client, token);
+        const answer = await revoke(client, token);
         assert.deepEqual([answer.status, answer.text], [200, '']);
       }
-      assertRefused(await postAs(signet, client, '/oauth/revoke', {}), 400, 'invalid_request');
+      assertRefused(await client.post('/oauth/revoke', {}), 400, 'invalid_request');
       for (const token_type_hint of ['access_token', 'refresh_token', 'nonsense']) {
-        const first = await obtainTokens(signet, person, client);
-        const second = tokensOf(await refresh(signet, client, first.refresh_token));
-        assert.equal((await revoke(signet, client, second.refresh_token, { token_type_hint })).status, 200);
+        const first = await person.obtainTokens(client);
+        const second = tokensOf(await client.refresh(first.refresh_token));
+        assert.equal((await revoke(client, second.refresh_token, { token_type_hint })).status, 200);
         for (const { access_token } of [first, second]) {
-          assertRefused(await userinfo(signet, access_token), 401, 'invalid_token');
+          assertRefused(await signet.userinfo(access_token), 401, 'invalid_token');
         }
-        assertRefused(await refresh(signet, client, second.refresh_token), 400, 'invalid_grant');
+        assertRefused(await client.refresh(second.refresh_token), 400, 'invalid_grant');
       }
     },
   );
 
   await t.test('RV-01: revoking one access token leaves the rest of its grant alone', async () => {
-    const first = await obtainTokens(signet, person, client);
-    const second = tokensOf(await refresh(signet, client, first.refresh_token));
-    await revoke(signet, client, first.access_token, { token_type_hint: 'refresh_token' });
-    assertRefused(await userinfo(signet, first.access_token), 401, 'invalid_token');
-    assert.equal((await userinfo(signet, second.access_token)).status, 200);
-    tokensOf(await refresh(signet, client, second.refresh_token));
+    const first = await person.obtainTokens(client);
+    const second = tokensOf(await client.refresh(first.refresh_token));
+    await revoke(client, first.access_token, { token_type_hint: 'refresh_token' });
+    assertRefused(await signet.userinfo(first.access_token), 401, 'invalid_token');
+    assert.equal((await signet.userinfo(second.access_token)).status, 200);
+    tokensOf(await client.refresh(second.refresh_token));
   });
 
   await t.test('RV-02: only its client revokes a token, and a confidential one proves that it is it', async () => {
-    let mine: Tokens = await obtainTokens(signet, person, client);
-    const attempts: [RegisteredClient | undefined, Record<string, string>, number][] = [
+    let mine: Tokens = await person.obtainTokens(client);
+    const withoutSecret = client.with({ client_secret: null });
+    const attempts: [RegisteredClient, Record<string, string>, number][] = [
       [other, {}, 200],
       [publicClient, { client_id: publicClient.client_id }, 200],
-      [undefined, {}, 401],
-      [undefined, { client_id: client.client_id }, 401],
-      [{ ...client, client_secret: 'cs_wrong' }, {}, 401],
-      [undefined, { client_id: client.client_id, client_secret: 'cs_wrong' }, 401],
+      [withoutSecret, {}, 401],
+      [withoutSecret, { client_id: client.client_id }, 401],
+      [client.with({ client_secret: 'cs_wrong' }), {}, 401],
+      [withoutSecret, { client_id: client.client_id, client_secret: 'cs_wrong' }, 401],
     ];
     for (const [as, fields, status] of attempts) {
       for (const token of [mine.access_token, mine.refresh_token]) {
-        assert.equal((await revoke(signet, as, token, fields)).status, status);
+        assert.equal((await revoke(as, token, fields)).status, status);
       }
-      assert.equal((await userinfo(signet, mine.access_token)).status, 200);
-      mine = tokensOf(await refresh(signet, client, mine.refresh_token));
+      assert.equal((await signet.userinfo(mine.access_token)).status, 200);
+      mine = tokensOf(await client.refresh(mine.refresh_token));
     }
-    const held = await obtainTokens(signet, person, publicClient);
-    assert.equal((await revoke(signet, undefined, held.refresh_token)).status, 200);
-    assertRefused(await userinfo(signet, held.access_token), 401, 'invalid_token');
+    const held = await person.obtainTokens(publicClient);
+    assert.equal((await signet.postForm('/oauth/revoke', { token: held.refresh_token })).status, 200);
+    assertRefused(await signet.userinfo(held.access_token), 401, 'invalid_token');
   });
 
   await t.test('IN-03: what ends a token ends it on every node within a second', async (t) => {
     const beside = await startSignet(t, { engine, beside: signet });
     const onBoth = async (token: string) =>
-      Promise.all([signet, beside].map(async (node) => (await introspect(node, client, token)).json?.active));
+      Promise.all([signet, beside].map(async (node) => (await client.at(node).introspect(token)).json?.active));
     const endings: Record<string, (issued: Tokens, owner: Person) => Promise<unknown>> = {
-      'refresh token revoked': (issued) => revoke(signet, client, issued.refresh_token),
-      'access token revoked': (issued) => revoke(signet, client, issued.access_token),
+      'refresh token revoked': (issued) => revoke(client, issued.refresh_token),
+      'access token revoked': (issued) => revoke(client, issued.access_token),
       'family ended by a replay': async (issued) => {
-        await refresh(signet, client, issued.refresh_token);
-        await refresh(signet, client, issued.refresh_token);
+        await client.refresh(issued.refresh_token);
+        await client.refresh(issued.refresh_token);
       },
       'signed out': (_issued, owner) => owner.browser.post('/signout'),
       'user disabled': (_issued, owner) => disableUser(signet.deps, owner.user_id, 'cli'),
@@ -272,7 +260,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
         const target = { client_id: client.client_id, caller: { actor: 'cli' } } as const;
         await suspendClient(signet.deps, target, 'test');
         signet.clock.advance(1);
-        for (const node of [signet, beside]) assertRefused(await introspect(node, client, 'x'), 403, 'access_denied');
+        for (const node of [signet, beside]) assertRefused(await client.at(node).introspect('x'), 403, 'access_denied');
         await reinstateClient(signet.deps, target);
       },
       'key withdrawn': (issued) => {
@@ -281,20 +269,20 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
       },
     };
     for (const [how, end] of Object.entries(endings)) {
-      const owner = await signedInPerson(signet);
-      const issued = await obtainTokens(signet, owner, client);
+      const owner = await signet.signedInPerson();
+      const issued = await owner.obtainTokens(client);
       assert.deepEqual(await onBoth(issued.access_token), [true, true], how);
       await end(issued, owner);
       signet.clock.advance(1);
       assert.deepEqual(await onBoth(issued.access_token), [false, false], how);
-      assertRefused(await userinfo(beside, issued.access_token), 401, 'invalid_token');
+      assertRefused(await beside.userinfo(issued.access_token), 401, 'invalid_token');
     }
   });
 });
 
 onBothEngines('RV-03: a revocation that the store cannot keep is 503 and never 200', async (t, engine) => {
   const { signet, client, person } = await startWorld(t, engine);
-  const tokens = await obtainTokens(signet, person, client);
+  const tokens = await person.obtainTokens(client);
   const { databaseUrl } = signet.deps.config;
   if (databaseUrl) {
     const name = new URL(databaseUrl).pathname.slice(1);
@@ -304,11 +292,11 @@ onBothEngines('RV-03: a revocation that the store cannot keep is 503 and never 2
   } else await signet.deps.db.close();
 
   for (const answer of [
-    await revoke(signet, client, tokens.refresh_token),
-    await revoke(signet, client, tokens.access_token),
-    await introspect(signet, client, tokens.access_token),
-    await refresh(signet, client, tokens.refresh_token),
-    await userinfo(signet, tokens.access_token),
+    await revoke(client, tokens.refresh_token),
+    await revoke(client, tokens.access_token),
+    await client.introspect(tokens.access_token),
+    await client.refresh(tokens.refresh_token),
+    await signet.userinfo(tokens.access_token),
   ]) {
     assertRefused(answer, 503, 'temporarily_unavailable');
     assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { restrictTo, retire, rotateCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
-import { type Browser, newBrowser } from '../support/browser.ts';
+import type { Browser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { assertRefused, basic, introspect, obtainTokens, userinfo } from '../support/relying-party.ts';
-import { newService, postEntitlement, type Write, writeOf } from '../support/services.ts';
-import { newPerson, registerClient, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, basic, RegisteredClient } from '../support/relying-party.ts';
+import { postEntitlement, type Service, type Write, writeOf } from '../support/services.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 const refusedAs = (answer: { status: number; json: Record<string, unknown> }) => [answer.status, answer.json.error];
 
-const entitlementsOf = async (signet: Signet, person: Awaited<ReturnType<typeof newPerson>>) => {
+const entitlementsOf = async (signet: Signet, person: Person) => {
   const answer = await person.browser.get('/v1/me/entitlements');
   assert.equal(answer.status, 200, signet.url);
   return answer.json?.entitlements as Record<string, unknown>[];
@@ -19,8 +20,8 @@ const entitlementsOf = async (signet: Signet, person: Awaited<ReturnType<typeof 
 
 onBothEngines('a written entitlement', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const service = await newService(signet, { products: ['editor', 'viewer'] });
-  const person = await signedInPerson(signet);
+  const service = await signet.newService({ products: ['editor', 'viewer'] });
+  const person = await signet.signedInPerson();
   const write = writeOf(person.user_id, {
     current_period_end: 1_830_000_000,
     external_customer_id: 'cus_1',
@@ -28,7 +29,7 @@ onBothEngines('a written entitlement', async (t, engine) => {
     event_id: 'evt_1',
     metadata: { seats: 3 },
   });
-  const admin = await signedInPerson(signet, { role: 'admin' });
+  const admin = await signet.signedInPerson({ role: 'admin' });
   const page = `/admin/users/${person.user_id}`;
   const address = `/v1/admin/users/${person.user_id}/entitlements`;
   const read = async (query = '') => (await admin.browser.get(`${address}?${query}`)).json ?? {};
@@ -128,23 +129,23 @@ onBothEngines(
   'an access token of the scope entitlements:read reads them, at its endpoint and in userinfo',
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
-    const service = await newService(signet);
-    const person = await signedInPerson(signet);
-    const client = await registerClient(signet, { allowed_scopes: allScopes });
+    const service = await signet.newService();
+    const person = await signet.signedInPerson();
+    const client = await signet.registerClient({ allowed_scopes: allScopes });
     await postEntitlement(signet, service.authorization, writeOf(person.user_id));
     const expected = [
       { product: 'editor', plan: 'pro', status: 'active', current_period_end: null, source: 'billing' },
     ];
 
-    const { access_token } = await obtainTokens(signet, person, client, { scope: 'openid entitlements:read' });
+    const { access_token } = await person.obtainTokens(client, { scope: 'openid entitlements:read' });
     const read = (token: string) =>
       fetch(`${signet.url}/v1/me/entitlements`, { headers: { authorization: `Bearer ${token}` } });
     assert.deepEqual(await (await read(access_token)).json(), { entitlements: expected });
-    assert.deepEqual((await userinfo(signet, access_token)).json?.entitlements, expected);
+    assert.deepEqual((await signet.userinfo(access_token)).json?.entitlements, expected);
 
-    const narrow = await obtainTokens(signet, person, client, { scope: 'openid' });
+    const narrow = await person.obtainTokens(client, { scope: 'openid' });
     assert.equal((await read(narrow.access_token)).status, 403);
-    assert.equal((await userinfo(signet, narrow.access_token)).json?.entitlements, undefined);
+    assert.equal((await signet.userinfo(narrow.access_token)).json?.entitlements, undefined);
     const forged = await read(`${access_token.slice(0, -4)}AAAA`);
     assert.equal(forged.status, 401);
     assert.match(forged.headers.get('www-authenticate') ?? '', /^Bearer error="invalid_token"/);
@@ -153,23 +154,23 @@ onBothEngines(
 
 test('specification §4.11: a session counts beside the credentials of a proxy, and a token before a session', async (t) => {
   const signet = await startSignet(t);
-  const service = await newService(signet);
-  const [person, other] = [await signedInPerson(signet), await signedInPerson(signet)];
+  const service = await signet.newService();
+  const [person, other] = [await signet.signedInPerson(), await signet.signedInPerson()];
   await postEntitlement(signet, service.authorization, writeOf(person.user_id));
   await postEntitlement(signet, service.authorization, writeOf(other.user_id, { plan: 'solo' }));
-  const client = await registerClient(signet, { allowed_scopes: allScopes });
+  const client = await signet.registerClient({ allowed_scopes: allScopes });
   const path = '/v1/me/entitlements';
   const plansOf = async (browser: Browser, authorization: string) => {
     const { status, json } = await browser.get(path, { authorization });
     const entitlements = (json?.entitlements ?? []) as { plan: string }[];
     return status === 200 ? entitlements.map(({ plan }) => plan) : [status, json?.error];
   };
-  const stranger = newBrowser(signet.url);
+  const stranger = signet.newBrowser();
   for (const foreign of ['Basic c3RhZ2luZzpwcm94eQ==', 'Digest username="x"', 'Negotiate YII=', 'Bearers x', 'x']) {
     assert.deepEqual(await plansOf(person.browser, foreign), ['pro'], foreign);
     assert.deepEqual(await plansOf(stranger, foreign), [401, 'login_required'], foreign);
   }
-  const { access_token } = await obtainTokens(signet, other, client, { scope: 'openid entitlements:read' });
+  const { access_token } = await other.obtainTokens(client, { scope: 'openid entitlements:read' });
   assert.deepEqual(await plansOf(person.browser, `Bearer ${access_token}`), ['solo'], 'of the token, not the cookie');
   for (const bad of ['Bearer', 'bearer x', `Bearer ${access_token}x`, `BEARER "${access_token}"`]) {
     assert.deepEqual(await plansOf(person.browser, bad), [401, 'invalid_token'], 'no falling back to the cookie');
@@ -178,13 +179,13 @@ test('specification §4.11: a session counts beside the credentials of a proxy, 
 
 test('EN-01: only a service credential with the permission and the product opens the door', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet);
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient();
   const body = writeOf(person.user_id);
-  const tokens = await obtainTokens(signet, person, client, {});
-  const reader = await newService(signet, { permissions: ['tokens:introspect'], products: [] });
-  const other = await newService(signet, { products: ['viewer'] });
-  const service = await newService(signet);
+  const tokens = await person.obtainTokens(client, {});
+  const reader = await signet.newService({ permissions: ['tokens:introspect'], products: [] });
+  const other = await signet.newService({ products: ['viewer'] });
+  const service = await signet.newService();
 
   const refusals: [string, string | undefined, number, string][] = [
     ['nobody', undefined, 401, 'invalid_client'],
@@ -207,8 +208,8 @@ test('EN-01: only a service credential with the permission and the product opens
 
 onBothEngines('EN-02: a version that is not higher is stale, and says what is stored', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const { authorization } = await newService(signet);
-  const { user_id } = await newPerson(signet);
+  const { authorization } = await signet.newService();
+  const { user_id } = await signet.newPerson();
   const write = (more: Record<string, unknown>) => postEntitlement(signet, authorization, writeOf(user_id, more));
   assert.equal((await write({ version: 5, event_id: 'e5' })).status, 200);
   for (const version of [4, 5]) {
@@ -229,8 +230,8 @@ onBothEngines(
   'EN-02: fifty writers at once end at the highest version, and no reader ever sees it fall',
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
-    const { authorization } = await newService(signet);
-    const person = await signedInPerson(signet);
+    const { authorization } = await signet.newService();
+    const person = await signet.signedInPerson();
     const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
     t.diagnostic(`SEED=${seed}`);
     const versions = shuffled(
@@ -267,8 +268,8 @@ onBothEngines(
 
 onBothEngines('EN-02: one event sent twenty times at once is applied once', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const { authorization } = await newService(signet);
-  const { user_id } = await newPerson(signet);
+  const { authorization } = await signet.newService();
+  const { user_id } = await signet.newPerson();
   const body = writeOf(user_id, { version: 3, event_id: 'only' });
   const answers = await Promise.all(Array.from({ length: 20 }, () => postEntitlement(signet, authorization, body)));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
@@ -277,8 +278,8 @@ onBothEngines('EN-02: one event sent twenty times at once is applied once', asyn
 
 test('EN-03: what no page could draw is refused: a date beyond the calendar, letters that cannot be seen', async (t) => {
   const signet = await startSignet(t);
-  const { authorization } = await newService(signet);
-  const person = await signedInPerson(signet);
+  const { authorization } = await signet.newService();
+  const person = await signet.signedInPerson();
   const wrong = [
     ...[8_640_000_000_001, Number.MAX_SAFE_INTEGER, -1].map((current_period_end) => ({ current_period_end })),
     ...['\u009b31m', 'pro\u202e', 'a\nb'].flatMap((text) => [{ plan: text }, { source: text }, { event_id: text }]),
@@ -297,8 +298,8 @@ test('EN-03: what no page could draw is refused: a date beyond the calendar, let
 
 test('EN-03: a version is a whole number from 1 that JSON carries unharmed', async (t) => {
   const signet = await startSignet(t);
-  const { authorization } = await newService(signet);
-  const { user_id } = await newPerson(signet);
+  const { authorization } = await signet.newService();
+  const { user_id } = await signet.newPerson();
   const raw = (version: string) => JSON.stringify(writeOf(user_id, { version: 'HERE' })).replace('"HERE"', version);
   for (const version of [
     '0',
@@ -322,8 +323,8 @@ const names = ['Editor Pro', 'editor/pro', 'éditeur', 'Sites, Mail & "More"', '
 
 onBothEngines('a product is any 1 to 100 printable characters', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const admin = await signedInPerson(signet, { role: 'admin' });
-  const person = await signedInPerson(signet);
+  const admin = await signet.signedInPerson({ role: 'admin' });
+  const person = await signet.signedInPerson();
   const made = await admin.browser.postJson('/v1/admin/service-credentials', {
     name: 'Shop',
     permissions: ['entitlements:write'],
@@ -370,8 +371,8 @@ onBothEngines('a product is any 1 to 100 printable characters', async (t, engine
 
 test('HT-01: metadata has limits in size and depth, and a hostile body changes nothing', async (t) => {
   const signet = await startSignet(t);
-  const { authorization } = await newService(signet);
-  const person = await signedInPerson(signet);
+  const { authorization } = await signet.newService();
+  const person = await signet.signedInPerson();
   const deep = `${'{"a":'.repeat(64)}1${'}'.repeat(64)}`;
   const bodies: unknown[] = [
     writeOf(person.user_id, { metadata: { text: 'x'.repeat(9000) } }),
@@ -400,8 +401,8 @@ test('HT-01: metadata has limits in size and depth, and a hostile body changes n
 
 onBothEngines('a credential is rotated with a day of overlap, restricted, and retired at once', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const service = await newService(signet, { products: ['editor', 'viewer'] });
-  const { user_id } = await newPerson(signet);
+  const service = await signet.newService({ products: ['editor', 'viewer'] });
+  const { user_id } = await signet.newPerson();
   const caller = { actor: 'cli' } as const;
   let version = 0;
   const status = async (authorization: string, product = 'editor') => {
@@ -430,16 +431,17 @@ onBothEngines('a credential is rotated with a day of overlap, restricted, and re
 
 onBothEngines('a service with tokens:introspect sees every token, a client only its own', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
-  const [client, other] = [await registerClient(signet), await registerClient(signet)];
-  const { access_token } = await obtainTokens(signet, person, client, {});
-  const service = await newService(signet, { permissions: ['tokens:introspect'], products: [] });
-  const writer = await newService(signet);
-  const active = async (as: { client_id: string; client_secret: string }) =>
-    (await introspect(signet, { ...as, redirect_uri: '' }, access_token)).json?.active;
+  const person = await signet.signedInPerson();
+  const [client, other] = [await signet.registerClient(), await signet.registerClient()];
+  const { access_token } = await person.obtainTokens(client, {});
+  const service = await signet.newService({ permissions: ['tokens:introspect'], products: [] });
+  const writer = await signet.newService();
+  const introspectAs = (as: Service) =>
+    new RegisteredClient(signet, { ...as, redirect_uri: '' }).introspect(access_token);
+  const active = async (as: Service) => (await introspectAs(as)).json?.active;
   assert.equal(await active(service), true);
-  assert.equal((await introspect(signet, other, access_token)).json?.active, false);
-  assertRefused(await introspect(signet, { ...writer, redirect_uri: '' }, access_token), 403, 'access_denied');
+  assert.equal((await other.introspect(access_token)).json?.active, false);
+  assertRefused(await introspectAs(writer), 403, 'access_denied');
   signet.clock.advance(3601);
   assert.equal(await active(service), false);
 });

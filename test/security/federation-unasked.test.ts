@@ -4,12 +4,10 @@ import { findProvider } from '../../src/authentication/credentials/providers.ts'
 import { linkByPerson } from '../../src/authentication/federation/link-identity.ts';
 import { connectQuestion } from '../../src/authentication/federation/question.ts';
 import type { Session } from '../../src/authentication/sessions/session.ts';
-import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
+import type { Answer, Browser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { authorizePath } from '../support/relying-party.ts';
-import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
-import { enableTotp, giveCode } from '../support/two-factor.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import {
   acmeAt,
   agree,
@@ -65,7 +63,7 @@ const askForRecent = async (signet: Signet, browser: Browser) =>
 
 /** Somebody with a password whom the provider knows, signed in with it. */
 async function linkedPerson(signet: Signet, upstream: Upstream, sub = 'both') {
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   upstream.account = { sub, email: person.email, email_verified: true };
   assert.equal((await signInWith(person.browser)).answer.status, 303);
   return person;
@@ -96,7 +94,7 @@ onBothEngines('a session is as old as what the provider says of the proof, and n
     [began + 50.5, began],
   ] as const) {
     upstream.account = { ...account, auth_time: said };
-    const elsewhere = newBrowser(signet.url);
+    const elsewhere = signet.newBrowser();
     assert.equal((await signInWith(elsewhere)).answer.status, 303);
     assert.equal(await authTime(elsewhere), expected, `said ${said}`);
   }
@@ -120,7 +118,7 @@ test('to confirm, a provider that does not say when it asked is not enough for w
   assert.match(answer.text, /id="way-back" href="\/signin\/confirm"/);
   assert.equal(await authTime(person.browser), began);
 
-  const onlyThere = newBrowser(signet.url);
+  const onlyThere = signet.newBrowser();
   upstream.account = { sub: 'only', email: 'only@example.com', email_verified: true };
   await signInWith(onlyThere);
   signet.clock.advance(901);
@@ -131,10 +129,10 @@ test('to confirm, a provider that does not say when it asked is not enough for w
 
 test('the confirm page does not offer what would not confirm', async (t) => {
   const { signet } = await federated(t);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   const { deps } = signet;
   const { issuer } = findProvider(deps.config, 'google') ?? assert.fail();
-  assert.equal((await signIn(person)).status, 303);
+  assert.equal((await person.signIn()).status, 303);
   const link = `insert into identities (issuer, subject, user_id, provider, linked_at, last_used_at)
                 values ($1, 'g', $2, 'google', 1, 1)`;
   await deps.db.run(link, [issuer, person.user_id]);
@@ -147,20 +145,20 @@ test('the confirm page does not offer what would not confirm', async (t) => {
 test('to confirm with a provider and a second factor, the second factor is what counts', async (t) => {
   const { signet, upstream } = await federated(t);
   const person = await linkedPerson(signet, upstream);
-  const authenticator = await enableTotp(signet, person);
+  const authenticator = await person.enableTotp();
   signet.clock.advance(901);
   const { answer } = await signInWith(person.browser, '/auth/acme/login?confirm=1');
   assert.equal(answer.headers.get('location'), '/signin/second-factor');
   assert.equal(await askForRecent(signet, person.browser), 'reauthentication_required');
-  assert.equal((await giveCode(person, authenticator.code())).status, 303);
+  assert.equal((await person.giveCode(authenticator.code())).status, 303);
   assert.equal(await askForRecent(signet, person.browser), 'not_found');
 });
 
 // What a client demands of a sign-in.
 
 async function leaveForClient(signet: Signet, browser: Browser, changes: Record<string, string>) {
-  const client = await registerClient(signet);
-  const answer = await browser.get(authorizePath(client, changes));
+  const client = await signet.registerClient();
+  const answer = await browser.get(client.authorizePath(changes));
   const signin = answer.headers.get('location') ?? '';
   assert.match(signin, /^\/signin\?request=/);
   return signInWith(browser, signin.replace('/signin', '/auth/acme/login'));
@@ -177,7 +175,7 @@ for (const [demand, age, refused, asked] of [
   test(`a proof of ${age} s ago is ${refused ? 'no' : 'an'} answer to a client's ${name}`, async (t) => {
     const { signet, upstream } = await federated(t);
     upstream.account = { ...upstream.account, auth_time: now(signet) - age };
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     const { answer } = await leaveForClient(signet, browser, demand);
     assert.equal(upstream.asked.get('max_age'), asked);
     if (!refused) {
@@ -206,14 +204,14 @@ test('a client that demands a fresh sign-in does not get a stale session passed 
 test('specification §4.9: a login leads to the provider, whichever page it is opened from', async (t) => {
   const { signet, upstream } = await federated(t);
   for (const site of ['', 'same-origin', 'none', 'same-site', 'cross-site', 'anything']) {
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     const headers: Record<string, string> = site === '' ? {} : { 'sec-fetch-site': site };
     const left = await browser.get('/auth/acme/login?next=/account/apps', headers);
     assert.equal(left.status, 302, site);
     assert.ok(left.headers.get('location')?.startsWith(`${upstream.issuer}/authorize?`), site);
     assert.ok(browser.cookies.has(detourCookie), site);
   }
-  assert.equal((await newBrowser(signet.url).post('/auth/acme/login', {})).status, 405);
+  assert.equal((await signet.newBrowser().post('/auth/acme/login', {})).status, 405);
 });
 
 /** As a browser does whose user clicked on a page of another site. @returns what our callback answers. */
@@ -227,7 +225,7 @@ onBothEngines('a link on another site signs nobody in until they agree', async (
   const { signet, upstream } = await federated(t, { engine });
   const { email, user_id } = await linkedPerson(signet, upstream);
   for (const site of ['cross-site', 'same-site', 'anything']) {
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     const question = await comeFrom(site, browser, '/auth/acme/login?next=/account/apps');
     assert.match(
       question.text,
@@ -243,7 +241,7 @@ onBothEngines('a link on another site signs nobody in until they agree', async (
     assert.equal((await browser.get('/v1/me')).json?.user_id, user_id);
   }
   for (const site of ['none', 'same-origin']) {
-    assert.equal((await comeFrom(site, newBrowser(signet.url))).headers.get('location'), '/account', site);
+    assert.equal((await comeFrom(site, signet.newBrowser())).headers.get('location'), '/account', site);
   }
 });
 
@@ -256,8 +254,8 @@ test('a link on another site renews no session, and makes none with a second fac
     sentence('federation.ask.enter.title', { provider: 'Acme' }),
   );
   assert.equal(person.browser.cookies.get(sessionCookie), cookie);
-  await enableTotp(signet, person);
-  const browser = newBrowser(signet.url);
+  await person.enableTotp();
+  const browser = signet.newBrowser();
   const question = await comeFrom('cross-site', browser);
   assert.match(question.text, sentence('federation.ask.enter.title', { provider: 'Acme' }));
   assert.equal((await agree(browser, question)).headers.get('location'), '/signin/second-factor');
@@ -265,7 +263,7 @@ test('a link on another site renews no session, and makes none with a second fac
 
 test('login CSRF: an account that another site chose takes no session over, and is named', async (t) => {
   const { signet, upstream } = await federated(t);
-  const victim = await signedInPerson(signet);
+  const victim = await signet.signedInPerson();
   const attacker = await linkedPerson(signet, upstream);
   const question = await comeFrom('cross-site', victim.browser);
   assert.match(question.text, sentence('federation.ask.switch.title'));
@@ -275,7 +273,7 @@ test('login CSRF: an account that another site chose takes no session over, and 
 
 test('a link on another site confirms nothing unasked either', async (t) => {
   const { signet, upstream } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   await signInWith(browser);
   const began = await authTime(browser);
   signet.clock.advance(901);
@@ -295,7 +293,7 @@ test('a link on another site confirms nothing unasked either', async (t) => {
 
 test('a page of another origin may read which providers there are, and nothing that a cookie opens', async (t) => {
   const { signet } = await federated(t);
-  const { browser } = await signedInPerson(signet);
+  const { browser } = await signet.signedInPerson();
   const origin = { origin: 'https://shop.example.com', 'sec-fetch-site': 'cross-site' };
   const list = await browser.get('/v1/auth/providers', origin);
   assert.equal(list.status, 200);
@@ -311,11 +309,11 @@ const comeBack = async (browser: Browser): Promise<Answer> => browser.get(await 
 
 test('who clicked on our own page and has no account gets one without a question, and who did not is asked', async (t) => {
   const { signet, upstream } = await federated(t);
-  const own = newBrowser(signet.url);
+  const own = signet.newBrowser();
   assert.equal((await comeBack(own)).status, 303);
 
   upstream.account = { sub: 'lured', email: 'lured@example.com', email_verified: true };
-  const lured = newBrowser(signet.url);
+  const lured = signet.newBrowser();
   const left = await lured.get('/auth/acme/login', { 'sec-fetch-site': 'none' });
   const { pathname, search } = await follow(left.headers.get('location') ?? '');
   const question = await lured.get(pathname + search);
@@ -333,7 +331,7 @@ onBothEngines(
   'an account is connected by its address alone only after a yes, once, in that browser',
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     upstream.account = { sub: 'p', email: person.email, email_verified: true };
     const { browser } = person;
     const question = await comeBack(browser);
@@ -342,7 +340,7 @@ onBothEngines(
     assert.equal(await countOf(signet, 'identities'), 0);
     assert.equal((await browser.get('/v1/me')).status, 401);
 
-    const stranger = newBrowser(signet.url);
+    const stranger = signet.newBrowser();
     await assertRefused(signet, await stranger.post(form.action, { answer: form.answer }), 400, 'state_unknown');
     await leaveFor(stranger);
     await assertRefused(signet, await stranger.post(form.action, { answer: form.answer }), 400, 'state_unknown');
@@ -354,7 +352,7 @@ onBothEngines(
     assert.equal(await countOf(signet, 'identities'), 0);
 
     const copies = Array.from({ length: 20 }, () => {
-      const copy = newBrowser(signet.url);
+      const copy = signet.newBrowser();
       copy.cookies.set(detourCookie, browser.cookies.get(detourCookie) ?? '');
       return copy;
     });
@@ -367,7 +365,7 @@ onBothEngines(
 
 test('a yes is worth nothing after the ten minutes of its detour', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   upstream.account = { sub: 'p', email: person.email, email_verified: true };
   const question = await comeBack(person.browser);
   signet.clock.advance(600);
@@ -378,7 +376,7 @@ test('a yes is worth nothing after the ten minutes of its detour', async (t) => 
 test("somebody else's session is replaced only after a yes that names both", async (t) => {
   const { signet, upstream } = await federated(t);
   const known = await linkedPerson(signet, upstream);
-  const victim = await signedInPerson(signet);
+  const victim = await signet.signedInPerson();
   const question = await comeBack(victim.browser);
   assert.match(
     question.text,
@@ -395,12 +393,12 @@ test("somebody else's session is replaced only after a yes that names both", asy
 
 test('a yes to one question is none to another', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await newPerson(signet);
-  const other = await newPerson(signet);
+  const person = await signet.newPerson();
+  const other = await signet.newPerson();
   upstream.account = { sub: 'p', email: person.email, email_verified: true };
   const { browser } = person;
   const question = await comeBack(browser);
-  await signIn({ ...other, browser });
+  await other.with({ browser }).signIn();
   const again = await agree(browser, question);
   assert.ok(questionIn(again), again.text);
   assert.ok(again.text.includes(other.email), 'now it says whose session would end');
@@ -414,7 +412,7 @@ test('a yes to one question is none to another', async (t) => {
 
 test('to connect, the provider must ask which account is meant', async (t) => {
   const { signet, upstream } = await federated(t);
-  const { browser } = await signedInPerson(signet);
+  const { browser } = await signet.signedInPerson();
   for (const [id, prompt] of [
     ['acme', 'login'],
     ['google', 'select_account'],
@@ -427,8 +425,8 @@ test('to connect, the provider must ask which account is meant', async (t) => {
 
 test('to connect, a yes counts in the session that began alone', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await signedInPerson(signet);
-  const stranger = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
+  const stranger = await signet.signedInPerson();
   const { browser } = person;
   upstream.account = { sub: 'x', email: 'thief@example.org', email_verified: true };
   const left = await browser.post(`${providersPath}/acme`);
@@ -448,7 +446,7 @@ test('to connect, a yes counts in the session that began alone', async (t) => {
 
 onBothEngines('a connection under way by a cookie that is dead meanwhile is not made', async (t, engine) => {
   const { signet } = await federated(t, { engine });
-  const { browser, user_id, email } = await signedInPerson(signet);
+  const { browser, user_id, email } = await signet.signedInPerson();
   const me = (await browser.get('/v1/me')).json;
   const session_id = (me?.session as { id: string } | undefined)?.id ?? '';
   const row = await signet.deps.db.get<{ token_hash: string }>(
@@ -481,7 +479,7 @@ onBothEngines('a connection under way by a cookie that is dead meanwhile is not 
 
 test('failures cannot flood the log from many addresses of one IPv6 subscriber', async (t) => {
   const { signet } = await federated(t, { env: { SIGNET_TRUST_PROXY: '1' } });
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   for (let times = 0; times < 70; times += 1) {
     const headers = { 'x-forwarded-for': `2001:db8::${(times % 7) + 1}` };
     assert.equal((await browser.get('/auth/acme/callback?state=x', headers)).status, 400);
@@ -505,22 +503,22 @@ async function comeBackWith(browser: Browser, code: string): Promise<Answer> {
 test('a made-up code costs the provider one question, and from one address thirty at most in ten minutes', async (t) => {
   const { signet, upstream } = await federated(t);
   for (let times = 0; times < 30; times += 1) {
-    const answer = await comeBackWith(newBrowser(signet.url), 'bogus');
+    const answer = await comeBackWith(signet.newBrowser(), 'bogus');
     assert.equal(answer.status, 502, answer.text);
   }
   assert.deepEqual([asked(upstream, '/.well-known/'), asked(upstream, '/jwks'), asked(upstream, '/token')], [1, 0, 30]);
-  const next = await newBrowser(signet.url).get('/auth/acme/login', fromOurPage);
+  const next = await signet.newBrowser().get('/auth/acme/login', fromOurPage);
   assert.equal(next.status, 429);
   assert.ok(Number(next.headers.get('retry-after')) > 0);
   signet.clock.advance(601);
-  assert.equal((await comeBack(newBrowser(signet.url))).status, 303);
+  assert.equal((await comeBack(signet.newBrowser())).status, 303);
 });
 
 test('who was on the way when an address is blocked is not asked about either', async (t) => {
   const { signet, upstream } = await federated(t);
-  const late = newBrowser(signet.url);
+  const late = signet.newBrowser();
   const callback = await leaveFor(late);
-  for (let times = 0; times < 30; times += 1) await comeBackWith(newBrowser(signet.url), 'bogus');
+  for (let times = 0; times < 30; times += 1) await comeBackWith(signet.newBrowser(), 'bogus');
   const before = asked(upstream, '/token');
   assert.equal((await late.get(callback)).status, 429);
   assert.equal(asked(upstream, '/token'), before);
@@ -536,16 +534,16 @@ test('an issuer that has moved, or has other keys, is asked for its document aga
   for (const lies of failures) {
     const before = asked(upstream, '/.well-known/');
     upstream.lies = lies;
-    assert.equal((await signInWith(newBrowser(signet.url))).answer.status, 502);
+    assert.equal((await signInWith(signet.newBrowser())).answer.status, 502);
     upstream.lies = {};
-    assert.equal((await signInWith(newBrowser(signet.url))).answer.status, 303);
+    assert.equal((await signInWith(signet.newBrowser())).answer.status, 303);
     assert.ok(asked(upstream, '/.well-known/') > before, JSON.stringify(lies));
   }
 });
 
 test("a provider's failure is a warning in our log, without a stack", async (t) => {
   const { signet } = await federated(t);
-  await comeBackWith(newBrowser(signet.url), 'bogus');
+  await comeBackWith(signet.newBrowser(), 'bogus');
   const lines = signet.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
   const line = lines.find(({ code }) => code === 'upstream_failed') ?? assert.fail('not logged');
   assert.equal(line.level, 40);

@@ -3,9 +3,8 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Answer, Browser } from '../support/browser.ts';
-import { newBrowser } from '../support/browser.ts';
-import { newPerson, type Person, type Signet, signIn, startSignet } from '../support/signet.ts';
-import { enableTotp } from '../support/two-factor.ts';
+import type { Person } from '../support/person.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { acmeAt, agree, follow, startUpstream, type Upstream } from '../support/upstream.ts';
 
 /**
@@ -98,7 +97,7 @@ function arrive(model: Model, { mode, sub, session }: Detour, answer: Answer) {
 const byPassword =
   (name: Name): Step =>
   async (model, { browser, people }) => {
-    const answer = await signIn({ ...people[name], browser });
+    const answer = await people[name].with({ browser }).signIn();
     if (name === 'totp') return answers(answer, 303, /second-factor/);
     answers(answer, 303, /^\/account$/);
     enter(model, name);
@@ -161,10 +160,10 @@ test('FL-01: detours to an upstream: after each step exactly the session and the
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 16 }), async (steps) => {
       run += 1;
-      const people = { ada: await newPerson(signet), ben: await newPerson(signet), totp: await newPerson(signet) };
-      await signIn(people.totp);
-      await enableTotp(signet, people.totp);
-      const world = { signet, upstream, people, run, browser: newBrowser(signet.url) };
+      const people = { ada: await signet.newPerson(), ben: await signet.newPerson(), totp: await signet.newPerson() };
+      await people.totp.signIn();
+      await people.totp.enableTotp();
+      const world = { signet, upstream, people, run, browser: signet.newBrowser() };
       const model: Model = { session: undefined, identities: new Map(), detours: [], open: undefined };
       const done: string[] = [];
       for (const [name, act] of steps) {

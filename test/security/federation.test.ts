@@ -11,13 +11,11 @@ import { finishDetour } from '../../src/authentication/federation/finish-detour.
 import { openUpstreams, UpstreamFailure } from '../../src/authentication/federation/upstream.ts';
 import { now } from '../../src/platform/clock.ts';
 import { WrongMasterKey } from '../../src/platform/vault/vault.ts';
-import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
+import type { Answer, Browser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { authorizePath } from '../support/relying-party.ts';
-import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
-import { enableTotp, giveCode } from '../support/two-factor.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import {
   acmeAt,
   agree,
@@ -89,7 +87,7 @@ const assertNobody = async (signet: Signet, browser: Browser) => {
 
 test('the cookie of a detour is not sealed under the key of what is at rest', async (t) => {
   const { signet } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const callback = await leaveFor(browser);
   const { vault } = signet.deps;
   const sealed = decodeURIComponent(browser.cookies.get(detourCookie) ?? '');
@@ -103,7 +101,7 @@ test('the cookie of a detour is not sealed under the key of what is at rest', as
 
 test('FD-01: a callback works in the browser that left, and in no other', async (t) => {
   const { signet } = await federated(t);
-  const [left, other] = [newBrowser(signet.url), newBrowser(signet.url)];
+  const [left, other] = [signet.newBrowser(), signet.newBrowser()];
   const callback = await leaveFor(left);
   await assertRefused(signet, await other.get(callback), 400, 'state_unknown');
   await leaveFor(other);
@@ -114,7 +112,7 @@ test('FD-01: a callback works in the browser that left, and in no other', async 
 
 test('FD-01: a detour cookie that was altered, is old, or is for another provider is worth nothing', async (t) => {
   const { signet } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const callback = await leaveFor(browser);
   const cookie = browser.cookies.get(detourCookie) ?? '';
   const altered = (cookie.startsWith('A') ? 'B' : 'A') + cookie.slice(1); // it begins with a random nonce
@@ -132,7 +130,7 @@ test('FD-01: a detour cookie that was altered, is old, or is for another provide
 
 test('FD-01: a missing, repeated or changed state is refused', async (t) => {
   const { signet } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const callback = await leaveFor(browser);
   const state = /state=([^&]+)/.exec(callback)?.[1] ?? '';
   for (const wrong of ['', 'state=', `state=${state}x`, `state=${state.toLowerCase()}`, 'state=undefined']) {
@@ -147,11 +145,11 @@ onBothEngines(
   'FD-01: of twenty callbacks with one state a single one is looked at, also with its cookie back',
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     const callback = await leaveFor(browser);
     const cookie = browser.cookies.get(detourCookie) ?? '';
     const copies = Array.from({ length: 20 }, () => {
-      const copy = newBrowser(signet.url);
+      const copy = signet.newBrowser();
       copy.cookies.set(detourCookie, cookie);
       return copy;
     });
@@ -166,7 +164,7 @@ onBothEngines(
 
 test('FD-01: of two tabs the newer wins, and the older is told kindly', async (t) => {
   const { signet } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const [older, newer] = [await leaveFor(browser), await leaveFor(browser)];
   const answer = await browser.get(older);
   await assertRefused(signet, answer, 400, 'state_unknown');
@@ -228,7 +226,7 @@ test('FD-01: whatever an upstream gets wrong ends in a page that says so, and ne
   const { signet, upstream } = await federated(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
   for (const [what, lie, problem] of lies) {
     await t.test(what, async () => {
-      const browser = newBrowser(signet.url);
+      const browser = signet.newBrowser();
       upstream.lies = lie(Math.floor(signet.clock() / 1000), upstream.issuer);
       const { answer, callback } = await signInWith(browser, '/auth/acme/login?next=/account/apps');
       upstream.lies = {};
@@ -260,7 +258,7 @@ test('JW-05: an upstream clock that is ten seconds ahead is no reason to refuse'
   const now = Math.floor(signet.clock() / 1000);
   for (const iat of [now + 10, now + 60]) {
     upstream.lies = { claims: { iat } };
-    assert.equal((await signInWith(newBrowser(signet.url))).answer.status, 303);
+    assert.equal((await signInWith(signet.newBrowser())).answer.status, 303);
   }
 });
 
@@ -279,7 +277,7 @@ test('an upstream that is broken is said to be, wherever it breaks', async (t) =
   for (const [what, answer] of broken) {
     for (const path of ['/.well-known/openid-configuration', '/token', '/jwks', '/userinfo']) {
       await t.test(`${what} at ${path}`, async () => {
-        const browser = newBrowser(signet.url);
+        const browser = signet.newBrowser();
         upstream.lies = {
           claims: { email: undefined },
           answer: { [path]: (response) => answer(response, upstream.issuer) },
@@ -295,7 +293,7 @@ test('an upstream that is broken is said to be, wherever it breaks', async (t) =
     }
   }
   upstream.lies = {};
-  assert.equal((await signInWith(newBrowser(signet.url))).answer.status, 303, 'once it is well again, so are we');
+  assert.equal((await signInWith(signet.newBrowser())).answer.status, 303, 'once it is well again, so are we');
 });
 
 const pathOf = async (location: string | null) => {
@@ -390,7 +388,7 @@ test('an upstream cannot send us, or anybody, where a configured issuer must not
   for (const [what, discovery] of misplaced) {
     await t.test(what, async () => {
       upstream.lies = { discovery };
-      const answer = await newBrowser(signet.url).get('/auth/acme/login');
+      const answer = await signet.newBrowser().get('/auth/acme/login');
       await assertRefused(signet, answer, 502, 'upstream_failed');
       assert.equal(answer.headers.get('location'), null);
     });
@@ -399,7 +397,7 @@ test('an upstream cannot send us, or anybody, where a configured issuer must not
 
 test('failures cannot flood the log: those of one address are one line an hour', async (t) => {
   const { signet } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   for (let times = 0; times < 70; times += 1) {
     assert.equal((await browser.get('/auth/acme/callback?state=x&code=y')).status, 400);
   }
@@ -410,7 +408,7 @@ test('failures cannot flood the log: those of one address are one line an hour',
 
 test('FD-02: an address that the upstream does not call verified opens and makes nothing', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   for (const claims of [
     { email: person.email, email_verified: false },
     { email: person.email, email_verified: 'true' },
@@ -421,7 +419,7 @@ test('FD-02: an address that the upstream does not call verified opens and makes
     { email: 'no address', email_verified: true },
     { email: ['a@example.com'], email_verified: true },
   ]) {
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     upstream.account = { sub: 'sub-1', ...claims };
     const { answer } = await signInWith(browser);
     await assertRefused(signet, answer, 403, 'email_unverified_upstream');
@@ -432,7 +430,7 @@ test('FD-02: an address that the upstream does not call verified opens and makes
 
 test('FD-02: an address and its verification are one statement of one document', async (t) => {
   const { signet, upstream } = await federated(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
-  const { email, browser: own } = await newPerson(signet);
+  const { email, browser: own } = await signet.newPerson();
   upstream.account = { sub: 'owner' };
   /** Each document as the upstream sends it; `undefined` where it says nothing. */
   type Document = { email?: unknown; email_verified?: unknown };
@@ -464,7 +462,7 @@ test('FD-02: an address and its verification are one statement of one document',
     await t.test(what, async () => {
       await signet.deps.db.run('delete from identities', []);
       upstream.lies = { claims, userinfo };
-      const browser = newBrowser(signet.url);
+      const browser = signet.newBrowser();
       const { answer } = await signInWith(browser);
       if (!opens) {
         await assertRefused(signet, answer, 403, 'email_unverified_upstream');
@@ -481,7 +479,7 @@ test('when somebody signed in upstream is what the signed id token says, and not
   const { signet, upstream } = await federated(t);
   const began = Math.floor(signet.clock() / 1000);
   upstream.lies = { claims: { email: undefined }, userinfo: { auth_time: began - 5000 } };
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   assert.equal((await signInWith(browser)).answer.status, 303);
   const { session } = (await browser.get('/v1/me')).json ?? {};
   assert.equal((session as { auth_time?: number } | undefined)?.auth_time, began);
@@ -495,7 +493,7 @@ onBothEngines(
     const planted = { user_id: 'usr_planted', email: 'victim@example.com', name: 'V', email_verified_at: null };
     await signet.deps.db.batch([insertUser({ ...planted, role: 'user' }, now)]);
     for (const email of ['victim@example.com', 'VICTIM@Example.com', 'ｖictim@example.com']) {
-      const browser = newBrowser(signet.url);
+      const browser = signet.newBrowser();
       upstream.account = { sub: 'victim', email, email_verified: true };
       const { answer } = await signInWith(browser);
       await assertRefused(signet, answer, 403, 'email_unverified_here');
@@ -518,35 +516,35 @@ test('FD-02: an address that only looks the same is not the same', async (t) => 
   } as const;
   await signet.deps.db.batch([insertUser(kim, now)]);
   for (const email of ['\u212aim@example.com', 'ｋim@example.com', 'kim@ｅxample.com', 'kim@example．com']) {
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     upstream.account = { sub: 'twin', email, email_verified: true };
     await assertRefused(signet, (await signInWith(browser)).answer, 403, 'email_spelled_otherwise');
     await assertNobody(signet, browser);
   }
   upstream.account = { sub: 'kim', email: 'KIM@Example.com', email_verified: true };
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   assert.equal((await signInWith(browser)).answer.status, 303);
   assert.equal((await browser.get('/v1/me')).json?.user_id, 'usr_kim');
 });
 
 test('FD-02: the same subject of another issuer, and the same address under another subject, are other people', async (t) => {
   const { signet, upstream, other } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   upstream.account = { sub: 'same', email: 'one@example.com', email_verified: true };
   other.account = { sub: 'same', email: 'two@example.com', email_verified: true };
   await signInWith(browser);
   const one = (await browser.get('/v1/me')).json?.user_id;
-  const elsewhere = newBrowser(signet.url);
+  const elsewhere = signet.newBrowser();
   await signInWith(elsewhere, '/auth/google/login');
   assert.notEqual((await elsewhere.get('/v1/me')).json?.user_id, one);
 
   upstream.account = { sub: 'newcomer', email: 'one@example.com', email_verified: true };
-  const heir = newBrowser(signet.url);
+  const heir = signet.newBrowser();
   await assertRefused(signet, (await signInWith(heir)).answer, 403, 'email_of_other_identity');
   assert.equal((await heir.get('/v1/me')).status, 401);
 
   upstream.account = { sub: 'same', email: 'moved@example.com', email_verified: false };
-  const moved = newBrowser(signet.url);
+  const moved = signet.newBrowser();
   assert.equal((await signInWith(moved)).answer.status, 303, 'who is known needs no address');
   assert.equal((await moved.get('/v1/me')).json?.user_id, one);
   assert.equal((await moved.get('/v1/me')).json?.email, 'one@example.com');
@@ -554,7 +552,7 @@ test('FD-02: the same subject of another issuer, and the same address under anot
 
 onBothEngines('FD-02: twenty first sign-ins of one identity make one account', async (t, engine) => {
   const { signet, upstream } = await federated(t, { engine });
-  const browsers = Array.from({ length: 20 }, () => newBrowser(signet.url));
+  const browsers = Array.from({ length: 20 }, () => signet.newBrowser());
   const callbacks = await Promise.all(browsers.map((browser) => leaveFor(browser)));
   const answers = await Promise.all(browsers.map((browser, index) => browser.get(callbacks[index] ?? '')));
   assert.ok(answers.some(({ status }) => status === 303));
@@ -566,19 +564,19 @@ onBothEngines('FD-02: twenty first sign-ins of one identity make one account', a
 
 test('without sign-up nobody new gets in, and who has an account does', async (t) => {
   const { signet, upstream } = await federated(t, { env: { SIGNET_SIGN_UP: 'off' } });
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const { answer } = await signInWith(browser);
   await assertRefused(signet, answer, 403, 'sign_up_off');
   assert.match(answer.text, sentence('federation.sign_up_off'));
   await assertNobody(signet, browser);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   upstream.account = { sub: 'known', email: person.email, email_verified: true };
   assert.equal((await signInWith(browser)).answer.status, 303);
 });
 
 test('a disabled person gets no session, whether they are linked or only their address is known', async (t) => {
   const { signet, upstream } = await federated(t);
-  const [linked, unlinked] = [await newPerson(signet), await newPerson(signet)];
+  const [linked, unlinked] = [await signet.newPerson(), await signet.newPerson()];
   upstream.account = { sub: 'linked', email: linked.email, email_verified: true };
   await signInWith(linked.browser);
   for (const { user_id } of [linked, unlinked]) await disableUser(signet.deps, user_id, 'cli');
@@ -587,7 +585,7 @@ test('a disabled person gets no session, whether they are linked or only their a
     ['unlinked', unlinked.email],
   ]) {
     upstream.account = { sub, email, email_verified: true };
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     await assertRefused(signet, (await signInWith(browser)).answer, 403, 'user_disabled');
     assert.equal((await browser.get('/v1/me')).status, 401);
   }
@@ -596,7 +594,7 @@ test('a disabled person gets no session, whether they are linked or only their a
 
 test('JW-07: a subject is ours and never given out again, also when the upstream says the same', async (t) => {
   const { signet } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   await signInWith(browser);
   const first = String((await browser.get('/v1/me')).json?.sub);
   assert.match(first, /^usr_[\w-]{22}$/);
@@ -626,14 +624,14 @@ test('FD-03: `next` is a path of ours, judged by the origin that it resolves to'
     `/${'x'.repeat(2100)}`,
   ];
   for (const next of evil) {
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     const { answer } = await signInWith(browser, `/auth/acme/login?${new URLSearchParams({ next })}`);
     const location = new URL(answer.headers.get('location') ?? '', signet.url);
     assert.equal(location.origin, signet.url, next);
     assert.ok(!location.pathname.startsWith('//'), next);
     assert.ok(['/account', '/a//evil.example', '/%09/evil.example'].includes(location.pathname), location.pathname);
   }
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const good = await signInWith(browser, '/auth/acme/login?next=/account/sessions%3Fa=b');
   assert.equal(good.answer.headers.get('location'), '/account/sessions?a=b');
 });
@@ -644,11 +642,11 @@ onBothEngines(
   'MF-05: a provider is one factor: who has two is asked for the second, and is nobody before',
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
-    const person = await signedInPerson(signet);
-    const authenticator = await enableTotp(signet, person);
+    const person = await signet.signedInPerson();
+    const authenticator = await person.enableTotp();
     upstream.account = { sub: 'totp', email: person.email, email_verified: true };
-    const client = await registerClient(signet);
-    const browser = newBrowser(signet.url);
+    const client = await signet.registerClient();
+    const browser = signet.newBrowser();
     const sessions = await countOf(signet, 'sessions');
     const { answer } = await signInWith(browser, '/auth/acme/login?next=/account/apps');
     assert.equal(answer.headers.get('location'), '/signin/second-factor');
@@ -656,10 +654,10 @@ onBothEngines(
     assert.equal(await countOf(signet, 'sessions'), sessions);
     assert.equal((await browser.get('/v1/me')).status, 401);
     assert.match((await browser.get('/account')).headers.get('location') ?? '', /^\/signin\?/);
-    assert.match((await browser.get(authorizePath(client))).headers.get('location') ?? '', /^\/signin\?/);
+    assert.match((await browser.get(client.authorizePath())).headers.get('location') ?? '', /^\/signin\?/);
     assert.match((await browser.get('/auth/acme/login?confirm=1')).headers.get('location') ?? '', /^\/signin\?/);
 
-    const done = await giveCode({ browser }, authenticator.code());
+    const done = await browser.post('/signin/second-factor', { code: authenticator.code() });
     assert.equal(done.headers.get('location'), '/account/apps');
     assert.deepEqual((await browser.get('/v1/me')).json?.two_factor_enabled, true);
   },
@@ -674,14 +672,14 @@ async function leaveToLink(browser: Browser, id = 'acme'): Promise<string> {
 
 test('FL-01: an identity is linked only in the session that began it', async (t) => {
   const { signet } = await federated(t);
-  const person = await signedInPerson(signet);
-  const stranger = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
+  const stranger = await signet.signedInPerson();
 
   const callback = await leaveToLink(person.browser);
   await person.browser.post('/signout');
   await assertRefused(signet, await person.browser.get(callback), 403, 'session_changed');
 
-  await signIn(person);
+  await person.signIn();
   const again = await leaveToLink(person.browser);
   person.browser.cookies.set(sessionCookie, stranger.browser.cookies.get(sessionCookie) ?? '');
   await assertRefused(signet, await person.browser.get(again), 403, 'session_changed');
@@ -690,9 +688,9 @@ test('FL-01: an identity is linked only in the session that began it', async (t)
 
 test("FL-01: somebody else's identity is neither linked nor taken for a confirmation", async (t) => {
   const { signet, upstream } = await federated(t);
-  const owner = newBrowser(signet.url);
+  const owner = signet.newBrowser();
   await signInWith(owner);
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   await assertRefused(signet, await person.browser.get(await leaveToLink(person.browser)), 409, 'linked_elsewhere');
 
   signet.clock.advance(901);
@@ -708,7 +706,7 @@ test("FL-01: somebody else's identity is neither linked nor taken for a confirma
 
 test('FL-01: an upstream that did not ask again confirms nothing', async (t) => {
   const { signet, upstream } = await federated(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   await signInWith(browser);
   const asked_at = Math.floor(signet.clock() / 1000);
   signet.clock.advance(901);
@@ -721,7 +719,7 @@ test('FL-01: an upstream that did not ask again confirms nothing', async (t) => 
 
 test('FL-01: every other step at every other time is refused', async (t) => {
   const { signet } = await federated(t);
-  const stranger = newBrowser(signet.url);
+  const stranger = signet.newBrowser();
   assert.match((await stranger.get('/auth/acme/login?confirm=1')).headers.get('location') ?? '', /^\/signin\?next=/);
   assert.match((await stranger.get(providersPath)).headers.get('location') ?? '', /^\/signin\?next=/);
   for (const path of [`${providersPath}/acme`, `${providersPath}/acme/remove`]) {
@@ -730,7 +728,7 @@ test('FL-01: every other step at every other time is refused', async (t) => {
   const remove = { method: 'DELETE', headers: { origin: signet.url } };
   assert.equal((await stranger.send('/v1/me/identities/acme', remove)).json?.error, 'login_required');
 
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   assert.equal((await person.browser.post('/auth/acme/callback')).status, 405);
   assert.equal((await person.browser.get(`${providersPath}/acme`)).status, 405);
   assert.equal((await person.browser.post(`${providersPath}/nobody`)).status, 404);
@@ -749,7 +747,7 @@ test('FL-01: every other step at every other time is refused', async (t) => {
 onBothEngines('the last way to sign in cannot be removed, also not by two who remove one each', async (t, engine) => {
   const mailbox = await openMailbox(t);
   const { signet, other } = await federated(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   await signInWith(browser);
   const last = await browser.post(`${providersPath}/acme/remove`);
   assert.equal(last.status, 409);
@@ -785,9 +783,9 @@ onBothEngines('the last way to sign in cannot be removed, also not by two who re
 
 onBothEngines('twenty links of one identity to two accounts make one link', async (t, engine) => {
   const { signet } = await federated(t, { engine });
-  const people = [await signedInPerson(signet), await signedInPerson(signet)];
+  const people = [await signet.signedInPerson(), await signet.signedInPerson()];
   const browsers = Array.from({ length: 20 }, (_, index) => {
-    const copy = newBrowser(signet.url);
+    const copy = signet.newBrowser();
     copy.cookies.set(sessionCookie, people[index % 2]?.browser.cookies.get(sessionCookie) ?? '');
     return copy;
   });

@@ -4,18 +4,11 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { digest } from '../../src/platform/ids.ts';
-import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
-import { authorizePath } from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
-import { codesOf, enableTotp, post, wrongCode } from '../support/two-factor.ts';
+import type { Answer, Browser } from '../support/browser.ts';
+import type { Person } from '../support/person.ts';
+import type { RegisteredClient } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
+import { codesOf, post, wrongCode } from '../support/two-factor.ts';
 
 /**
  * FL-01, ASVS 2.3.1: every step of every sign-in flow, in any order, from any state, over HTTP, beside a model that
@@ -142,7 +135,7 @@ const steps = {
         ...(waiting ? { request: waiting.id } : {}),
         ...(right ? {} : { password: 'other words in a row' }),
       };
-      const answer = await signIn({ ...account.person, browser: side.browser }, fields);
+      const answer = await account.person.with({ browser: side.browser }).signIn(fields);
       if (waiting && right) model.trace.push({ did: 'signed in', request: waiting.id, account });
       if (waiting && !isOpen(world, waiting)) answers(answer, 400);
       else if (right) afterFirstFactor(world, side, account, answer, waiting);
@@ -221,7 +214,7 @@ const steps = {
     async (model, world) => {
       const side = model.sides[at]!;
       const client = world[of];
-      const answer = await side.browser.get(authorizePath(client, { prompt: prompt || undefined }));
+      const answer = await side.browser.get(client.authorizePath({ prompt: prompt || undefined }));
       const page = nextPage(side, { client, prompt }, world);
       if (page === 'code') return receivesCode(model, world, { client, prompt }, answer);
       if (prompt === 'none') return leadsTo(answer, /[?&]error=(login|consent)_required/);
@@ -590,10 +583,10 @@ const everyCommand = [
 
 /** Two people, one of them with TOTP, and two browsers that have nothing in them yet. */
 async function beginning({ signet }: World): Promise<Model> {
-  const guarded = await newPerson(signet);
-  const plain = await newPerson(signet);
-  await signIn(guarded);
-  const { secret, code, backup_codes } = await enableTotp(signet, guarded);
+  const guarded = await signet.newPerson();
+  const plain = await signet.newPerson();
+  await guarded.signIn();
+  const { secret, code, backup_codes } = await guarded.enableTotp();
   await guarded.browser.post('/signout');
   const accounts: Model['accounts'] = [
     { person: guarded, app: { secret, code, unused: backup_codes, consumed: [] }, consented: false },
@@ -601,7 +594,7 @@ async function beginning({ signet }: World): Promise<Model> {
   ];
   return {
     accounts,
-    sides: [{ browser: newBrowser(signet.url) }, { browser: newBrowser(signet.url) }],
+    sides: [{ browser: signet.newBrowser() }, { browser: signet.newBrowser() }],
     codes: 0,
     trace: [],
   };
@@ -610,12 +603,12 @@ async function beginning({ signet }: World): Promise<Model> {
 async function openWorld(t: TestContext): Promise<World> {
   const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' };
   const signet = await startSignet(t, { env });
-  const owner = await newPerson(signet);
-  await signIn(owner);
+  const owner = await signet.newPerson();
+  await owner.signIn();
   return {
     signet,
-    skips: await registerClient(signet, { owner }),
-    asks: await registerClient(signet, { owner, consent: 'required' }),
+    skips: await signet.registerClient({ owner }),
+    asks: await signet.registerClient({ owner, consent: 'required' }),
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { test } from 'node:test';
-import { type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 type Headers = Record<string, string>;
 type Refused = { status: number; method?: string; path: string; headers?: Headers; body?: string; page?: boolean };
@@ -95,7 +95,7 @@ function send(signet: Signet, { method = 'GET', path, headers = {}, body }: Refu
 
 test('HT-01: whatever is refused before a route sees it is refused in every form and language, and nothing fails', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signedInPerson(signet);
+  const { browser } = await signet.signedInPerson();
   const session = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
   const cookies = [undefined, session, 'signet_identity_session="\xff; =;; signet_attempt=%zz'];
   for (const [what, refused] of Object.entries(refusals)) {

@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { suspendClient } from '../../src/clients/review-client.ts';
-import { authorizePath, obtainTokens, redirectedTo } from '../support/relying-party.ts';
-import { newService, postEntitlement, writeOf } from '../support/services.ts';
-import { registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { redirectedTo } from '../support/relying-party.ts';
+import { postEntitlement, writeOf } from '../support/services.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 /** CL-03: what strangers chose is shown harmlessly, wherever it came from, and nobody's address is ever fetched. */
 
@@ -48,16 +48,16 @@ function assertHarmless(where: string, text: string) {
 async function withHostileThings(t: TestContext, text: string) {
   const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
   const canary = await openCanary(t);
-  const admin = await signedInPerson(signet, { role: 'admin' });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner, consent: 'required' });
-  const suspended = await registerClient(signet, { owner });
+  const admin = await signet.signedInPerson({ role: 'admin' });
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner, consent: 'required' });
+  const suspended = await signet.registerClient({ owner });
   await suspendClient(signet.deps, { client_id: suspended.client_id, caller: { actor: 'cli' } }, 'A reason');
-  const service = await newService(signet);
+  const service = await signet.newService();
   await postEntitlement(signet, service.authorization, writeOf(owner.user_id));
-  const other = await registerClient(signet, { owner });
-  await obtainTokens(signet, owner, other);
-  await signIn(owner);
+  const other = await signet.registerClient({ owner });
+  await owner.obtainTokens(other);
+  await owner.signIn();
   await plant(signet, text, canary.url);
   return { signet, canary, admin, owner, client };
 }
@@ -145,7 +145,7 @@ for (const [place, text] of hostile.entries()) {
 
   test(`CL-03: ${what} does no harm on the consent page and in the list of a developer`, async (t) => {
     const { canary, owner, client } = await withHostileThings(t, text);
-    const asked = redirectedTo(await owner.browser.get(authorizePath(client)));
+    const asked = redirectedTo(await owner.browser.get(client.authorizePath()));
     const consent = await owner.browser.get(`/consent?request=${asked.get('request')}`);
     assert.equal(consent.status, 200);
     assertHarmless('/consent', consent.text);
@@ -162,8 +162,8 @@ for (const [place, text] of hostile.entries()) {
 
 test('CL-03: what an administrator types comes back as text', async (t) => {
   const signet = await startSignet(t);
-  const admin = await signedInPerson(signet, { role: 'admin' });
-  const client = await registerClient(signet, { approved: false });
+  const admin = await signet.signedInPerson({ role: 'admin' });
+  const client = await signet.registerClient({ approved: false });
   for (const [path, fields] of [
     [`/admin/clients/${client.client_id}/reject`, { reason: markup.repeat(20) }],
     ['/admin/service-credentials', { name: markup, products: markup }],

@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test';
 import { normalizePassword, processHasher } from '../../src/authentication/credentials/password-hash.ts';
 import { passwordProblems } from '../../src/authentication/credentials/password-policy.ts';
 import { emailKey } from '../../src/platform/email-address.ts';
-import { type Browser, newBrowser } from '../support/browser.ts';
-import { newPerson, signedInPerson, startSignet } from '../support/signet.ts';
+import type { Browser } from '../support/browser.ts';
+import { startSignet } from '../support/signet.ts';
 
 /**
  * Putting marks in order takes the square of their number: a body of 64 KB holds 32 000, which stop the process for
@@ -38,8 +38,8 @@ async function longestComposed(t: TestContext, work: () => unknown): Promise<num
 
 test('nobody makes us compose a long text: before sign-in, in any field', async (t) => {
   const signet = await startSignet(t);
-  const browser = newBrowser(signet.url);
-  const { email } = await newPerson(signet);
+  const browser = signet.newBrowser();
+  const { email } = await signet.newPerson();
   const forms: [string, Record<string, string>][] = [
     ['/signin', { username: marks, password: 'x' }],
     ['/signin', { username: email, password: marks }],
@@ -62,7 +62,7 @@ test('nobody makes us compose a long text: before sign-in, in any field', async 
 
 test('nobody makes us compose a long text: signed in, in any field', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signedInPerson(signet);
+  const { browser } = await signet.signedInPerson();
   const client = { client_type: 'public', redirect_uris: ['https://rp.test/cb'] };
   const requests: [string, string, unknown][] = [
     ['PATCH', '/v1/me', { name: marks }],
@@ -107,7 +107,7 @@ test('an address of any length has a key, and no account has one that is too lon
 
   // Their failures are counted as everybody's are.
   const signet = await startSignet(t);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const guess = async () => (await postForm(browser, '/signin', { username: marks, password: 'x' })).status;
   for (let failures = 0; failures < 5; failures += 1) assert.equal(await guess(), 401);
   assert.equal(await guess(), 429);
@@ -143,7 +143,7 @@ test('judging a password takes work in proportion to its length', (t) => {
 
 test('a list of sixteen thousand entries is not compared each with each', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signedInPerson(signet);
+  const { browser } = await signet.signedInPerson();
   const client = { name: 'x', client_type: 'public', redirect_uris: ['https://rp.test/cb'] };
   const many = (entry: string) => Array.from({ length: Math.floor(60_000 / (entry.length + 3)) }, () => entry);
   const bodies = [

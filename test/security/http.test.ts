@@ -5,38 +5,28 @@ import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { rejectClient } from '../../src/clients/review-client.ts';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
-import { type Answer, newBrowser } from '../support/browser.ts';
+import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { sendRaw } from '../support/raw-socket.ts';
-import {
-  assertRefused,
-  authorize,
-  authorizePath,
-  introspect,
-  obtainTokens,
-  postAs,
-  redeem,
-  refresh,
-  userinfo,
-} from '../support/relying-party.ts';
+import { assertRefused } from '../support/relying-party.ts';
 import { routesOf } from '../support/routes.ts';
-import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 const form = 'application/x-www-form-urlencoded';
 const post = (signet: Signet, path: string, body: string, type = form) =>
-  newBrowser(signet.url).send(path, { method: 'POST', body, headers: { 'content-type': type } });
+  signet.newBrowser().send(path, { method: 'POST', body, headers: { 'content-type': type } });
 
 test('the edges of HTTP', async (t) => {
   const signet = await startSignet(t);
   const { port } = signet.deps.config;
-  const owner = await signedInPerson(signet);
+  const owner = await signet.signedInPerson();
   const host = `Host: localhost:${port}\r\n`;
 
   await t.test('HT-01: what is too large, too long or too deep is refused with the status that says so', async () => {
     for (const path of ['/oauth/token', '/signin', '/oauth/revoke', '/oauth/authorize']) {
-      const answer = await newBrowser(signet.url).send(path, {
+      const answer = await signet.newBrowser().send(path, {
         method: 'POST',
         body: `a=${'x'.repeat(65_536)}`,
         headers: { 'content-type': form, accept: 'application/json' },
@@ -186,12 +176,12 @@ test('the edges of HTTP', async (t) => {
   });
 
   await t.test('HT-03: nothing that was sent can end a header of an answer', async () => {
-    const client = await registerClient(signet, { owner });
+    const client = await signet.registerClient({ owner });
     const split = 'x\r\nSet-Cookie: a=b\r\n\r\n<script>';
     const answers = [
-      await owner.browser.get(authorizePath(client, { state: split, nonce: split })),
-      await owner.browser.get(authorizePath(client, { state: split, response_type: split })),
-      await signIn(owner, { next: `/account?${split}` }),
+      await owner.browser.get(client.authorizePath({ state: split, nonce: split })),
+      await owner.browser.get(client.authorizePath({ state: split, response_type: split })),
+      await owner.signIn({ next: `/account?${split}` }),
       await owner.browser.get(`/${encodeURIComponent(split)}`),
     ];
     for (const { headers } of answers) {
@@ -258,7 +248,7 @@ test('the edges of HTTP', async (t) => {
 
 test('an address that only takes a form leads a person who asks for it to the page with the form', async (t) => {
   const signet = await startSignet(t);
-  const administrator = await signedInPerson(signet, { role: 'admin' });
+  const administrator = await signet.signedInPerson({ role: 'admin' });
   const get = (path: string, accept: string) => administrator.browser.get(path, { accept });
   const html = 'text/html,application/xhtml+xml,*/*;q=0.8';
   const formsOnly = (await routesOf(signet.app, signet.url))
@@ -297,15 +287,15 @@ test('DO-01: a limit that the operator sets is the one that holds', async (t) =>
   const signet = await startSignet(t, { env });
   assert.equal(signet.app.server.headersTimeout, 3000);
 
-  const victim = await newPerson(signet);
-  const guess = (password: string) => signIn({ ...victim, browser: newBrowser(signet.url) }, { password });
+  const victim = await signet.newPerson();
+  const guess = (password: string) => victim.elsewhere().signIn({ password });
   assert.deepEqual([(await guess('not it')).status, (await guess('nor this')).status], [401, 401]);
   const waits = await guess(victim.password);
   assert.deepEqual([waits.status, waits.headers.get('retry-after')], [429, '7']);
   signet.clock.advance(7);
   assert.equal((await guess(victim.password)).status, 303);
 
-  const owner = await signedInPerson(signet);
+  const owner = await signet.signedInPerson();
   const path = '/v1/oauth/clients';
   const register = () =>
     owner.browser.postJson(path, {
@@ -353,7 +343,7 @@ test('HT-07: an address that a client claims for itself is not believed', async 
     const statuses = [];
     for (let tries = 1; tries <= 21; tries += 1) {
       const fields = { username: `nobody${tries}@example.com`, password: 'wrong' };
-      statuses.push((await newBrowser(signet.url).post('/signin', fields, claims(tries))).status);
+      statuses.push((await signet.newBrowser().post('/signin', fields, claims(tries))).status);
     }
     const rows = await signet.deps.db.all<{ address: string }>(
       `select distinct address from unauthenticated_events where action = 'session.refused' order by address`,
@@ -373,7 +363,7 @@ test('HT-07: behind a proxy only an address counts as one, and never its port', 
   const signet = await startSignet(t, { env: { SIGNET_TRUST_PROXY: '1' } });
   const guess = async (address: string, tries: number) => {
     const fields = { username: `nobody${tries}@example.com`, password: 'wrong' };
-    return (await newBrowser(signet.url).post('/signin', fields, { 'x-forwarded-for': address })).status;
+    return (await signet.newBrowser().post('/signin', fields, { 'x-forwarded-for': address })).status;
   };
   const lastOf21 = async (addressOf: (tries: number) => string) => {
     let status = 0;
@@ -407,13 +397,13 @@ const onTheSide =
 
 onBothEngines('HT-05: whichever call of the store fails, the answer is an error without details', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner, consent: 'required' });
-  const fresh = () => obtainTokens(signet, owner, plain);
-  const plain = await registerClient(signet, { owner });
-  const visitor = await newPerson(signet);
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner, consent: 'required' });
+  const fresh = () => owner.obtainTokens(plain);
+  const plain = await signet.registerClient({ owner });
+  const visitor = await signet.newPerson();
   const waiting = async (prompt: string) => {
-    const answer = await owner.browser.get(authorizePath(client, { prompt }));
+    const answer = await owner.browser.get(client.authorizePath({ prompt }));
     return new URL(answer.headers.get('location') ?? '', signet.url).searchParams.get('request') ?? '';
   };
   const invitation = async () => new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
@@ -424,40 +414,40 @@ onBothEngines('HT-05: whichever call of the store fails, the answer is an error 
 
   /** Prepares what the request needs, then gives the request. */
   const routes: Record<string, () => Promise<() => Promise<Answer>>> = {
-    'GET authorize': async () => () => owner.browser.get(authorizePath(plain)),
-    'GET authorize, nobody signed in': async () => () => newBrowser(signet.url).get(authorizePath(plain)),
+    'GET authorize': async () => () => owner.browser.get(plain.authorizePath()),
+    'GET authorize, nobody signed in': async () => () => signet.newBrowser().get(plain.authorizePath()),
     'POST token, code': async () => {
-      const code = await authorize(owner, plain);
-      return () => redeem(signet, plain, code);
+      const code = await owner.authorize(plain);
+      return () => plain.redeem(code);
     },
     'POST token, used code': async () => {
-      const code = await authorize(owner, plain);
-      await redeem(signet, plain, code);
-      return () => redeem(signet, plain, code);
+      const code = await owner.authorize(plain);
+      await plain.redeem(code);
+      return () => plain.redeem(code);
     },
     'POST token, refresh': async () => {
       const { refresh_token } = await fresh();
-      return () => refresh(signet, plain, refresh_token, { scope: 'openid' });
+      return () => plain.refresh(refresh_token, { scope: 'openid' });
     },
     'POST token, replay': async () => {
       const { refresh_token } = await fresh();
-      await refresh(signet, plain, refresh_token);
-      return () => refresh(signet, plain, refresh_token);
+      await plain.refresh(refresh_token);
+      return () => plain.refresh(refresh_token);
     },
     'GET userinfo': async () => {
       const { access_token } = await fresh();
-      return () => userinfo(signet, access_token);
+      return () => signet.userinfo(access_token);
     },
     'POST introspect': async () => {
       const { access_token } = await fresh();
-      return () => introspect(signet, plain, access_token);
+      return () => plain.introspect(access_token);
     },
     'POST revoke': async () => {
       const { refresh_token } = await fresh();
-      return () => postAs(signet, plain, '/oauth/revoke', { token: refresh_token });
+      return () => plain.post('/oauth/revoke', { token: refresh_token });
     },
-    'POST signin': async () => () => signIn(visitor),
-    'POST signin, wrong': async () => () => signIn(visitor, { password: 'wrong' }),
+    'POST signin': async () => () => visitor.signIn(),
+    'POST signin, wrong': async () => () => visitor.signIn({ password: 'wrong' }),
     'GET consent': async () => {
       const request = await waiting('consent');
       return () => owner.browser.get(`/consent?request=${request}`);
@@ -479,15 +469,15 @@ onBothEngines('HT-05: whichever call of the store fails, the answer is an error 
     'DELETE client': async () => () => owner.browser.send(clientPath, { method: 'DELETE' }),
     'GET invite': async () => {
       const path = await invitation();
-      return () => newBrowser(signet.url).get(path);
+      return () => signet.newBrowser().get(path);
     },
     'POST invite': async () => {
       const path = await invitation();
-      return () => newBrowser(signet.url).post(path, account);
+      return () => signet.newBrowser().post(path, account);
     },
     'POST signout': async () => {
-      const person = { ...visitor, browser: newBrowser(signet.url) };
-      await signIn(person);
+      const person = visitor.elsewhere();
+      await person.signIn();
       return () => person.browser.post('/signout');
     },
   };

@@ -7,26 +7,8 @@ import { findUserByEmail } from '../../src/accounts/store.ts';
 import { rotateNow } from '../../src/oauth/signing-keys/rotate-keys.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
-import {
-  assertRefused,
-  authorize,
-  authorizePath,
-  claimsOf,
-  introspect,
-  obtainTokens,
-  postAs,
-  redirectedTo,
-  type Tokens,
-  userinfo,
-} from '../support/relying-party.ts';
-import {
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import { assertRefused, claimsOf, type RegisteredClient, redirectedTo, type Tokens } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 /** An independent relying party: jose, the published key set, and nothing of ours. */
 const verifyAs = (signet: Signet, audience: string, token: string, typ: string) =>
@@ -45,22 +27,22 @@ const keySetOf = async (signet: Signet) =>
 
 /** Refused wherever an access token opens something, by header and by form. */
 async function opensNothing(signet: Signet, client: RegisteredClient, token: string): Promise<void> {
-  const inHeader = token.length < 8000 && /^[\w.~+/-]+=*$/.test(token) ? await userinfo(signet, token) : undefined;
-  const inForm = await postAs(signet, undefined, '/oauth/userinfo', { access_token: token });
+  const inHeader = token.length < 8000 && /^[\w.~+/-]+=*$/.test(token) ? await signet.userinfo(token) : undefined;
+  const inForm = await signet.postForm('/oauth/userinfo', { access_token: token });
   for (const answer of inHeader ? [inHeader, inForm] : [inForm]) {
     assertRefused(answer, 401, 'invalid_token');
     assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer error="invalid_token"/);
   }
-  assert.equal((await introspect(signet, client, token)).text, '{"active":false}');
+  assert.equal((await client.introspect(token)).text, '{"active":false}');
 }
 
 onBothEngines('JSON Web Tokens', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet);
-  const rsaClient = await registerClient(signet, { id_token_signed_response_alg: 'RS256' });
-  const person = await signedInPerson(signet);
-  const tokens = await obtainTokens(signet, person, client);
-  const rsaTokens = await obtainTokens(signet, person, rsaClient);
+  const client = await signet.registerClient();
+  const rsaClient = await signet.registerClient({ id_token_signed_response_alg: 'RS256' });
+  const person = await signet.signedInPerson();
+  const tokens = await person.obtainTokens(client);
+  const rsaTokens = await person.obtainTokens(rsaClient);
   const both: [RegisteredClient, Tokens, string][] = [
     [client, tokens, 'EdDSA'],
     [rsaClient, rsaTokens, 'RS256'],
@@ -84,27 +66,24 @@ onBothEngines('JSON Web Tokens', async (t, engine) => {
       assert.equal(exp! - iat!, 3600);
       assert.ok(jti && sid && Number.isInteger(auth_time));
     }
-    assert.notEqual(
-      claimsOf((await obtainTokens(signet, person, client)).access_token).jti,
-      claimsOf(tokens.access_token).jti,
-    );
+    assert.notEqual(claimsOf((await person.obtainTokens(client)).access_token).jti, claimsOf(tokens.access_token).jti);
   });
 
   await t.test('JW-02: no other token passes for an access token', async () => {
-    const code = await authorize(person, client);
-    const inBody = await postAs(signet, undefined, '/oauth/userinfo', { access_token: tokens.id_token });
+    const code = await person.authorize(client);
+    const inBody = await signet.postForm('/oauth/userinfo', { access_token: tokens.id_token });
     assertRefused(inBody, 401, 'invalid_token');
     for (const token of [tokens.id_token, tokens.refresh_token, code]) {
-      assertRefused(await userinfo(signet, token), 401, 'invalid_token');
+      assertRefused(await signet.userinfo(token), 401, 'invalid_token');
     }
-    assert.deepEqual((await introspect(signet, client, tokens.id_token)).json, { active: false });
-    assert.deepEqual((await introspect(signet, client, code)).json, { active: false });
+    assert.deepEqual((await client.introspect(tokens.id_token)).json, { active: false });
+    assert.deepEqual((await client.introspect(code)).json, { active: false });
   });
 
   await t.test('JW-02: an access token says nothing as id_token_hint, an id token does', async () => {
-    const somebody = await obtainTokens(signet, await signedInPerson(signet), client);
+    const somebody = await (await signet.signedInPerson()).obtainTokens(client);
     const silent = async (id_token_hint: string) =>
-      redirectedTo(await person.browser.get(authorizePath(client, { prompt: 'none', id_token_hint })));
+      redirectedTo(await person.browser.get(client.authorizePath({ prompt: 'none', id_token_hint })));
     assert.ok((await silent(somebody.access_token)).get('code'));
     assert.equal((await silent(somebody.id_token)).get('error'), 'login_required');
   });
@@ -167,7 +146,7 @@ onBothEngines('JSON Web Tokens', async (t, engine) => {
       `${encode('[]')}.${claims}.${signature}`,
     ];
     for (const token of spoiled) await opensNothing(signet, client, token);
-    assert.equal((await userinfo(signet, tokens.access_token)).status, 200);
+    assert.equal((await signet.userinfo(tokens.access_token)).status, 200);
   });
 
   await t.test('JW-04: a key comes from our own store and from nowhere else', async () => {
@@ -220,7 +199,7 @@ onBothEngines('JSON Web Tokens', async (t, engine) => {
     const chosen = { name: 'x', client_type: 'public', redirect_uris: ['https://rp.test/cb'], client_id: sub };
     assertRefused(await person.browser.postJson('/v1/oauth/clients', chosen), 400, 'invalid_request');
     assert.equal((await findUserByEmail(signet.deps.db, person.email.toUpperCase()))?.user_id, sub);
-    assert.equal(claimsOf((await obtainTokens(signet, person, rsaClient)).id_token).sub, sub);
+    assert.equal(claimsOf((await person.obtainTokens(rsaClient)).id_token).sub, sub);
   });
 
   await t.test('JW-08: an id token says who, for whom and when, and at_hash fits', async () => {
@@ -246,23 +225,23 @@ onBothEngines('JSON Web Tokens', async (t, engine) => {
       assert.ok(Number(auth_time) <= iat!);
     }
     const strange = `n "${'é'.repeat(20)}<&>\\`;
-    const plain = await obtainTokens(signet, person, client, { nonce: undefined });
+    const plain = await person.obtainTokens(client, { nonce: undefined });
     assert.ok(!('nonce' in claimsOf(plain.id_token)));
-    const exact = await obtainTokens(signet, person, client, { nonce: strange });
+    const exact = await person.obtainTokens(client, { nonce: strange });
     assert.equal(claimsOf(exact.id_token).nonce, strange);
   });
 
   await t.test('JW-08: auth_time is when the person proved it, and max_age has them prove it again', async () => {
-    const visitor = await signedInPerson(signet);
-    const before = Number(claimsOf((await obtainTokens(signet, visitor, client)).id_token).auth_time);
+    const visitor = await signet.signedInPerson();
+    const before = Number(claimsOf((await visitor.obtainTokens(client)).id_token).auth_time);
     signet.clock.advance(100);
-    const later = claimsOf((await obtainTokens(signet, visitor, client, { max_age: '100' })).id_token);
+    const later = claimsOf((await visitor.obtainTokens(client, { max_age: '100' })).id_token);
     assert.equal(later.auth_time, before);
     assert.equal(later.iat, before + 100);
-    const asked = await visitor.browser.get(authorizePath(client, { max_age: '99' }));
+    const asked = await visitor.browser.get(client.authorizePath({ max_age: '99' }));
     assert.match(asked.headers.get('location') ?? '', /^\/signin\?/);
-    await signIn(visitor);
-    const anew = claimsOf((await obtainTokens(signet, visitor, client, { max_age: '99' })).id_token);
+    await visitor.signIn();
+    const anew = claimsOf((await visitor.obtainTokens(client, { max_age: '99' })).id_token);
     assert.equal(anew.auth_time, before + 100);
   });
 
@@ -275,12 +254,12 @@ onBothEngines('JSON Web Tokens', async (t, engine) => {
   });
 
   await t.test('JW-05: our own endpoints know no leeway: a token ends with its second', async () => {
-    const fresh = await obtainTokens(signet, person, client);
+    const fresh = await person.obtainTokens(client);
     signet.clock.advance(3599);
-    assert.equal((await userinfo(signet, fresh.access_token)).status, 200);
+    assert.equal((await signet.userinfo(fresh.access_token)).status, 200);
     signet.clock.advance(1);
-    assertRefused(await userinfo(signet, fresh.access_token), 401, 'invalid_token');
-    assert.equal((await introspect(signet, client, fresh.access_token)).text, '{"active":false}');
+    assertRefused(await signet.userinfo(fresh.access_token), 401, 'invalid_token');
+    assert.equal((await client.introspect(fresh.access_token)).text, '{"active":false}');
     await assert.rejects(verifyAs(signet, client.client_id, fresh.access_token, 'at+jwt'), /"exp"/);
   });
 });
@@ -314,15 +293,15 @@ onBothEngines(
   'JW-06: after a rotation old tokens verify for 65 minutes, and then their key is gone',
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
-    const client = await registerClient(signet);
-    const person = await signedInPerson(signet);
-    const kidOf = async () => jose.decodeProtectedHeader((await obtainTokens(signet, person, client)).access_token).kid;
+    const client = await signet.registerClient();
+    const person = await signet.signedInPerson();
+    const kidOf = async () => jose.decodeProtectedHeader((await person.obtainTokens(client)).access_token).kid;
     const before = await kidOf();
     const published = (await keySetOf(signet)).keys.map(({ kid }) => kid);
 
     assert.deepEqual(await rotateNow(signet.deps, 'cli'), []); // nobody has seen the next keys for 15 minutes
     signet.clock.advance(15 * 60);
-    const old = await obtainTokens(signet, person, client);
+    const old = await person.obtainTokens(client);
     assert.equal((await rotateNow(signet.deps, 'cli')).length, 2);
     signet.clock.advance(1);
     const after = await kidOf();

@@ -5,24 +5,9 @@ import { editClient } from '../../src/clients/edit-client.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import { readAnswer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
-import {
-  assertRefused,
-  authorize,
-  introspect,
-  obtainTokens,
-  redeem,
-  refresh,
-  tokensOf,
-  userinfo,
-} from '../support/relying-party.ts';
-import {
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  startSignet,
-} from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const all = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'] as const;
 
@@ -39,55 +24,55 @@ const entitlements = async ({ url }: Signet, token: string) =>
 
 onBothEngines('a scope that is taken from a client leaves the tokens that it holds', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner, allowed_scopes: [...all] });
-  const held = await obtainTokens(signet, owner, client, { scope: all.join(' ') });
-  const emailAlone = await obtainTokens(signet, owner, client, { scope: 'email' });
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner, allowed_scopes: [...all] });
+  const held = await owner.obtainTokens(client, { scope: all.join(' ') });
+  const emailAlone = await owner.obtainTokens(client, { scope: 'email' });
   assert.equal((await entitlements(signet, held.access_token)).status, 200);
 
   await allow(signet, owner, client, ['openid', 'offline_access']);
-  assert.deepEqual((await userinfo(signet, held.access_token)).json, { sub: owner.user_id });
+  assert.deepEqual((await signet.userinfo(held.access_token)).json, { sub: owner.user_id });
   assertRefused(await entitlements(signet, held.access_token), 403, 'insufficient_scope');
   for (const token of [held.access_token, held.refresh_token]) {
-    const answer = (await introspect(signet, client, token)).json;
+    const answer = (await client.introspect(token)).json;
     assert.deepEqual([answer?.active, answer?.scope], [true, 'openid offline_access']);
   }
-  assertRefused(await userinfo(signet, emailAlone.access_token), 401, 'invalid_token');
-  assert.deepEqual((await introspect(signet, client, emailAlone.access_token)).json, { active: false });
+  assertRefused(await signet.userinfo(emailAlone.access_token), 401, 'invalid_token');
+  assert.deepEqual((await client.introspect(emailAlone.access_token)).json, { active: false });
 
   await allow(signet, owner, client, ['openid']);
-  assert.deepEqual((await introspect(signet, client, held.refresh_token)).json, { active: false });
-  assertRefused(await refresh(signet, client, held.refresh_token), 400, 'invalid_grant');
+  assert.deepEqual((await client.introspect(held.refresh_token)).json, { active: false });
+  assertRefused(await client.refresh(held.refresh_token), 400, 'invalid_grant');
 
   await allow(signet, owner, client, all);
-  assert.equal((await userinfo(signet, held.access_token)).json?.email, owner.email, 'and comes back with it');
+  assert.equal((await signet.userinfo(held.access_token)).json?.email, owner.email, 'and comes back with it');
   assert.equal((await entitlements(signet, held.access_token)).status, 200);
 });
 
 onBothEngines('no token is issued for a scope of which the client has lost all', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner, allowed_scopes: [...all] });
-  const code = await authorize(owner, client, { scope: 'email profile' });
-  const { refresh_token } = await obtainTokens(signet, owner, client);
-  const wide = await obtainTokens(signet, owner, client, { scope: all.join(' ') });
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner, allowed_scopes: [...all] });
+  const code = await owner.authorize(client, { scope: 'email profile' });
+  const { refresh_token } = await owner.obtainTokens(client);
+  const wide = await owner.obtainTokens(client, { scope: all.join(' ') });
 
   await allow(signet, owner, client, ['openid', 'offline_access']);
-  assertRefused(await redeem(signet, client, code), 400, 'invalid_scope');
-  assertRefused(await refresh(signet, client, wide.refresh_token, { scope: 'email' }), 400, 'invalid_scope');
-  assert.equal(tokensOf(await refresh(signet, client, wide.refresh_token)).scope, 'openid offline_access');
-  assert.equal(tokensOf(await refresh(signet, client, refresh_token)).scope, 'openid offline_access');
+  assertRefused(await client.redeem(code), 400, 'invalid_scope');
+  assertRefused(await client.refresh(wide.refresh_token, { scope: 'email' }), 400, 'invalid_scope');
+  assert.equal(tokensOf(await client.refresh(wide.refresh_token)).scope, 'openid offline_access');
+  assert.equal(tokensOf(await client.refresh(refresh_token)).scope, 'openid offline_access');
 
   await allow(signet, owner, client, all);
-  assert.equal(tokensOf(await redeem(signet, client, code)).scope, 'email profile', 'the refusal has spent nothing');
+  assert.equal(tokensOf(await client.redeem(code)).scope, 'email profile', 'the refusal has spent nothing');
 });
 
 test('a repeated refresh is not answered with an empty scope either', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner, allowed_scopes: [...all], refresh_retry_window: 60 });
-  const { refresh_token } = await obtainTokens(signet, owner, client, { scope: all.join(' ') });
-  tokensOf(await refresh(signet, client, refresh_token, { scope: 'email' }));
+  const owner = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner, allowed_scopes: [...all], refresh_retry_window: 60 });
+  const { refresh_token } = await owner.obtainTokens(client, { scope: all.join(' ') });
+  tokensOf(await client.refresh(refresh_token, { scope: 'email' }));
   await allow(signet, owner, client, ['openid', 'offline_access']);
-  assertRefused(await refresh(signet, client, refresh_token, { scope: 'email' }), 400, 'invalid_scope');
+  assertRefused(await client.refresh(refresh_token, { scope: 'email' }), 400, 'invalid_scope');
 });

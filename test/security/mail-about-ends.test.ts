@@ -3,15 +3,16 @@ import { suspendClient } from '../../src/clients/review-client.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { assertRefused, authorize, obtainTokens, redeem, refresh, tokensOf } from '../support/relying-party.ts';
-import { type Person, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, tokensOf } from '../support/relying-party.ts';
+import { startSignet } from '../support/signet.ts';
 
 onBothEngines('a person hears by mail of a grant that others have ended', async (t, engine) => {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
-  const administrator = await signedInPerson(signet, { role: 'admin' });
-  const client = await registerClient(signet, { name: 'Notebook', owner: administrator });
-  const person = await signedInPerson(signet);
+  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const client = await signet.registerClient({ name: 'Notebook', owner: administrator });
+  const person = await signet.signedInPerson();
   const end = async (path: string) => {
     const answer = await administrator.browser.send(path, { method: 'DELETE', headers: { origin: signet.url } });
     assert.equal(answer.status, 204);
@@ -21,10 +22,10 @@ onBothEngines('a person hears by mail of a grant that others have ended', async 
     return (json as Record<string, { grant_id: string; session_id: string }[]>)[what]![0]!;
   };
 
-  const { refresh_token } = await obtainTokens(signet, person, client);
-  tokensOf(await refresh(signet, client, refresh_token));
+  const { refresh_token } = await person.obtainTokens(client);
+  tokensOf(await client.refresh(refresh_token));
   for (let uses = 0; uses < 3; uses += 1) {
-    assertRefused(await refresh(signet, client, refresh_token), 400, 'invalid_grant');
+    assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
   }
   const replayed = await mailbox.next(
     person.email,
@@ -33,12 +34,12 @@ onBothEngines('a person hears by mail of a grant that others have ended', async 
   assert.match(replayed.text, sentence('mail.grant_replayed.text'));
   assert.ok(!replayed.text.includes(refresh_token));
 
-  const code = await authorize(person, client);
-  tokensOf(await redeem(signet, client, code));
-  assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
+  const code = await person.authorize(client);
+  tokensOf(await client.redeem(code));
+  assertRefused(await client.redeem(code), 400, 'invalid_grant');
   await mailbox.next(person.email, sentence('mail.grant_replayed.subject', { app: 'Notebook' }));
 
-  await obtainTokens(signet, person, client);
+  await person.obtainTokens(client);
   await end(`/v1/admin/grants/${(await firstOf('grants', person)).grant_id}`);
   await mailbox.next(person.email, sentence('mail.grant_ended.subject', { app: 'Notebook' }));
 
@@ -49,8 +50,8 @@ onBothEngines('a person hears by mail of a grant that others have ended', async 
   await mailbox.next(person.email, sentence('mail.signed_out.subject'));
 
   // What ends thousands at once, and what the person or the client does, is told nobody by mail.
-  const other = await signedInPerson(signet);
-  await obtainTokens(signet, other, client);
+  const other = await signet.signedInPerson();
+  await other.obtainTokens(client);
   await suspendClient(signet.deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing.');
   await signet.deps.mail.deliver();
   assert.deepEqual(
@@ -68,12 +69,12 @@ onBothEngines('a person hears by mail of a grant that others have ended', async 
 onBothEngines('such mails to one person are bounded', async (t, engine) => {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
-  const client = await registerClient(signet);
-  const person = await signedInPerson(signet);
+  const client = await signet.registerClient();
+  const person = await signet.signedInPerson();
   for (let grants = 0; grants < 7; grants += 1) {
-    const code = await authorize(person, client);
-    tokensOf(await redeem(signet, client, code));
-    assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
+    const code = await person.authorize(client);
+    tokensOf(await client.redeem(code));
+    assertRefused(await client.redeem(code), 400, 'invalid_grant');
   }
   for (let runs = 0; runs < 3; runs += 1) await signet.deps.mail.deliver();
   assert.equal(mailbox.mails.filter(({ to }) => to === person.email).length, 5);

@@ -10,14 +10,14 @@ import { type Engine, onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { newPerson, type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 async function world(t: TestContext, engine: Engine = 'sqlite', env: Record<string, string> = {}) {
   const mailbox = await openMailbox(t);
   return { mailbox, signet: await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url, ...env } }) };
 }
 
-const ask = (signet: Signet, email: string) => newBrowser(signet.url).post('/reset', { email });
+const ask = (signet: Signet, email: string) => signet.newBrowser().post('/reset', { email });
 const waiting = ({ deps, clock }: Signet) => findDueMails(deps.db, clock() / 1000 + 1_000_000, 100);
 
 /** Waits until the mail that is due has been tried, by whichever node. */
@@ -34,7 +34,7 @@ onBothEngines('a mail is sent once, whichever of the nodes looks for it', async 
   const { signet, mailbox } = await world(t, engine);
   const beside = await startSignet(t, { beside: signet, env: { SIGNET_SMTP_URL: mailbox.url } });
   const people = [];
-  for (let count = 0; count < 4; count += 1) people.push(await newPerson(signet));
+  for (let count = 0; count < 4; count += 1) people.push(await signet.newPerson());
   await Promise.all(people.map(({ email }) => ask(signet, email)));
   await Promise.all([signet, beside, signet, beside].map((node) => node.runJobs()));
   for (const { email } of people) await mailbox.next(email);
@@ -46,7 +46,7 @@ onBothEngines('a mail is sent once, whichever of the nodes looks for it', async 
 
 onBothEngines('a mail outlives a server that refuses it', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const { email } = await newPerson(signet);
+  const { email } = await signet.newPerson();
   mailbox.refuses = true;
   assert.equal((await ask(signet, email)).status, 303, 'whoever asks does not wait for the mail server');
   await untilTried(signet, 1);
@@ -59,7 +59,7 @@ onBothEngines('a mail outlives a server that refuses it', async (t, engine) => {
   signet.clock.advance(120);
   await signet.runJobs();
   const mail = await mailbox.next(email);
-  assert.equal((await newBrowser(signet.url).get(linkIn(mail, /^\/reset\/./))).status, 200);
+  assert.equal((await signet.newBrowser().get(linkIn(mail, /^\/reset\/./))).status, 200);
   assert.deepEqual(await waiting(signet), []);
   assert.equal(mailbox.mails.length, 1);
 });
@@ -68,7 +68,7 @@ onBothEngines(
   'a node that stops ends the delivery that runs, begins no other, and logs no error',
   async (t, engine) => {
     const { signet, mailbox } = await world(t, engine);
-    const people = [await newPerson(signet), await newPerson(signet)];
+    const people = [await signet.newPerson(), await signet.newPerson()];
     const [first] = await Promise.all(people.map(({ email }) => ask(signet, email)));
     assert.equal(first?.status, 303); // from now on a timer looks for the mails as well
     const delivery = signet.deps.mail.deliver();
@@ -85,7 +85,7 @@ onBothEngines(
 
 test('a mail that nobody takes is given up in the end, and the log says so without its text', async (t) => {
   const { signet, mailbox } = await world(t);
-  const { email } = await newPerson(signet);
+  const { email } = await signet.newPerson();
   mailbox.refuses = true;
   await ask(signet, email);
   await untilTried(signet, 1);
@@ -104,7 +104,7 @@ onBothEngines('a mail outlives the node that promised it', async (t, engine) => 
   const mailbox = await openMailbox(t);
   const dead = `smtp://127.0.0.1:${await freePort()}`;
   const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: dead } });
-  const { email } = await newPerson(signet);
+  const { email } = await signet.newPerson();
   await ask(signet, email);
   await untilTried(signet, 1);
   const beside = await startSignet(t, { beside: signet, env: { SIGNET_SMTP_URL: mailbox.url } });
@@ -121,7 +121,7 @@ onBothEngines('a mail outlives the node that promised it', async (t, engine) => 
 
 test('a mail server that cannot be reached is tried with one mail, not with all of them', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: `smtp://127.0.0.1:${await freePort()}` } });
-  for (let count = 0; count < 3; count += 1) await ask(signet, (await newPerson(signet)).email);
+  for (let count = 0; count < 3; count += 1) await ask(signet, (await signet.newPerson()).email);
   await untilTried(signet, 0);
   await signet.runJobs();
   const attempts = (await waiting(signet)).map((mail) => mail.attempts);
@@ -133,9 +133,9 @@ onBothEngines('no table holds a link, nor the mail with it', async (t, engine) =
   const { signet, mailbox } = await world(t, engine);
   const { db } = signet.deps;
   mailbox.refuses = true;
-  const { email } = await newPerson(signet);
+  const { email } = await signet.newPerson();
   await ask(signet, email);
-  await newBrowser(signet.url).post('/signup', { email: 'sealed@example.com' });
+  await signet.newBrowser().post('/signup', { email: 'sealed@example.com' });
   const names =
     db.engine === 'sqlite'
       ? await db.all<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
@@ -172,7 +172,7 @@ test('a mail is plain text with one recipient, and looks the same at each attemp
     SIGNET_NAME: 'Ünity',
     SIGNET_MAIL_FROM: 'Ünity <id@id.example>',
   });
-  const { email } = await newPerson(signet);
+  const { email } = await signet.newPerson();
   await ask(signet, email);
   const { headers, subject, text } = await mailbox.next(email);
   assert.match(subject, /Ünity/);
@@ -241,18 +241,18 @@ test('a mail server that offers no TLS never sees the password', async (t) => {
 
 test('without a mail server the mail is in the log, on this machine alone', async (t) => {
   const signet = await startSignet(t);
-  const { email } = await newPerson(signet);
+  const { email } = await signet.newPerson();
   await ask(signet, email);
   await signet.runJobs();
   const line = signet.logLines.map((text) => JSON.parse(text)).find(({ to }) => to === email);
-  assert.equal((await newBrowser(signet.url).get(linkIn(line, /^\/reset\/./))).status, 200);
+  assert.equal((await signet.newBrowser().get(linkIn(line, /^\/reset\/./))).status, 200);
   assert.deepEqual(await waiting(signet), []);
 });
 
 test('on https without a mail server nothing is promised or logged, and pages say what to do instead', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_BASE_URL: 'https://id.example.com' } });
   const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   const headers = { origin: 'https://id.example.com' };
   for (const path of ['/reset', '/signup']) {
     for (const answer of [await browser.get(path), await browser.post(path, { email: person.email }, headers)]) {

@@ -5,16 +5,14 @@ import fc from 'fast-check';
 import { type Answer, readAnswer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import {
-  authorize,
-  authorizePath,
   basic,
   challengeOf,
-  obtainTokens,
+  type RegisteredClient,
   redirectedTo,
   tokensOf,
   verifier,
 } from '../support/relying-party.ts';
-import { type RegisteredClient, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+import { startSignet } from '../support/signet.ts';
 
 /** In every hostile value, so that an answer which repeats some of it gives itself away. */
 const canary = 'zqxj7391';
@@ -119,9 +117,9 @@ async function holds<Input>(t: TestContext, input: fc.Arbitrary<Input>, property
 async function openHouse(t: TestContext, engine: Engine) {
   // Without limits: behind a 429 nothing would be tried.
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner: person });
-  const app = await registerClient(signet, { owner: person, client_type: 'public', consent: 'required' });
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner: person });
+  const app = await signet.registerClient({ owner: person, client_type: 'public', consent: 'required' });
   return { signet, person, clients: [client, app] as const };
 }
 
@@ -178,7 +176,7 @@ onBothEngines('TK-10: whatever authorize is asked, the answer is one of the deci
     method: fc.constantFrom('GET', 'GET', 'POST'),
   });
   await holds(t, input, async ({ client, changes, cookie, accept, method }) => {
-    const valid = new URL(authorizePath(client), signet.url).searchParams;
+    const valid = new URL(client.authorizePath(), signet.url).searchParams;
     const query = changed(pairsOf(valid), changes);
     const headers = { cookie, accept };
     const get = async (path: string) => readAnswer(await fetch(signet.url + path, { headers, redirect: 'manual' }));
@@ -192,7 +190,7 @@ onBothEngines('TK-10: whatever authorize is asked, the answer is one of the deci
     assert.ok(location.startsWith('/oauth/authorize?'), location);
     assertDecided(await get(location), location.slice(location.indexOf('?') + 1), client, signet.url);
   });
-  await authorize(person, clients[0]); // and it goes on answering
+  await person.authorize(clients[0]); // and it goes on answering
 });
 
 onBothEngines(
@@ -236,8 +234,8 @@ onBothEngines(
     await holds(t, input, async ({ grant_type, changes, authorization, type, padding }) => {
       const grant: Record<string, string> =
         grant_type === 'refresh_token'
-          ? { refresh_token: (await obtainTokens(signet, person, client)).refresh_token }
-          : { code: await authorize(person, client), redirect_uri: client.redirect_uri, code_verifier: verifier };
+          ? { refresh_token: (await person.obtainTokens(client)).refresh_token }
+          : { code: await person.authorize(client), redirect_uri: client.redirect_uri, code_verifier: verifier };
       const secret: Record<string, string> =
         authorization === undefined ? { client_secret: client.client_secret ?? '' } : {};
       const valid = new URLSearchParams({ grant_type, client_id: client.client_id, ...secret, ...grant });

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { type Lies, newAuthenticator } from '../support/authenticator.ts';
-import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import {
-  addPasskey,
   ask,
   assertKeptOut,
   assertSignedIn,
@@ -19,9 +17,9 @@ import {
   sessionOf,
   twenty,
 } from '../support/passkeys.ts';
-import { assertRefused, authorizePath, redirectedTo } from '../support/relying-party.ts';
-import { registerClient, signedInPerson, signIn, startSignet } from '../support/signet.ts';
-import { enableTotp, giveCode, post } from '../support/two-factor.ts';
+import { assertRefused, redirectedTo } from '../support/relying-party.ts';
+import { startSignet } from '../support/signet.ts';
+import { post } from '../support/two-factor.ts';
 
 onBothEngines('sign-in by passkey', async (t, engine) => {
   const mailbox = await openMailbox(t);
@@ -29,10 +27,10 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
 
   for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const) {
     await t.test(`sign in with ${algorithm}: both factors in one, without a password`, async () => {
-      const person = await signedInPerson(signet);
+      const person = await signet.signedInPerson();
       const authenticator = newAuthenticator(signet.url, algorithm);
       authenticator.counts = true;
-      await addPasskey(signet, person, authenticator, ' Key ring ');
+      await person.addPasskey(authenticator, ' Key ring ');
       const { browser, answer } = await enter(signet, authenticator);
       assertSignedIn(answer, browser);
       assert.equal(answer.headers.get('location'), '/account');
@@ -46,9 +44,9 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   }
 
   await t.test('sign-in: whatever is not what we asked for is refused', async () => {
-    const person = await signedInPerson(signet);
-    const authenticator = await addPasskey(signet, person);
-    const otherBrowser = await ask(signet, newBrowser(signet.url), '/signin/passkey');
+    const person = await signet.signedInPerson();
+    const authenticator = await person.addPasskey();
+    const otherBrowser = await ask(signet, signet.newBrowser(), '/signin/passkey');
     const cases: [Lies, number][] = [
       [{ origin: 'https://evil.example' }, 403],
       [{ rpId: 'evil.example' }, 403],
@@ -69,7 +67,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
       assert.match(answer.text, /role="alert"/);
       assert.match(answer.text, /id="signin-submit"/); // the page to try again on
     }
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     const options = await ask(signet, browser, '/signin/passkey');
     const assertion = authenticator.get(options);
     const forged = newAuthenticator(signet.url).get(options);
@@ -89,15 +87,15 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
     ] as const) {
       assertKeptOut(await give(browser, '/signin/passkey', credential), browser, status);
     }
-    const other = newBrowser(signet.url);
+    const other = signet.newBrowser();
     await ask(signet, other, '/signin/passkey');
     assertKeptOut(await give(other, '/signin/passkey', assertion), other, 400, 'from another browser');
     assertSignedIn(await give(browser, '/signin/passkey', assertion), browser);
   });
 
   await t.test('sign-in: an assertion is good once, and a challenge for five minutes', async () => {
-    const authenticator = await addPasskey(signet, await signedInPerson(signet));
-    const browser = newBrowser(signet.url);
+    const authenticator = await (await signet.signedInPerson()).addPasskey();
+    const browser = signet.newBrowser();
     const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'));
     assertSignedIn(await give(browser, '/signin/passkey', assertion), browser);
     browser.cookies.delete('signet_identity_session');
@@ -108,9 +106,9 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('sign-in: of twenty uses of one assertion, one gives a session', async () => {
-    const person = await signedInPerson(signet);
-    const authenticator = await addPasskey(signet, person);
-    const browser = newBrowser(signet.url);
+    const person = await signet.signedInPerson();
+    const authenticator = await person.addPasskey();
+    const browser = signet.newBrowser();
     const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'));
     const before = (await eventsOf(signet, person)).length;
     const answers = await twenty(() => give(browser, '/signin/passkey', assertion));
@@ -122,13 +120,13 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('sign-in: a removed passkey and a disabled person answer like an unknown passkey', async () => {
-    const person = await signedInPerson(signet);
-    const [removed, kept] = [await addPasskey(signet, person), await addPasskey(signet, person)];
+    const person = await signet.signedInPerson();
+    const [removed, kept] = [await person.addPasskey(), await person.addPasskey()];
     await remove(signet, person, removed.id);
-    const { user_id } = await signedInPerson(signet);
+    const { user_id } = await signet.signedInPerson();
     await disableUser(signet.deps, person.user_id, 'cli');
     const answers: string[] = [];
-    const browser = newBrowser(signet.url); // one browser, so that nothing but the reason differs
+    const browser = signet.newBrowser(); // one browser, so that nothing but the reason differs
     for (const authenticator of [removed, kept, newAuthenticator(signet.url)]) {
       const { answer } = await enter(
         signet,
@@ -146,10 +144,10 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('a signature counter that does not grow is refused, written down and told', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     const authenticator = newAuthenticator(signet.url);
     authenticator.counts = true;
-    await addPasskey(signet, person, authenticator);
+    await person.addPasskey(authenticator);
     await mailbox.next(person.email);
     assertSignedIn(
       (await enter(signet, authenticator, { signCount: 10 })).answer,
@@ -167,17 +165,17 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
 
   await t.test('of twenty sign-ins with the same next count, one gets in', async () => {
     const authenticator = newAuthenticator(signet.url);
-    await addPasskey(signet, await signedInPerson(signet), authenticator);
+    await (await signet.signedInPerson()).addPasskey(authenticator);
     const answers = await twenty(() => enter(signet, authenticator, { signCount: 7 }));
     assert.deepEqual(answers.map(({ answer }) => answer.status).sort(), [303, ...Array(19).fill(403)]);
   });
 
   await t.test('the goal of a sign-in survives the passkey, also one that is refused first', async () => {
-    const client = await registerClient(signet);
-    const person = await signedInPerson(signet);
-    const authenticator = await addPasskey(signet, person);
-    const browser = newBrowser(signet.url);
-    const request = redirectedTo(await browser.get(authorizePath(client))).get('request') ?? assert.fail();
+    const client = await signet.registerClient();
+    const person = await signet.signedInPerson();
+    const authenticator = await person.addPasskey();
+    const browser = signet.newBrowser();
+    const request = redirectedTo(await browser.get(client.authorizePath())).get('request') ?? assert.fail();
     const options = await ask(signet, browser, '/signin/passkey');
     const refused = await give(browser, '/signin/passkey', authenticator.get(options, { verified: false }), {
       request,
@@ -193,9 +191,9 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('MF-05: with TOTP a passkey is a first factor like any other, and no second beside itself', async () => {
-    const person = await signedInPerson(signet);
-    const authenticator = await addPasskey(signet, person);
-    const totp = await enableTotp(signet, person);
+    const person = await signet.signedInPerson();
+    const authenticator = await person.addPasskey();
+    const totp = await person.enableTotp();
     const { browser, answer } = await enter(signet, authenticator);
     assert.equal(answer.headers.get('location'), '/signin/second-factor');
     assertRefused(await browser.get('/v1/me'), 401, 'login_required');
@@ -203,31 +201,31 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
     assertRefused(await browser.send('/signin/second-factor/passkey/options', post(signet)), 403, 'access_denied');
     const other = await ask(signet, browser, '/signin/passkey');
     assertKeptOut(await give(browser, '/signin/second-factor/passkey', authenticator.get(other)), browser, 403);
-    assertSignedIn(await giveCode({ browser }, totp.code()), browser);
+    assertSignedIn(await browser.post('/signin/second-factor', { code: totp.code() }), browser);
     assert.deepEqual((await sessionOf(browser)).amr, ['hwk', 'mfa', 'otp']);
   });
 
   await t.test('of twenty uses of one assertion by a person with TOTP, one is asked for a code', async () => {
-    const person = await signedInPerson(signet);
-    const authenticator = await addPasskey(signet, person);
-    await enableTotp(signet, person);
-    const browser = newBrowser(signet.url);
+    const person = await signet.signedInPerson();
+    const authenticator = await person.addPasskey();
+    await person.enableTotp();
+    const browser = signet.newBrowser();
     const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'));
     const answers = await twenty(() => give(browser, '/signin/passkey', assertion));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [303, ...Array(19).fill(400)]);
   });
 
   await t.test('as second factor: after a password, only the own passkey, in this very sign-in', async () => {
-    const person = await signedInPerson(signet);
-    const authenticator = await addPasskey(signet, person);
-    await enableTotp(signet, person);
-    const foreign = await addPasskey(signet, await signedInPerson(signet));
+    const person = await signet.signedInPerson();
+    const authenticator = await person.addPasskey();
+    await person.enableTotp();
+    const foreign = await (await signet.signedInPerson()).addPasskey();
     const path = '/signin/second-factor/passkey';
 
-    const [browser, elsewhere] = [newBrowser(signet.url), newBrowser(signet.url)];
+    const [browser, elsewhere] = [signet.newBrowser(), signet.newBrowser()];
     assertRefused(await browser.send(`${path}/options`, post(signet)), 401, 'login_required');
     for (const one of [browser, elsewhere])
-      assert.equal((await signIn({ ...person, browser: one })).headers.get('location'), '/signin/second-factor');
+      assert.equal((await person.with({ browser: one }).signIn()).headers.get('location'), '/signin/second-factor');
     assert.match((await browser.get('/signin/second-factor')).text, /action="\/signin\/second-factor\/passkey"/);
     const options = await ask(signet, browser, path);
     assert.deepEqual(
@@ -260,11 +258,11 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('as second factor: five tries, whatever they are made with', async () => {
-    const person = await signedInPerson(signet);
-    const authenticator = await addPasskey(signet, person);
-    await enableTotp(signet, person);
-    const browser = newBrowser(signet.url);
-    await signIn({ ...person, browser });
+    const person = await signet.signedInPerson();
+    const authenticator = await person.addPasskey();
+    await person.enableTotp();
+    const browser = signet.newBrowser();
+    await person.with({ browser }).signIn();
     const path = '/signin/second-factor/passkey';
     const options = await ask(signet, browser, path);
     for (let tries = 0; tries < 5; tries += 1) {
@@ -276,11 +274,11 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('to confirm: the own passkey makes the sign-in recent again', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     const path = '/signin/confirm/passkey';
     assert.doesNotMatch((await person.browser.get('/signin/confirm')).text, /data-passkey/);
-    const authenticator = await addPasskey(signet, person);
-    const other = await addPasskey(signet, await signedInPerson(signet));
+    const authenticator = await person.addPasskey();
+    const other = await (await signet.signedInPerson()).addPasskey();
     signet.clock.advance(3600);
     assert.match((await person.browser.get(`/signin/confirm?next=${pages}`)).text, /data-passkey="get"/);
     const options = await ask(signet, person.browser, path);
@@ -290,7 +288,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
     );
     assert.equal((await give(person.browser, path, other.get(options))).status, 403);
     assert.equal((await person.browser.send('/v1/me/passkeys/options', post(signet))).status, 403);
-    assertRefused(await newBrowser(signet.url).send(`${path}/options`, post(signet)), 401, 'login_required');
+    assertRefused(await signet.newBrowser().send(`${path}/options`, post(signet)), 401, 'login_required');
     const answer = await give(person.browser, path, authenticator.get(options), { next: pages });
     assert.equal(answer.headers.get('location'), pages);
     assert.equal((await sessionOf(person.browser)).auth_time, Math.floor(signet.clock() / 1000));
@@ -300,10 +298,10 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
 
 onBothEngines('refused passkeys stop nobody at their address, and are counted in one line', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const authenticator = await addPasskey(signet, await signedInPerson(signet));
+  const authenticator = await (await signet.signedInPerson()).addPasskey();
   for (let times = 0; times < 35; times += 1)
     assertSignedIn((await enter(signet, authenticator)).answer, (await enter(signet, authenticator)).browser);
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   let options = await ask(signet, browser, '/signin/passkey');
   const refused = async (count: number) => {
     for (let times = 0; times < count; times += 1) {
@@ -326,7 +324,7 @@ onBothEngines('refused passkeys stop nobody at their address, and are counted in
 
 onBothEngines('challenges are limited by address, generously', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   const statuses = new Set<number>();
   for (let times = 0; times < 600; times += 1)
     statuses.add((await browser.send('/signin/passkey/options', post(signet))).status);

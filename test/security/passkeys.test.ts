@@ -3,13 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { removePassword } from '../../src/authentication/credentials/passwords.store.ts';
 import { type Credential, type Lies, newAuthenticator } from '../support/authenticator.ts';
-import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import {
-  addPasskey,
   ask,
   assertKeptOut,
   confirm,
@@ -23,8 +21,8 @@ import {
   twenty,
 } from '../support/passkeys.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { signedInPerson, signIn, startSignet } from '../support/signet.ts';
-import { enableTotp, post } from '../support/two-factor.ts';
+import { startSignet } from '../support/signet.ts';
+import { post } from '../support/two-factor.ts';
 
 onBothEngines('passkeys of a person', async (t, engine) => {
   const mailbox = await openMailbox(t);
@@ -40,8 +38,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   }
 
   await t.test('are asked for as the decisions say', async () => {
-    const person = await signedInPerson(signet);
-    const first = await addPasskey(signet, person);
+    const person = await signet.signedInPerson();
+    const first = await person.addPasskey();
     const creation = await ask(signet, person.browser, '/v1/me/passkeys');
     assert.deepEqual(creation.rp, { name: 'Signet', id: 'localhost' });
     assert.deepEqual(creation.authenticatorSelection, {
@@ -57,19 +55,19 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     assert.deepEqual(creation.excludeCredentials, [
       { id: first.credential_id, type: 'public-key', transports: ['hybrid', 'internal'] },
     ]);
-    const assertion = await ask(signet, newBrowser(signet.url), '/signin/passkey');
+    const assertion = await ask(signet, signet.newBrowser(), '/signin/passkey');
     assert.deepEqual(
       [assertion.rpId, assertion.userVerification, assertion.allowCredentials],
       ['localhost', 'required', []],
     );
-    assert.notEqual(assertion.challenge, (await ask(signet, newBrowser(signet.url), '/signin/passkey')).challenge);
+    assert.notEqual(assertion.challenge, (await ask(signet, signet.newBrowser(), '/signin/passkey')).challenge);
   });
 
   await t.test(
     'NO-01: adding, renaming and removing are in the log; the first and the last are told by one mail',
     async () => {
-      const person = await signedInPerson(signet);
-      const { id } = await addPasskey(signet, person, undefined, 'Old name');
+      const person = await signet.signedInPerson();
+      const { id } = await person.addPasskey(undefined, 'Old name');
       assert.match((await mailbox.next(person.email)).subject, sentence('mail.passkey_added.subject'));
       const rename = {
         method: 'PATCH',
@@ -91,7 +89,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   );
 
   await t.test('registration: whatever is not what we asked for is refused, and nothing is kept', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     const lies: Lies[] = [
       { origin: 'https://evil.example' },
       { origin: `${signet.url}0` },
@@ -103,7 +101,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
       { challenge: Buffer.alloc(150).toString('base64url') },
       { challenge: (await ask(signet, person.browser, '/signin/passkey')).challenge },
       { challenge: (await ask(signet, person.browser, '/signin/confirm/passkey')).challenge },
-      { challenge: (await ask(signet, (await signedInPerson(signet)).browser, '/v1/me/passkeys')).challenge },
+      { challenge: (await ask(signet, (await signet.signedInPerson()).browser, '/v1/me/passkeys')).challenge },
       { attestation: { fmt: 'none', attStmt: new Map([['x5c', []]]) } },
       {
         attestation: {
@@ -145,8 +143,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   await t.test(
     'registration: a challenge is good once, for five minutes, in its browser and for its person',
     async () => {
-      const person = await signedInPerson(signet);
-      await addPasskey(signet, person); // confirmed with it, the session may add more
+      const person = await signet.signedInPerson();
+      await person.addPasskey(); // confirmed with it, the session may add more
       const options = await ask(signet, person.browser, '/v1/me/passkeys');
       const [first, second] = [newAuthenticator(signet.url), newAuthenticator(signet.url)];
       assert.equal((await keep(person.browser, first.create(options))).status, 201);
@@ -158,7 +156,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
 
       const elsewhere = await ask(signet, person.browser, '/v1/me/passkeys');
       const session = person.browser.cookies.get('signet_identity_session') ?? '';
-      const other = newBrowser(signet.url);
+      const other = signet.newBrowser();
       other.cookies.set('signet_identity_session', session);
       assertRefused(await keep(other, second.create(elsewhere)), 400, 'invalid_request');
       assert.equal((await keep(person.browser, second.create(elsewhere))).status, 201);
@@ -166,8 +164,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   );
 
   await t.test('registration: of twenty uses of one challenge, one is kept', async () => {
-    const person = await signedInPerson(signet);
-    await addPasskey(signet, person);
+    const person = await signet.signedInPerson();
+    await person.addPasskey();
     const options = await ask(signet, person.browser, '/v1/me/passkeys');
     const answers = await twenty(() => keep(person.browser, newAuthenticator(signet.url).create(options)));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(400)]);
@@ -176,8 +174,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('registration: a credential that somebody has cannot be registered again, by anybody', async () => {
-    const [owner, other] = [await signedInPerson(signet), await signedInPerson(signet)];
-    const authenticator = await addPasskey(signet, owner);
+    const [owner, other] = [await signet.signedInPerson(), await signet.signedInPerson()];
+    const authenticator = await owner.addPasskey();
     for (const person of [owner, other]) {
       const options = await ask(signet, person.browser, '/v1/me/passkeys');
       assertRefused(await keep(person.browser, authenticator.create(options)), 409, 'invalid_state');
@@ -186,8 +184,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('registration: twenty fit, also when more are added at once', async () => {
-    const person = await signedInPerson(signet);
-    await addPasskey(signet, person);
+    const person = await signet.signedInPerson();
+    await person.addPasskey();
     const creations = await Promise.all(
       Array.from({ length: 22 }, () => ask(signet, person.browser, '/v1/me/passkeys')),
     );
@@ -200,8 +198,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('SS-06: changing passkeys takes a recent sign-in, reading them a session', async () => {
-    const person = await signedInPerson(signet);
-    const authenticator = await addPasskey(signet, person);
+    const person = await signet.signedInPerson();
+    const authenticator = await person.addPasskey();
     const { id } = authenticator;
     const options = await ask(signet, person.browser, '/v1/me/passkeys');
     const credential = newAuthenticator(signet.url).create(options);
@@ -222,15 +220,15 @@ onBothEngines('passkeys of a person', async (t, engine) => {
       ['Renamed'],
     );
 
-    const stranger = newBrowser(signet.url);
+    const stranger = signet.newBrowser();
     for (const path of ['/v1/me/passkeys/options', '/v1/me/passkeys'])
       assertRefused(await stranger.postJson(path, {}), 401, 'login_required');
     assertRefused(await stranger.get('/v1/me/passkeys'), 401, 'login_required');
   });
 
   await t.test("somebody else's passkey answers like one that does not exist", async () => {
-    const [owner, other] = [await signedInPerson(signet), await signedInPerson(signet)];
-    const { id } = await addPasskey(signet, owner);
+    const [owner, other] = [await signet.signedInPerson(), await signet.signedInPerson()];
+    const { id } = await owner.addPasskey();
     const json = { origin: signet.url, 'content-type': 'application/json' };
     for (const init of [
       { method: 'DELETE', headers: json },
@@ -256,9 +254,9 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('a passkey that says it is synced is shown as such, until it says otherwise', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     const authenticator = newAuthenticator(signet.url);
-    await addPasskey(signet, person, authenticator);
+    await person.addPasskey(authenticator);
     for (const synced of [false, true, true, false]) {
       authenticator.synced = synced;
       await enter(signet, authenticator);
@@ -270,8 +268,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('the last way to sign in cannot be removed, also when two go at once', async () => {
-    const person = await signedInPerson(signet);
-    const [one, other] = [await addPasskey(signet, person), await addPasskey(signet, person)];
+    const person = await signet.signedInPerson();
+    const [one, other] = [await person.addPasskey(), await person.addPasskey()];
     const { sql, params } = removePassword(person.user_id);
     await signet.deps.db.run(sql, params);
     const answers = await Promise.all([
@@ -291,8 +289,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('of twenty removals of one passkey, one happens, with one mail', async () => {
-    const person = await signedInPerson(signet);
-    const { id } = await addPasskey(signet, person);
+    const person = await signet.signedInPerson();
+    const { id } = await person.addPasskey();
     const statuses = (await twenty(() => remove(signet, person, id))).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), [204, ...Array(19).fill(404)]);
     await mailbox.next(person.email, sentence('mail.passkey_removed.subject'));
@@ -307,23 +305,23 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('whoever is half in starts again when a passkey is added or removed', async () => {
-    const person = await signedInPerson(signet);
-    await enableTotp(signet, person);
+    const person = await signet.signedInPerson();
+    await person.enableTotp();
     for (const change of [
-      () => addPasskey(signet, person),
+      () => person.addPasskey(),
       async () => remove(signet, person, String((await listed(person))[0]?.id)),
     ]) {
-      const browser = newBrowser(signet.url);
-      await signIn({ ...person, browser });
+      const browser = signet.newBrowser();
+      await person.with({ browser }).signIn();
       await change();
       assert.equal((await browser.get('/signin/second-factor')).headers.get('location'), '/signin');
     }
   });
 
   await t.test('nothing that is posted ends in a 5xx, and nothing of it signs anybody in', async () => {
-    const person = await signedInPerson(signet);
-    const authenticator = await addPasskey(signet, person);
-    const browser = newBrowser(signet.url);
+    const person = await signet.signedInPerson();
+    const authenticator = await person.addPasskey();
+    const browser = signet.newBrowser();
     const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'), { verified: false });
     const creation = newAuthenticator(signet.url).create(await ask(signet, person.browser, '/v1/me/passkeys'), {
       verified: false,
@@ -364,8 +362,8 @@ onBothEngines('at an IP address no passkey is offered, since browsers make none 
   const port = await freePort();
   const env = { SIGNET_PORT: String(port), SIGNET_BASE_URL: `http://127.0.0.1:${port}` };
   const signet = await startSignet(t, { engine, env });
-  const person = await signedInPerson(signet);
-  assert.doesNotMatch((await newBrowser(signet.url).get('/signin')).text, /data-passkey|<script/);
+  const person = await signet.signedInPerson();
+  assert.doesNotMatch((await signet.newBrowser().get('/signin')).text, /data-passkey|<script/);
   const page = await person.browser.get(pages);
   assert.match(page.text, sentence('passkey.add.address'));
   assert.doesNotMatch(page.text, /data-passkey/);

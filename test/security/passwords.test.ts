@@ -10,10 +10,11 @@ import { removePassword } from '../../src/authentication/credentials/passwords.s
 import { RequestError } from '../../src/platform/errors.ts';
 import { digest } from '../../src/platform/ids.ts';
 import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
-import { type Answer, newBrowser } from '../support/browser.ts';
+import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
-import { newPerson, type Person, type Signet, signIn, startSignet } from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
 
 let accounts = 0;
@@ -26,7 +27,7 @@ const newAccount = (password: string) => ({
 });
 
 const attempt = (signet: Signet, username: string, password: string, headers: Record<string, string> = {}) =>
-  newBrowser(signet.url).post('/signin', { username, password }, headers);
+  signet.newBrowser().post('/signin', { username, password }, headers);
 
 /** Random letters: nothing that a list, a keyboard or a name could give away. */
 const letters = (length: number) =>
@@ -38,7 +39,7 @@ onBothEngines('PW-01: what makes a password good enough', async (t, engine) => {
   await t.test('PW-01: the form refuses a weak one with its reason, and takes a long one', async () => {
     const { url } = await inviteAdministrator(signet.deps, 'cli');
     const path = new URL(url).pathname;
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     const email = 'ada@example.com';
     const choose = (password: string) => browser.post(path, { email, name: 'Ada L', password });
     const weak: [string, RegExp][] = [
@@ -129,7 +130,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
   };
 
   await t.test('PW-02: five failures block for 30 seconds, and each further one for twice as long', async () => {
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     for (let tries = 0; tries < 5; tries += 1) {
       assert.equal((await attempt(signet, person.email, 'wrong')).status, 401);
     }
@@ -144,12 +145,12 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
       assert.equal((await attempt(signet, person.email, 'wrong')).status, 401);
     }
     signet.clock.advance(3600);
-    assert.equal((await signIn(person)).status, 303);
+    assert.equal((await person.signIn()).status, 303);
     assert.equal(await failuresOf(person), 0);
   });
 
   await t.test('PW-02: after a hundred failures the right password is refused, for as long as you wait', async () => {
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     // 99 of them without a hash each, then the last through the door.
     for (let tries = 0; tries < 99; tries += 1) {
       await passwordLimits(signet.deps).failed(person.email, '198.51.100.1');
@@ -159,7 +160,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
     for (const wait of [0, 3600, 30 * 86_400, 3 * 365 * 86_400]) {
       signet.clock.advance(wait);
       await signet.runJobs();
-      const answer = await signIn(person);
+      const answer = await person.signIn();
       assert.equal(answer.status, 403, `after ${wait} s`);
       assert.match(answer.text, sentence('signin.password_disabled'));
       assert.equal(answer.headers.get('retry-after'), null, 'there is nothing to wait for');
@@ -175,54 +176,54 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
   const deviceCookie = 'signet_device';
 
   await t.test("PW-02: a stranger's guesses do not lock the owner's own browser out", async () => {
-    const person = await newPerson(signet);
-    assert.equal((await signIn(person)).status, 303);
+    const person = await signet.newPerson();
+    assert.equal((await person.signIn()).status, 303);
     await guessFromElsewhere(person);
     assert.equal((await attempt(signet, person.email, person.password)).status, 429, 'a strange browser waits');
-    assert.equal((await signIn(person)).status, 303, 'the known one does not');
+    assert.equal((await person.signIn()).status, 303, 'the known one does not');
     assert.equal((await attempt(signet, person.email, person.password)).status, 429, 'and opens it for no stranger');
 
     const password = 'harbour velvet cactus ninety';
     signet.clock.advance(60);
     assert.equal((await person.browser.postJson('/v1/me/password', { password })).status, 204);
     await guessFromElsewhere(person);
-    assert.equal((await signIn({ ...person, password })).status, 303, 'the browser that changed it stays known');
+    assert.equal((await person.with({ password }).signIn()).status, 303, 'the browser that changed it stays known');
   });
 
   await t.test('PW-02: the cookie of a known browser is worth no more guesses than a strange one has', async () => {
-    const person = await newPerson(signet);
-    const other = { ...person, browser: newBrowser(signet.url) };
-    for (const one of [person, other]) assert.equal((await signIn(one)).status, 303);
-    const thief = { ...person, browser: newBrowser(signet.url) };
+    const person = await signet.newPerson();
+    const other = person.elsewhere();
+    for (const one of [person, other]) assert.equal((await one.signIn()).status, 303);
+    const thief = person.elsewhere();
     const copy = () => thief.browser.cookies.set(deviceCookie, person.browser.cookies.get(deviceCookie) ?? '');
     for (let tries = 0; tries < 5; tries += 1) {
       copy();
-      assert.equal((await signIn({ ...thief, password: 'wrong' })).status, 401);
+      assert.equal((await thief.with({ password: 'wrong' }).signIn()).status, 401);
     }
-    assert.equal((await signIn(thief)).status, 429);
-    assert.equal((await signIn(person)).status, 429, 'the browser that the cookie was taken from');
-    assert.equal((await signIn(other)).status, 303);
+    assert.equal((await thief.signIn()).status, 429);
+    assert.equal((await person.signIn()).status, 429, 'the browser that the cookie was taken from');
+    assert.equal((await other.signIn()).status, 303);
     await signet.deps.db.batch(passwordLimits(signet.deps).reset(person.email));
-    assert.equal((await signIn(person)).status, 303, 'a reset opens it as well');
+    assert.equal((await person.signIn()).status, 303, 'a reset opens it as well');
   });
 
   await t.test("PW-02: a browser that knew an earlier password is a stranger's", async () => {
-    const person = await newPerson(signet);
-    const thief = { ...person, browser: newBrowser(signet.url) };
-    for (const one of [person, thief]) assert.equal((await signIn(one)).status, 303);
+    const person = await signet.newPerson();
+    const thief = person.elsewhere();
+    for (const one of [person, thief]) assert.equal((await one.signIn()).status, 303);
     const password = 'harbour velvet cactus ninety';
     signet.clock.advance(600);
     assert.equal((await person.browser.postJson('/v1/me/password', { password })).status, 204);
     await guessFromElsewhere(person);
-    assert.equal((await signIn({ ...thief, password })).status, 429);
+    assert.equal((await thief.with({ password }).signIn()).status, 429);
   });
 
   await t.test('PW-02: a block that begins while the right password is judged refuses it', async () => {
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     const { failed } = passwordLimits(signet.deps);
     for (let tries = 0; tries < 4; tries += 1) await failed(person.email, '198.51.100.1');
     const held = holdNextCall(signet.deps.db, /^delete from failure_counters where counter_key = \$1 and/);
-    const answer = signIn(person);
+    const answer = person.signIn();
     await held.reached; // no block was read
     await failed(person.email, '198.51.100.1');
     held.release();
@@ -233,10 +234,10 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
   await t.test(
     'PW-02: a burst of guesses is no more than a few, and the right one among them looks like the others',
     async () => {
-      const person = await newPerson(signet);
+      const person = await signet.newPerson();
       const burst = Array.from({ length: 40 }, () => attempt(signet, person.email, 'wrong'));
       await Promise.race(burst); // the others are waiting to be hashed, and the right one has its place behind them
-      const right = await signIn(person);
+      const right = await person.signIn();
       const answers = await Promise.all(burst);
       const refused = answers.filter(({ status }) => status === 401).length;
       assert.ok(refused >= 5 && refused <= 10, `${refused} of 40 guesses were judged`);
@@ -245,7 +246,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
       assert.deepEqual([right.status, right.text], [429, blocked.at(-1)?.text]);
       assert.ok((await failuresOf(person)) <= refused);
       signet.clock.advance(3600);
-      assert.equal((await signIn(person)).status, 303, 'a burst must not disable the password for good');
+      assert.equal((await person.signIn()).status, 303, 'a burst must not disable the password for good');
     },
   );
 
@@ -254,10 +255,10 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
     for (let tries = 0; tries < 21; tries += 1) answers.push(await attempt(signet, `nobody${tries}@x.test`, 'wrong'));
     assert.equal(answers.at(19)?.status, 401);
     assert.equal(answers.at(20)?.status, 429);
-    const person = await newPerson(signet);
-    assert.equal((await signIn(person)).status, 429);
+    const person = await signet.newPerson();
+    assert.equal((await person.signIn()).status, 429);
     signet.clock.advance(600);
-    assert.equal((await signIn(person)).status, 303);
+    assert.equal((await person.signIn()).status, 303);
   });
 });
 
@@ -284,10 +285,10 @@ async function workOf(t: TestContext, { deps: { db } }: Signet, task: () => Prom
 
 test('PW-03: nobody learns from words, status or work who has an account', async (t) => {
   const signet = await startSignet(t, { passwords });
-  const known = await newPerson(signet);
-  const disabled = await newPerson(signet);
+  const known = await signet.newPerson();
+  const disabled = await signet.newPerson();
   await disableUser(signet.deps, disabled.user_id, 'cli');
-  const federated = await newPerson(signet);
+  const federated = await signet.newPerson();
   const { sql, params } = removePassword(federated.user_id);
   await signet.deps.db.run(sql, params);
   const kinds: [string, string, string][] = [
@@ -322,7 +323,7 @@ test('PW-03: nobody learns from words, status or work who has an account', async
 
 test('PW-03: the limit tells nothing either: an unknown address is blocked like a known one', async (t) => {
   const signet = await startSignet(t, { passwords });
-  const known = await newPerson(signet);
+  const known = await signet.newPerson();
   const statuses = [];
   for (const email of [known.email, 'nobody@example.com']) {
     const answers = [];

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import type { Person } from '../support/person.ts';
 import { type Route, routesOf } from '../support/routes.ts';
 import { type Random, seededRandom } from '../support/seeded-random.ts';
-import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 /** FUZZ_REQUESTS=100000 for the long form; docs/security.md says how. */
 const requests = Number(process.env.FUZZ_REQUESTS ?? 2000);
@@ -259,8 +260,8 @@ test('HT-01: no request, however odd, is answered with a failure of ours or ends
   const { port } = signet.deps.config;
   const routes = await routesOf(signet.app, signet.url);
   assert.ok(routes.length > 100 && routes.every(({ methods }) => methods.length > 0));
-  const people = [await signedInPerson(signet), await signedInPerson(signet, { role: 'admin' })];
-  await registerClient(signet, { owner: people[0] });
+  const people = [await signet.signedInPerson(), await signet.signedInPerson({ role: 'admin' })];
+  await signet.registerClient({ owner: people[0] });
   const description = await (await fetch(`${signet.url}/openapi.json`)).text();
   const pages = (await Promise.all(['/signin', '/account', '/signup'].map((path) => people[0]!.browser.get(path)))).map(
     ({ text }) => text,
@@ -275,7 +276,7 @@ test('HT-01: no request, however odd, is answered with a failure of ours or ends
     while (sent < requests) {
       sent += 1;
       // Some of the requests sign out, or end the account.
-      if (sent % 250 === 0) await Promise.all(people.map((person) => signIn(person)));
+      if (sent % 250 === 0) await Promise.all(people.map((person) => person.signIn()));
       const request = attacker.request();
       const where = () => JSON.stringify(request.bytes.slice(0, 2000));
       const answer = await firstAnswer(port, request).catch((error: Error) =>

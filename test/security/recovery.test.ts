@@ -4,32 +4,15 @@ import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { removePassword, setPassword } from '../../src/authentication/credentials/passwords.store.ts';
 import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
-import { type Answer, newBrowser } from '../support/browser.ts';
+import type { Answer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
+import { Person } from '../support/person.ts';
 import { sendRaw } from '../support/raw-socket.ts';
-import {
-  assertRefused,
-  authorizePath,
-  claimsOf,
-  obtainTokens,
-  redeem,
-  redirectedTo,
-  refresh,
-  tokensOf,
-} from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
-import { enableTotp, giveCode } from '../support/two-factor.ts';
 
 const phrase = 'harbour velvet cactus ninety';
 type World = { signet: Signet; mailbox: Mailbox };
@@ -40,7 +23,7 @@ async function world(t: TestContext, engine: Engine = 'sqlite', env: Record<stri
 }
 
 const ask = ({ signet }: World, email: string, headers: Record<string, string> = {}) =>
-  newBrowser(signet.url).post('/reset', { email }, headers);
+  signet.newBrowser().post('/reset', { email }, headers);
 
 /** Asks for a reset and opens the mail. */
 async function resetLink(here: World, email: string): Promise<string> {
@@ -48,7 +31,7 @@ async function resetLink(here: World, email: string): Promise<string> {
   return linkIn(await here.mailbox.next(email, sentence('mail.reset.subject')), /^\/reset\/./);
 }
 
-const spend = ({ signet }: World, path: string, password = phrase, browser = newBrowser(signet.url)) =>
+const spend = ({ signet }: World, path: string, password = phrase, browser = signet.newBrowser()) =>
   browser.post(path, { password });
 
 onBothEngines('PW-04: a reset link', async (t, engine) => {
@@ -56,27 +39,27 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   const { signet, mailbox } = here;
 
   await t.test('PW-04: works once, and ends every session and grant there was', async () => {
-    const person = await signedInPerson(signet);
-    const client = await registerClient(signet);
-    const tokens = await obtainTokens(signet, person, client);
+    const person = await signet.signedInPerson();
+    const client = await signet.registerClient();
+    const tokens = await person.obtainTokens(client);
     const path = await resetLink(here, person.email);
-    for (let looks = 0; looks < 3; looks += 1) assert.equal((await newBrowser(signet.url).get(path)).status, 200);
+    for (let looks = 0; looks < 3; looks += 1) assert.equal((await signet.newBrowser().get(path)).status, 200);
     assert.equal((await person.browser.get('/v1/me')).status, 200, 'asking changes nothing');
     const weak = await spend(here, path, 'short');
     assert.equal(weak.status, 400);
     assert.match(weak.text, /at least 15/);
 
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     const done = await spend(here, path, phrase, browser);
     assert.deepEqual([done.status, done.headers.get('location')], [303, '/account']);
     const { session, sub } = (await browser.get('/v1/me')).json as { sub: string; session: { amr: string[] } };
     assert.deepEqual([sub, session.amr], [person.user_id, ['pwd']]);
     assert.equal((await person.browser.get('/v1/me')).status, 401);
-    assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
+    assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
     assert.equal((await spend(here, path)).status, 400);
-    assert.equal((await newBrowser(signet.url).get(path)).status, 400);
-    assert.equal((await signIn(person)).status, 401);
-    assert.equal((await signIn({ ...person, password: phrase })).status, 303);
+    assert.equal((await signet.newBrowser().get(path)).status, 400);
+    assert.equal((await person.signIn()).status, 401);
+    assert.equal((await person.with({ password: phrase }).signIn()).status, 303);
     await mailbox.next(person.email, sentence('mail.password_reset.subject'));
     const rows = await signet.deps.db.all(`select 1 from audit_log where target = $1 and action = 'password.reset'`, [
       person.user_id,
@@ -85,34 +68,34 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   });
 
   await t.test('PW-04: is dead after 30 minutes', async () => {
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     const path = await resetLink(here, person.email);
     signet.clock.advance(1799);
-    assert.equal((await newBrowser(signet.url).get(path)).status, 200);
+    assert.equal((await signet.newBrowser().get(path)).status, 200);
     signet.clock.advance(1);
-    assert.equal((await newBrowser(signet.url).get(path)).status, 400);
+    assert.equal((await signet.newBrowser().get(path)).status, 400);
     assert.equal((await spend(here, path)).status, 400);
-    assert.equal((await signIn(person)).status, 303);
+    assert.equal((await person.signIn()).status, 303);
   });
 
   await t.test('PW-04: dies when a newer one is asked for, one at a time and at once', async () => {
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     const first = await resetLink(here, person.email);
     const second = await resetLink(here, person.email);
     assert.equal((await spend(here, first)).status, 400);
-    assert.equal((await newBrowser(signet.url).get(second)).status, 200);
+    assert.equal((await signet.newBrowser().get(second)).status, 200);
     await Promise.all([ask(here, person.email), ask(here, person.email)]);
     const links = [];
     for (let mails = 0; mails < 2; mails += 1) {
       links.push(linkIn(await mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./));
     }
     const statuses = [];
-    for (const link of [second, ...links]) statuses.push((await newBrowser(signet.url).get(link)).status);
+    for (const link of [second, ...links]) statuses.push((await signet.newBrowser().get(link)).status);
     assert.deepEqual(statuses.toSorted(), [200, 400, 400]);
   });
 
   await t.test('PW-04: dies with a change of the password or the address', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     const path = await resetLink(here, person.email);
     await person.browser.postJson('/v1/me/password', { password: phrase });
     assert.equal((await spend(here, path, 'another phrase of mine')).status, 400);
@@ -124,7 +107,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   });
 
   await t.test('PW-04: of a person disabled since opens nothing', async () => {
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     const path = await resetLink(here, person.email);
     await disableUser(signet.deps, person.user_id, 'cli');
     const done = await spend(here, path);
@@ -133,7 +116,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   });
 
   await t.test('PW-04: is not the key of another door', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     const token = (await resetLink(here, person.email)).split('/').at(-1);
     for (const path of [`/signup/${token}`, `/verify-email/${token}`, `/invite/${token}`]) {
       assert.equal((await person.browser.get(path)).status, 400, path);
@@ -143,8 +126,8 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
         path,
       );
     }
-    const { email } = await newPerson(signet);
-    await newBrowser(signet.url).post('/signup', { email: `x-${email}` });
+    const { email } = await signet.newPerson();
+    await signet.newBrowser().post('/signup', { email: `x-${email}` });
     const signUp = linkIn(await mailbox.next(`x-${email}`), /^\/signup\/./)
       .split('/')
       .at(-1);
@@ -152,14 +135,14 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   });
 
   await t.test('PW-02: opens an account again that a hundred wrong passwords have closed', async () => {
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     for (let tries = 0; tries < 100; tries += 1) {
       await passwordLimits(signet.deps).failed(person.email, '198.51.100.1');
       signet.clock.advance(3600);
     }
-    assert.equal((await signIn(person)).status, 403);
+    assert.equal((await person.signIn()).status, 403);
     assert.equal((await spend(here, await resetLink(here, person.email))).status, 303);
-    assert.equal((await signIn({ ...person, password: phrase })).status, 303);
+    assert.equal((await person.with({ password: phrase }).signIn()).status, 303);
   });
 
   await t.test('sets the first password of somebody who had none, and verifies the address', async () => {
@@ -167,7 +150,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
     const user_id = await createUser(signet.deps, { ...account, email: 'first@example.com' }, 'cli');
     const { sql, params } = removePassword(user_id);
     await signet.deps.db.run(sql, params);
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     assert.equal((await spend(here, await resetLink(here, 'first@example.com'), phrase, browser)).status, 303);
     assert.equal((await browser.get('/v1/me')).json?.email_verified, true);
   });
@@ -176,11 +159,11 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
 onBothEngines('PW-04: a reset does not lead past the second factor', async (t, engine) => {
   const here = await world(t, engine);
   const { signet } = here;
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet);
-  const authenticator = await enableTotp(signet, person);
-  const browser = newBrowser(signet.url);
-  const waiting = new URL((await browser.get(authorizePath(client))).headers.get('location') ?? '', signet.url);
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient();
+  const authenticator = await person.enableTotp();
+  const browser = signet.newBrowser();
+  const waiting = new URL((await browser.get(client.authorizePath())).headers.get('location') ?? '', signet.url);
   await browser.post('/reset', { email: person.email, request: waiting.searchParams.get('request') ?? '' });
   const path = linkIn(await here.mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./);
   const done = await browser.post(path, { password: 'vivid8ch' }); // 8 characters are enough beside a second factor
@@ -190,10 +173,10 @@ onBothEngines('PW-04: a reset does not lead past the second factor', async (t, e
   const goOn = `/oauth/authorize/continue${waiting.search}`;
   assert.equal(redirectedTo(await browser.get(goOn)).get('code'), null);
 
-  const home = await giveCode({ browser }, authenticator.code());
+  const home = await browser.post('/signin/second-factor', { code: authenticator.code() });
   assert.equal(home.headers.get('location'), goOn);
   const code = redirectedTo(await browser.get(goOn)).get('code') ?? '';
-  const { amr } = claimsOf(tokensOf(await redeem(signet, client, code)).id_token);
+  const { amr } = claimsOf(tokensOf(await client.redeem(code)).id_token);
   assert.deepEqual(amr, ['pwd', 'otp', 'mfa']);
 });
 
@@ -215,16 +198,16 @@ async function outcomeOf({ signet }: World, task: () => Promise<Answer>): Promis
 test('PW-03: asking for a reset or an account tells nobody who has one', async (t) => {
   const here = await world(t, 'sqlite', { SIGNET_RATE_LIMITS: 'off' });
   const { signet, mailbox } = here;
-  const known = await newPerson(signet);
-  const disabled = await newPerson(signet);
+  const known = await signet.newPerson();
+  const disabled = await signet.newPerson();
   await disableUser(signet.deps, disabled.user_id, 'cli');
-  const federated = await newPerson(signet);
+  const federated = await signet.newPerson();
   const { sql, params } = removePassword(federated.user_id);
   await signet.deps.db.run(sql, params);
   for (const path of ['/reset', '/signup']) {
     const seen: string[] = [];
     for (const email of ['nobody@example.com', known.email, disabled.email, federated.email]) {
-      const browser = newBrowser(signet.url);
+      const browser = signet.newBrowser();
       seen.push(await outcomeOf(here, () => browser.post(path, { email })));
       seen.push(await outcomeOf(here, () => browser.get(`${path}/sent`)));
     }
@@ -240,9 +223,9 @@ test('PW-03: asking for a reset or an account tells nobody who has one', async (
 test('PW-04: what is not exactly one address is refused, and nothing is sent', async (t) => {
   const here = await world(t, 'sqlite', { SIGNET_RATE_LIMITS: 'off' });
   const { signet, mailbox } = here;
-  const { email } = await newPerson(signet);
+  const { email } = await signet.newPerson();
   const send = (path: string, body: string) =>
-    newBrowser(signet.url).send(path, {
+    signet.newBrowser().send(path, {
       method: 'POST',
       body,
       headers: { origin: signet.url, 'content-type': 'application/x-www-form-urlencoded' },
@@ -268,7 +251,7 @@ test('PW-04: what is not exactly one address is refused, and nothing is sent', a
   ];
   for (const path of ['/reset', '/signup']) {
     for (const body of bodies) assert.equal((await send(path, body)).status, 400, `${path} ${body}`);
-    assert.equal((await newBrowser(signet.url).postJson(path, { email })).status, 400);
+    assert.equal((await signet.newBrowser().postJson(path, { email })).status, 400);
   }
   await signet.runJobs();
   assert.deepEqual(mailbox.mails, []);
@@ -295,7 +278,7 @@ test('the mail goes to the address of the account, however it was spelt in the f
 test('DM-02: links in mails begin with the base URL, whatever the request says of its host', async (t) => {
   const here = await world(t);
   const { signet, mailbox } = here;
-  const { email } = await newPerson(signet);
+  const { email } = await signet.newPerson();
   for (const headers of [
     'Host: evil.example',
     `Host: x\r\nX-Forwarded-Host: evil.example\r\nForwarded: host=evil.example`,
@@ -313,7 +296,7 @@ test('DM-02: links in mails begin with the base URL, whatever the request says o
 test('one mailbox gets five reset mails in half an hour; who asks sees no difference', async (t) => {
   const here = await world(t);
   const { signet, mailbox } = here;
-  const { email } = await newPerson(signet);
+  const { email } = await signet.newPerson();
   for (let times = 0; times < 8; times += 1) assert.equal((await ask(here, email)).status, 303);
   await signet.runJobs();
   assert.equal(mailbox.mails.length, 5);
@@ -326,7 +309,7 @@ test('one mailbox gets five reset mails in half an hour; who asks sees no differ
 onBothEngines('PW-04: whoever asks all the time for another person keeps no link from them', async (t, engine) => {
   const here = await world(t, engine);
   const { signet, mailbox } = here;
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   const newest = async () => {
     await signet.runJobs();
     return linkIn(
@@ -341,27 +324,27 @@ onBothEngines('PW-04: whoever asks all the time for another person keeps no link
   for (let passed = 0; passed < 7200; passed += 450) {
     await asksAllTheTime();
     assert.equal((await ask(here, person.email)).status, 303);
-    assert.equal((await newBrowser(signet.url).get(await newest())).status, 200, `after ${passed} s`);
+    assert.equal((await signet.newBrowser().get(await newest())).status, 200, `after ${passed} s`);
     signet.clock.advance(450);
   }
 
   // Also right after the newest was used, or has died with a change of the password.
   await asksAllTheTime();
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   assert.equal((await spend(here, await newest(), phrase, browser)).status, 303);
   await ask(here, person.email);
-  assert.equal((await newBrowser(signet.url).get(await newest())).status, 200);
+  assert.equal((await signet.newBrowser().get(await newest())).status, 200);
   await asksAllTheTime();
   await browser.postJson('/v1/me/password', { password: `${phrase} again` });
   await ask(here, person.email);
-  assert.equal((await newBrowser(signet.url).get(await newest())).status, 200);
+  assert.equal((await signet.newBrowser().get(await newest())).status, 200);
 });
 
 test('one address asks twenty times in ten minutes', async (t) => {
   const here = await world(t);
   for (let times = 0; times < 20; times += 1) {
     const path = times % 2 ? '/reset' : '/signup';
-    const answer = await newBrowser(here.signet.url).post(path, { email: `n${times}@example.com` });
+    const answer = await here.signet.newBrowser().post(path, { email: `n${times}@example.com` });
     assert.equal(answer.status, 303);
   }
   const refused = await ask(here, 'n@example.com');
@@ -384,20 +367,20 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
   };
 
   await t.test('FL-01: a reset', async () => {
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     const path = await resetLink(here, person.email);
     assertOneWinner(await twenty((index) => spend(here, path, `phrase of racer number ${index}`)), '/account');
   });
 
   await t.test('FL-01: a sign-up', async () => {
-    await newBrowser(signet.url).post('/signup', { email: 'race@example.com' });
+    await signet.newBrowser().post('/signup', { email: 'race@example.com' });
     const path = linkIn(await mailbox.next('race@example.com'), /^\/signup\/./);
-    const answers = await twenty((index) => newBrowser(signet.url).post(path, { name: `N${index}`, password: phrase }));
+    const answers = await twenty((index) => signet.newBrowser().post(path, { name: `N${index}`, password: phrase }));
     assertOneWinner(answers, '/account');
   });
 
   await t.test('FL-01: a change of address', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     await person.browser.postJson('/v1/me/email', { email: 'raced@example.com' });
     const path = linkIn(await mailbox.next('raced@example.com'), /^\/verify-email\//);
     assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=changed');
@@ -419,8 +402,8 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
       emailVerified: false,
     } as const;
     const user_id = await createUser(signet.deps, account, 'cli');
-    const person: Person = { user_id, email: account.email, password: phrase, browser: newBrowser(signet.url) };
-    await signIn(person);
+    const person = new Person(signet, { user_id, email: account.email, password: phrase });
+    await person.signIn();
     await person.browser.post('/account/email/verify');
     const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
     assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=verified');
@@ -429,10 +412,10 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
   await t.test(
     'FL-01: a change of password: the session goes on for one, and nobody is left with another',
     async () => {
-      const person = await signedInPerson(signet);
+      const person = await signet.signedInPerson();
       const cookies = new Map(person.browser.cookies);
       const browsers = Array.from({ length: 20 }, () => {
-        const browser = newBrowser(signet.url);
+        const browser = signet.newBrowser();
         for (const [name, value] of cookies) browser.cookies.set(name, value);
         return browser;
       });
@@ -446,8 +429,8 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
         alive.flatMap(({ status }, index) => (status === 200 ? [index] : [])),
         [winner],
       );
-      const again = { ...person, password: `phrase of racer number ${winner}`, browser: newBrowser(signet.url) };
-      assert.equal((await signIn(again)).status, 303);
+      const again = person.with({ password: `phrase of racer number ${winner}`, browser: signet.newBrowser() });
+      assert.equal((await again.signIn()).status, 303);
       await signet.runJobs();
       assert.equal(
         mailbox.mails.filter(
@@ -462,8 +445,8 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
 for (const withTotp of [false, true]) {
   test(`PW-04: a sign-in by the old password does not outlive the change that came first (TOTP: ${withTotp})`, async (t) => {
     const { signet } = await world(t);
-    const person = await signedInPerson(signet);
-    if (withTotp) await enableTotp(signet, person);
+    const person = await signet.signedInPerson();
+    if (withTotp) await person.enableTotp();
     const { db } = signet.deps;
     signet.clock.advance(1);
     const [row] = await db.all<{ password_hash: string }>('select password_hash from passwords where user_id = $1', [
@@ -476,12 +459,12 @@ for (const withTotp of [false, true]) {
       const change = setPassword(person.user_id, row?.password_hash ?? '', signet.clock() / 1000);
       void db.run(change.sql, change.params); // enters the queue before the batch that asks
     });
-    const late = newBrowser(signet.url);
-    const answer = await signIn({ ...person, browser: late });
+    const late = signet.newBrowser();
+    const answer = await person.with({ browser: late }).signIn();
     stop();
     assert.equal(changes, 1);
     assert.equal(answer.status, 401);
     assert.deepEqual(answer.headers.getSetCookie(), []);
-    assert.equal((await signIn({ ...person, browser: late })).status, 303);
+    assert.equal((await person.with({ browser: late }).signIn()).status, 303);
   });
 }

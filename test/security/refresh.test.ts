@@ -5,31 +5,20 @@ import { test } from 'node:test';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import { onBothEngines } from '../support/databases.ts';
-import {
-  assertRefused,
-  authorize,
-  claimsOf,
-  introspect,
-  obtainTokens,
-  redeem,
-  refresh,
-  type Tokens,
-  tokensOf,
-  userinfo,
-} from '../support/relying-party.ts';
-import { newPerson, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { assertRefused, claimsOf, type Tokens, tokensOf } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const day = 86_400;
 const inactive = { active: false };
 
 onBothEngines('a refresh token', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const owner = person;
   const allowed_scopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
-  const client = await registerClient(signet, { owner, allowed_scopes });
-  const other = await registerClient(signet, { owner });
-  const app = await registerClient(signet, { owner, client_type: 'public' });
+  const client = await signet.registerClient({ owner, allowed_scopes });
+  const other = await signet.registerClient({ owner });
+  const app = await signet.registerClient({ owner, client_type: 'public' });
   const auditedEnds = async (reason: string) => {
     const sql = `select count(*) as ends from audit_log where action = 'grant.revoked' and reason = $1`;
     return Number((await signet.deps.db.get<{ ends: number }>(sql, [reason]))?.ends);
@@ -37,113 +26,113 @@ onBothEngines('a refresh token', async (t, engine) => {
 
   await t.test('RT-01: is replaced by each use, and the old one is dead', async () => {
     for (const one of [client, app]) {
-      const first = await obtainTokens(signet, person, one);
-      const second = tokensOf(await refresh(signet, one, first.refresh_token));
+      const first = await person.obtainTokens(one);
+      const second = tokensOf(await one.refresh(first.refresh_token));
       assert.notEqual(second.refresh_token, first.refresh_token);
       assert.notEqual(second.access_token, first.access_token);
-      const third = tokensOf(await refresh(signet, one, second.refresh_token));
-      assert.equal((await userinfo(signet, third.access_token)).status, 200);
-      assertRefused(await refresh(signet, one, first.refresh_token), 400, 'invalid_grant');
+      const third = tokensOf(await one.refresh(second.refresh_token));
+      assert.equal((await signet.userinfo(third.access_token)).status, 200);
+      assertRefused(await one.refresh(first.refresh_token), 400, 'invalid_grant');
     }
   });
 
   await t.test('RT-02: used twice, ends its family with all access tokens, and no other family', async () => {
     const endsBefore = await auditedEnds('replay');
-    const first = await obtainTokens(signet, person, client);
+    const first = await person.obtainTokens(client);
     const family: Tokens[] = [first];
     for (let uses = 0; uses < 2; uses += 1) {
-      family.push(tokensOf(await refresh(signet, client, family.at(-1)?.refresh_token ?? '')));
+      family.push(tokensOf(await client.refresh(family.at(-1)?.refresh_token ?? '')));
     }
-    const sibling = await obtainTokens(signet, person, client);
-    const elsewhere = await obtainTokens(signet, person, app);
-    assertRefused(await refresh(signet, client, first.refresh_token), 400, 'invalid_grant');
+    const sibling = await person.obtainTokens(client);
+    const elsewhere = await person.obtainTokens(app);
+    assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
     for (const { access_token, refresh_token } of family.toReversed()) {
-      assertRefused(await refresh(signet, client, refresh_token), 400, 'invalid_grant');
-      assert.deepEqual((await introspect(signet, client, access_token)).json, inactive);
-      assert.deepEqual((await introspect(signet, client, refresh_token)).json, inactive);
-      assert.equal((await userinfo(signet, access_token)).status, 401);
+      assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
+      assert.deepEqual((await client.introspect(access_token)).json, inactive);
+      assert.deepEqual((await client.introspect(refresh_token)).json, inactive);
+      assert.equal((await signet.userinfo(access_token)).status, 401);
     }
-    assert.equal((await userinfo(signet, sibling.access_token)).status, 200);
-    tokensOf(await refresh(signet, client, sibling.refresh_token));
-    tokensOf(await refresh(signet, app, elsewhere.refresh_token));
+    assert.equal((await signet.userinfo(sibling.access_token)).status, 200);
+    tokensOf(await client.refresh(sibling.refresh_token));
+    tokensOf(await app.refresh(elsewhere.refresh_token));
     assert.equal((await auditedEnds('replay')) - endsBefore, 1, 'the log tells it once');
   });
 
   await t.test('RT-03: is bound to its client, which must authenticate', async () => {
-    const first = await obtainTokens(signet, person, client);
-    const { refresh_token } = tokensOf(await refresh(signet, client, first.refresh_token));
-    const nobody = { ...client, client_secret: null };
+    const first = await person.obtainTokens(client);
+    const { refresh_token } = tokensOf(await client.refresh(first.refresh_token));
+    const nobody = client.with({ client_secret: null });
     for (const token of [refresh_token, first.refresh_token]) {
-      assertRefused(await refresh(signet, other, token), 400, 'invalid_grant');
-      assertRefused(await refresh(signet, app, token), 400, 'invalid_grant');
+      assertRefused(await other.refresh(token), 400, 'invalid_grant');
+      assertRefused(await app.refresh(token), 400, 'invalid_grant');
       // A scope tells another client nothing of what was granted, neither one that was nor one that was not.
       for (const scope of ['openid', 'entitlements:read']) {
-        assertRefused(await refresh(signet, other, token, { scope }), 400, 'invalid_grant');
+        assertRefused(await other.refresh(token, { scope }), 400, 'invalid_grant');
       }
-      assertRefused(await refresh(signet, nobody, token), 401, 'invalid_client');
-      assertRefused(await refresh(signet, nobody, token, { client_secret: '' }), 401, 'invalid_client');
-      assertRefused(await refresh(signet, { ...client, client_secret: 'cs_wrong' }, token), 401, 'invalid_client');
-      assertRefused(await refresh(signet, client, token, { client_id: other.client_id }), 400, 'invalid_request');
+      assertRefused(await nobody.refresh(token), 401, 'invalid_client');
+      assertRefused(await nobody.refresh(token, { client_secret: '' }), 401, 'invalid_client');
+      assertRefused(await client.with({ client_secret: 'cs_wrong' }).refresh(token), 401, 'invalid_client');
+      assertRefused(await client.refresh(token, { client_id: other.client_id }), 400, 'invalid_request');
     }
-    tokensOf(await refresh(signet, client, refresh_token)); // not one of these ended it
+    tokensOf(await client.refresh(refresh_token)); // not one of these ended it
   });
 
   await t.test('RT-04: scope may narrow for one access token, and never grows', async () => {
     const scope = 'openid email offline_access';
-    const first = await obtainTokens(signet, person, client, { scope });
+    const first = await person.obtainTokens(client, { scope });
     for (const wider of ['openid entitlements:read', 'profile', 'openid bogus', ' ', 'openid  email']) {
-      assertRefused(await refresh(signet, client, first.refresh_token, { scope: wider }), 400, 'invalid_scope');
+      assertRefused(await client.refresh(first.refresh_token, { scope: wider }), 400, 'invalid_scope');
     }
-    const narrow = tokensOf(await refresh(signet, client, first.refresh_token, { scope: 'email' }));
+    const narrow = tokensOf(await client.refresh(first.refresh_token, { scope: 'email' }));
     assert.equal(narrow.scope, 'email');
     assert.equal(claimsOf(narrow.access_token).scope, 'email');
     assert.equal(narrow.id_token, undefined, 'no openid, no id token');
-    assert.equal((await userinfo(signet, narrow.access_token)).status, 403);
-    const full = tokensOf(await refresh(signet, client, narrow.refresh_token, { scope }));
+    assert.equal((await signet.userinfo(narrow.access_token)).status, 403);
+    const full = tokensOf(await client.refresh(narrow.refresh_token, { scope }));
     assert.equal(full.scope, scope);
-    assert.equal(tokensOf(await refresh(signet, client, full.refresh_token)).scope, scope);
+    assert.equal(tokensOf(await client.refresh(full.refresh_token)).scope, scope);
   });
 
   await t.test('RT-06: ends with the sign-out of its session, and only with that', async () => {
-    const here = await signedInPerson(signet);
-    const ours = [await obtainTokens(signet, here, client), await obtainTokens(signet, here, app)];
-    const code = await authorize(here, client);
+    const here = await signet.signedInPerson();
+    const ours = [await here.obtainTokens(client), await here.obtainTokens(app)];
+    const code = await here.authorize(client);
     const laptop = here.browser;
-    const phone = { ...here, browser: (await newPerson(signet)).browser };
-    await signIn(phone);
-    const theirs = await obtainTokens(signet, phone, client);
+    const phone = here.with({ browser: (await signet.newPerson()).browser });
+    await phone.signIn();
+    const theirs = await phone.obtainTokens(client);
     assert.equal((await laptop.post('/signout')).status, 303);
-    assertRefused(await refresh(signet, client, ours[0]?.refresh_token ?? ''), 400, 'invalid_grant');
-    assertRefused(await refresh(signet, app, ours[1]?.refresh_token ?? ''), 400, 'invalid_grant');
-    assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
-    for (const { access_token } of ours) assert.equal((await userinfo(signet, access_token)).status, 401);
-    tokensOf(await refresh(signet, client, theirs.refresh_token));
+    assertRefused(await client.refresh(ours[0]?.refresh_token ?? ''), 400, 'invalid_grant');
+    assertRefused(await app.refresh(ours[1]?.refresh_token ?? ''), 400, 'invalid_grant');
+    assertRefused(await client.redeem(code), 400, 'invalid_grant');
+    for (const { access_token } of ours) assert.equal((await signet.userinfo(access_token)).status, 401);
+    tokensOf(await client.refresh(theirs.refresh_token));
   });
 
   await t.test('RT-06: ends when its person is disabled', async () => {
-    const leaver = await signedInPerson(signet);
-    const tokens = await obtainTokens(signet, leaver, client);
+    const leaver = await signet.signedInPerson();
+    const tokens = await leaver.obtainTokens(client);
     await disableUser(signet.deps, leaver.user_id, 'cli', 'left');
-    assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
-    assert.deepEqual((await introspect(signet, client, tokens.access_token)).json, inactive);
+    assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+    assert.deepEqual((await client.introspect(tokens.access_token)).json, inactive);
   });
 
   await t.test('RT-06: ends when its client is suspended, and stays dead when that is taken back', async () => {
-    const suspended = await registerClient(signet, { owner, client_type: 'public' });
+    const suspended = await signet.registerClient({ owner, client_type: 'public' });
     const target = { client_id: suspended.client_id, caller: { actor: 'cli' } } as const;
-    const tokens = await obtainTokens(signet, person, suspended);
+    const tokens = await person.obtainTokens(suspended);
     await suspendClient(signet.deps, target, 'abuse was reported');
-    assertRefused(await refresh(signet, suspended, tokens.refresh_token), 401, 'invalid_client');
-    assert.equal((await userinfo(signet, tokens.access_token)).status, 401);
+    assertRefused(await suspended.refresh(tokens.refresh_token), 401, 'invalid_client');
+    assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
     await reinstateClient(signet.deps, target);
-    assertRefused(await refresh(signet, suspended, tokens.refresh_token), 400, 'invalid_grant');
-    assert.equal((await userinfo(signet, tokens.access_token)).status, 401);
+    assertRefused(await suspended.refresh(tokens.refresh_token), 400, 'invalid_grant');
+    assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
   });
 
   await t.test('RT-07: the id token of a refresh tells of the same sign-in', async () => {
-    const first = await obtainTokens(signet, person, client, { nonce: 'n-1' });
+    const first = await person.obtainTokens(client, { nonce: 'n-1' });
     signet.clock.advance(100);
-    const second = tokensOf(await refresh(signet, client, first.refresh_token));
+    const second = tokensOf(await client.refresh(first.refresh_token));
     const { iat, exp, nonce, at_hash, ...same } = claimsOf(first.id_token);
     const { iat: laterIat, exp: laterExp, at_hash: laterHash, ...sameStill } = claimsOf(second.id_token);
     assert.deepEqual(sameStill, same);
@@ -155,10 +144,10 @@ onBothEngines('a refresh token', async (t, engine) => {
   });
 
   await t.test('RT-08: of what was issued nothing opens anything in the store, its files or the log', async () => {
-    const code = await authorize(person, client);
-    const unredeemed = await authorize(person, client);
-    const first = tokensOf(await redeem(signet, client, code));
-    const second = tokensOf(await refresh(signet, client, first.refresh_token));
+    const code = await person.authorize(client);
+    const unredeemed = await person.authorize(client);
+    const first = tokensOf(await client.redeem(code));
+    const second = tokensOf(await client.refresh(first.refresh_token));
     const session = person.browser.cookies.get('signet_identity_session') ?? '';
     const tokens = [first, second].flatMap(({ access_token, refresh_token, id_token }) => [
       access_token,
@@ -191,9 +180,9 @@ async function everythingStored(signet: Signet): Promise<string> {
 
 test('RT-08: a refresh token counts as it was issued, character for character', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner: person });
-  const { refresh_token } = await obtainTokens(signet, person, client);
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner: person });
+  const { refresh_token } = await person.obtainTokens(client);
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const swapped = (character: string) =>
     character === character.toLowerCase() ? character.toUpperCase() : character.toLowerCase();
@@ -213,41 +202,41 @@ test('RT-08: a refresh token counts as it was issued, character for character', 
     'null',
   ];
   for (const forged of [...forgeries, ...padded, ...foreign]) {
-    assertRefused(await refresh(signet, client, forged), 400, 'invalid_grant');
+    assertRefused(await client.refresh(forged), 400, 'invalid_grant');
   }
-  assertRefused(await refresh(signet, client, ''), 400, 'invalid_request');
-  tokensOf(await refresh(signet, client, refresh_token)); // not one of them touched the real one
+  assertRefused(await client.refresh(''), 400, 'invalid_request');
+  tokensOf(await client.refresh(refresh_token)); // not one of them touched the real one
 });
 
 onBothEngines('RT-05: a refresh token ends after 30 days without use', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner: person });
-  const [used, unused] = [await obtainTokens(signet, person, client), await obtainTokens(signet, person, client)];
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner: person });
+  const [used, unused] = [await person.obtainTokens(client), await person.obtainTokens(client)];
   signet.clock.advance(30 * day - 1);
   await signet.runJobs();
-  const next = tokensOf(await refresh(signet, client, used.refresh_token));
+  const next = tokensOf(await client.refresh(used.refresh_token));
   signet.clock.advance(1);
-  assertRefused(await refresh(signet, client, unused.refresh_token), 400, 'invalid_grant');
-  assert.deepEqual((await introspect(signet, client, unused.refresh_token)).json, inactive);
-  tokensOf(await refresh(signet, client, next.refresh_token));
+  assertRefused(await client.refresh(unused.refresh_token), 400, 'invalid_grant');
+  assert.deepEqual((await client.introspect(unused.refresh_token)).json, inactive);
+  tokensOf(await client.refresh(next.refresh_token));
 });
 
 onBothEngines('RT-05: a refresh token ends after 90 days, however often it is used', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner: person });
-  let tokens = await obtainTokens(signet, person, client);
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner: person });
+  let tokens = await person.obtainTokens(client);
   const born = signet.clock() / 1000;
   for (const days of [29, 29, 29, 2]) {
     signet.clock.advance(days * day);
     await signet.runJobs();
-    tokens = tokensOf(await refresh(signet, client, tokens.refresh_token));
+    tokens = tokensOf(await client.refresh(tokens.refresh_token));
   }
   signet.clock.advance(day - 1);
-  tokens = tokensOf(await refresh(signet, client, tokens.refresh_token));
-  assert.equal((await introspect(signet, client, tokens.refresh_token)).json?.exp, born + 90 * day);
+  tokens = tokensOf(await client.refresh(tokens.refresh_token));
+  assert.equal((await client.introspect(tokens.refresh_token)).json?.exp, born + 90 * day);
   signet.clock.advance(1);
-  assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
-  assert.deepEqual((await introspect(signet, client, tokens.refresh_token)).json, inactive);
+  assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+  assert.deepEqual((await client.introspect(tokens.refresh_token)).json, inactive);
 });

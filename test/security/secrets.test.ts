@@ -4,32 +4,18 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
-import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
+import type { Person } from '../support/person.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import {
   assertRefused,
-  authorize,
-  authorizePath,
   basic,
-  introspect,
-  postAs,
-  redeem,
-  refresh,
+  type RegisteredClient,
   type Tokens,
   tokensOf,
-  userinfo,
   verifier,
 } from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 type Journey = { person: Person; client: RegisteredClient; live: Tokens; secrets: Map<string, string> };
 
@@ -49,7 +35,7 @@ async function journey(signet: Signet): Promise<Journey> {
 
   const { url } = await inviteAdministrator(signet.deps, 'cli');
   keep('invitation', url.split('/').at(-1));
-  const administrator = newBrowser(signet.url);
+  const administrator = signet.newBrowser();
   const password = keep('administrator password', 'zebra lantern orbit quilt');
   const fields = { email: 'admin@example.com', name: 'Admin', password };
   const weak = keep('refused password', 'admin@example.com1');
@@ -58,33 +44,33 @@ async function journey(signet: Signet): Promise<Journey> {
   assert.equal((await administrator.post(new URL(url).pathname, fields)).status, 400);
   for (const [name, value] of administrator.cookies) keep(`administrator's ${name}`, value);
 
-  const person = await newPerson(signet, { password: keep('password', 'marble falcon teapot drizzle') });
+  const person = await signet.newPerson({ password: keep('password', 'marble falcon teapot drizzle') });
   const wrong = keep('mistyped password', 'marble falcon teapot drizzlf');
-  assert.equal((await signIn(person, { password: wrong })).status, 401);
+  assert.equal((await person.signIn({ password: wrong })).status, 401);
   assert.equal(
-    (await signIn(person, { username: keep('password typed as address', 'tulip copper anvil meadow') })).status,
+    (await person.signIn({ username: keep('password typed as address', 'tulip copper anvil meadow') })).status,
     401,
   );
-  const client = await registerClient(signet);
+  const client = await signet.registerClient();
   keep('client secret', client.client_secret);
-  await person.browser.get(authorizePath(client)); // leaves a request that waits, and the browser's cookie
-  await signIn(person);
+  await person.browser.get(client.authorizePath()); // leaves a request that waits, and the browser's cookie
+  await person.signIn();
   for (const [name, value] of person.browser.cookies) keep(name, value);
 
-  const code = keep('code', await authorize(person, client));
-  const unused = keep('unused code', await authorize(person, client));
-  assertRefused(await redeem(signet, client, unused, { code_verifier: 'A'.repeat(43) }), 400, 'invalid_grant');
-  const first = keepTokens('first', tokensOf(await redeem(signet, client, code)));
-  const second = keepTokens('second', tokensOf(await refresh(signet, client, first.refresh_token)));
-  assert.equal((await userinfo(signet, second.access_token)).status, 200);
-  await introspect(signet, client, second.refresh_token);
-  await postAs(signet, client, '/oauth/revoke', { token: second.access_token });
-  await refresh(signet, client, first.refresh_token); // a replay
-  await redeem(signet, client, code); // another
-  const live = keepTokens('live', tokensOf(await redeem(signet, client, await authorize(person, client))));
+  const code = keep('code', await person.authorize(client));
+  const unused = keep('unused code', await person.authorize(client));
+  assertRefused(await client.redeem(unused, { code_verifier: 'A'.repeat(43) }), 400, 'invalid_grant');
+  const first = keepTokens('first', tokensOf(await client.redeem(code)));
+  const second = keepTokens('second', tokensOf(await client.refresh(first.refresh_token)));
+  assert.equal((await signet.userinfo(second.access_token)).status, 200);
+  await client.introspect(second.refresh_token);
+  await client.post('/oauth/revoke', { token: second.access_token });
+  await client.refresh(first.refresh_token); // a replay
+  await client.redeem(code); // another
+  const live = keepTokens('live', tokensOf(await client.redeem(await person.authorize(client))));
 
   const wrongSecret = keep('mistyped client secret', `${client.client_secret}x`);
-  await introspect(signet, { ...client, client_secret: wrongSecret }, live.access_token);
+  await client.with({ client_secret: wrongSecret }).introspect(live.access_token);
   await fetch(`${signet.url}/oauth/userinfo?access_token=${live.access_token}`);
   await fetch(`${signet.url}/oauth/token?client_secret=${client.client_secret}`, { method: 'POST' });
   await fetch(`${signet.url}/%zz?code=${code}`);
@@ -195,23 +181,23 @@ onBothEngines('secrets', async (t, engine) => {
     assert.ok(credentials.length > 20);
     const cookieNames = [...person.browser.cookies.keys()];
     for (const value of credentials) {
-      const thief = newBrowser(signet.url);
+      const thief = signet.newBrowser();
       for (const name of cookieNames) thief.cookies.set(name, value);
       assert.equal((await thief.get('/v1/me')).status, 401, value);
       assert.equal((await thief.get(`/invite/${value}`)).status, 400, value);
-      assert.equal((await userinfo(signet, value)).status, 401, value);
-      assertRefused(await redeem(signet, client, value), 400, 'invalid_grant');
-      assertRefused(await refresh(signet, client, value), 400, 'invalid_grant');
+      assert.equal((await signet.userinfo(value)).status, 401, value);
+      assertRefused(await client.redeem(value), 400, 'invalid_grant');
+      assertRefused(await client.refresh(value), 400, 'invalid_grant');
     }
     const hashes = await signet.deps.db.all<{ secret_hash: string }>('select secret_hash from client_secrets');
     for (const { secret_hash } of hashes) {
-      assertRefused(await introspect(signet, { ...client, client_secret: secret_hash }, 'x'), 401, 'invalid_client');
+      assertRefused(await client.with({ client_secret: secret_hash }).introspect('x'), 401, 'invalid_client');
     }
-    tokensOf(await refresh(signet, client, live.refresh_token)); // while the owner's own still works
+    tokensOf(await client.refresh(live.refresh_token)); // while the owner's own still works
   });
 
   await t.test('RT-08: a refresh token counts to the character, and a wrong one ends nothing', async () => {
-    let { refresh_token } = tokensOf(await redeem(signet, client, await authorize(person, client)));
+    let { refresh_token } = tokensOf(await client.redeem(await person.authorize(client)));
     const swapCase = (letter: string) =>
       letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
     const altered = [...refresh_token].flatMap((letter, place) => {
@@ -225,9 +211,9 @@ onBothEngines('secrets', async (t, engine) => {
       end + refresh_token,
     ]);
     for (const wrong of [...altered, ...decorated, refresh_token.slice(0, -1), refresh_token.slice(3)]) {
-      assertRefused(await refresh(signet, client, wrong), 400, 'invalid_grant');
+      assertRefused(await client.refresh(wrong), 400, 'invalid_grant');
     }
-    ({ refresh_token } = tokensOf(await refresh(signet, client, refresh_token)));
-    tokensOf(await refresh(signet, client, refresh_token));
+    ({ refresh_token } = tokensOf(await client.refresh(refresh_token)));
+    tokensOf(await client.refresh(refresh_token));
   });
 });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { onBothEngines } from '../support/databases.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { signedInPerson, startSignet } from '../support/signet.ts';
-import { enableTotp, post } from '../support/two-factor.ts';
+import { startSignet } from '../support/signet.ts';
+import { post } from '../support/two-factor.ts';
 
 onBothEngines(
   'what a person changes of how they sign in is limited an hour, and each person apart',
   async (t, engine) => {
     const env = { SIGNET_LIMIT_SECURITY_CHANGES_PER_HOUR: '3' };
     const signet = await startSignet(t, { engine, env });
-    const person = await signedInPerson(signet);
-    await enableTotp(signet, person);
+    const person = await signet.signedInPerson();
+    await person.enableTotp();
     const renew = (who = person) => who.browser.send('/v1/me/2fa/backup-codes', post(signet));
     const events = async () =>
       (await signet.deps.db.all('select 1 from audit_log where target = $1 and actor <> $2', [person.user_id, 'cli']))
@@ -33,8 +33,8 @@ onBothEngines(
       'ends are not limited',
     );
 
-    const other = await signedInPerson(signet);
-    await enableTotp(signet, other);
+    const other = await signet.signedInPerson();
+    await other.enableTotp();
     assert.equal((await renew(other)).status, 200);
   },
 );

@@ -4,16 +4,9 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
-import { assertRefused, authorizePath, obtainTokens, refresh, userinfo } from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 const name = 'signet_identity_session';
 const day = 86_400;
@@ -21,7 +14,7 @@ const day = 86_400;
 const cookieOf = (person: Person) => person.browser.cookies.get(name) ?? assert.fail('no session cookie');
 /** Another browser that holds this cookie value. */
 const holding = (signet: Signet, value: string) => {
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   browser.cookies.set(name, value);
   return browser;
 };
@@ -29,14 +22,14 @@ const statusWith = async (signet: Signet, value: string) => (await holding(signe
 
 onBothEngines('sessions', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet);
+  const client = await signet.registerClient();
 
   await t.test('SS-01: a session is 256 random bits, and every sign-in gets new ones', async () => {
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     const values = new Set<string>();
     for (let times = 0; times < 4; times += 1) {
       const previous = person.browser.cookies.get(name);
-      assert.equal((await signIn(person)).status, 303);
+      assert.equal((await person.signIn()).status, 303);
       const value = cookieOf(person);
       assert.match(value, /^st_[\w-]{43}$/);
       assert.ok(!values.has(value));
@@ -47,9 +40,9 @@ onBothEngines('sessions', async (t, engine) => {
 
   await t.test('SS-01: a planted cookie is never taken over', async () => {
     const planted = `st_${'A'.repeat(43)}`;
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     person.browser.cookies.set(name, planted);
-    await signIn(person);
+    await person.signIn();
     assert.notEqual(cookieOf(person), planted);
     assert.equal(await statusWith(signet, planted), 401);
   });
@@ -57,33 +50,33 @@ onBothEngines('sessions', async (t, engine) => {
   await t.test(
     'SS-01: an attacker who plants a session of their own loses it, and its grants, to the sign-in',
     async () => {
-      const attacker = await signedInPerson(signet);
-      const tokens = await obtainTokens(signet, attacker, client);
+      const attacker = await signet.signedInPerson();
+      const tokens = await attacker.obtainTokens(client);
       const planted = cookieOf(attacker);
-      const victim = await newPerson(signet);
+      const victim = await signet.newPerson();
       victim.browser.cookies.set(name, planted);
-      await signIn(victim);
+      await victim.signIn();
       assert.equal((await victim.browser.get('/v1/me')).json?.user_id, victim.user_id);
       assert.equal(await statusWith(signet, planted), 401);
-      assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
+      assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
     },
   );
 
   await t.test('SS-01: after a sign-out the cookie is worth nothing, and neither are the grants', async () => {
-    const person = await signedInPerson(signet);
-    const tokens = await obtainTokens(signet, person, client);
+    const person = await signet.signedInPerson();
+    const tokens = await person.obtainTokens(client);
     const value = cookieOf(person);
     const answer = await person.browser.post('/signout');
     assert.match(answer.headers.getSetCookie()[0] ?? '', /^signet_identity_session=;.*Max-Age=0/i);
     assert.ok(!person.browser.cookies.has(name));
     assert.equal(await statusWith(signet, value), 401);
-    assertRefused(await userinfo(signet, tokens.access_token), 401, 'invalid_token');
-    const again = await holding(signet, value).get(authorizePath(client));
+    assertRefused(await signet.userinfo(tokens.access_token), 401, 'invalid_token');
+    const again = await holding(signet, value).get(client.authorizePath());
     assert.match(again.headers.get('location') ?? '', /^\/signin\?/);
   });
 
   await t.test('SS-01: nothing but the exact value opens a session', async () => {
-    const value = cookieOf(await signedInPerson(signet));
+    const value = cookieOf(await signet.signedInPerson());
     const near = [
       value.slice(0, -1),
       `${value}x`,
@@ -103,9 +96,9 @@ onBothEngines('sessions', async (t, engine) => {
   await t.test(
     'SS-02: three idle days end a session on the server, use prolongs it, fourteen days end it for good',
     async () => {
-      const idle = await signedInPerson(signet);
+      const idle = await signet.signedInPerson();
       signet.clock.advance(3 * day - 1);
-      const active = await signedInPerson(signet);
+      const active = await signet.signedInPerson();
       assert.equal((await idle.browser.get('/v1/me')).status, 200); // and so three days more
       signet.clock.advance(3 * day - 1);
       assert.equal((await idle.browser.get('/v1/me')).status, 200);
@@ -113,7 +106,7 @@ onBothEngines('sessions', async (t, engine) => {
       assertRefused(await idle.browser.get('/v1/me'), 401, 'login_required');
       assertRefused(await active.browser.get('/v1/me'), 401, 'login_required');
 
-      await signIn(active);
+      await active.signIn();
       for (let past = 0; past < 13; past += 1) {
         signet.clock.advance(day);
         assert.equal((await active.browser.get('/v1/me')).status, 200, `day ${past + 1}`);
@@ -122,13 +115,13 @@ onBothEngines('sessions', async (t, engine) => {
       assert.equal((await active.browser.get('/v1/me')).status, 200);
       signet.clock.advance(1);
       assertRefused(await active.browser.get('/v1/me'), 401, 'login_required');
-      const onward = await active.browser.get(authorizePath(client));
+      const onward = await active.browser.get(client.authorizePath());
       assert.match(onward.headers.get('location') ?? '', /^\/signin\?/);
     },
   );
 
   await t.test('SS-02: a session that goes on under a new secret ends when it would have ended', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     signet.clock.advance(600);
     const renewals = [
       () => person.browser.postJson('/v1/me/password', { password: 'quite other words in a row' }),
@@ -148,27 +141,27 @@ onBothEngines('sessions', async (t, engine) => {
     'SS-05: disabling a person ends every session and grant on every node, and enabling brings none back',
     async (t) => {
       const beside = await startSignet(t, { engine, beside: signet });
-      const person = await signedInPerson(signet);
-      const phone: Person = { ...person, browser: newBrowser(signet.url) };
-      await signIn(phone);
-      const tokens = await obtainTokens(signet, person, client);
+      const person = await signet.signedInPerson();
+      const phone: Person = person.elsewhere();
+      await phone.signIn();
+      const tokens = await person.obtainTokens(client);
       const values = [cookieOf(person), cookieOf(phone)];
       const seen = () =>
         Promise.all([signet, beside].flatMap((node) => values.map((value) => statusWith(node, value))));
       assert.deepEqual(await seen(), [200, 200, 200, 200]);
       await disableUser(signet.deps, person.user_id, 'cli');
       assert.deepEqual(await seen(), [401, 401, 401, 401]);
-      assert.equal((await signIn(person)).status, 401);
+      assert.equal((await person.signIn()).status, 401);
       await enableUser(signet.deps, person.user_id, 'cli');
       assert.deepEqual(await seen(), [401, 401, 401, 401]);
-      assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
-      assert.equal((await signIn(person)).status, 303);
+      assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+      assert.equal((await person.signIn()).status, 303);
     },
   );
 
   await t.test('SS-04: a write that a cookie allows comes from our own pages or is refused', async () => {
-    const person = await signedInPerson(signet);
-    const own = await registerClient(signet, { owner: person });
+    const person = await signet.signedInPerson();
+    const own = await signet.registerClient({ owner: person });
     const invitation = new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const json = { 'content-type': 'application/json' };
@@ -218,7 +211,7 @@ onBothEngines('sessions', async (t, engine) => {
       { origin: signet.url, 'sec-fetch-site': 'same-origin' },
     ];
     for (const headers of ours) {
-      const person = await signedInPerson(signet);
+      const person = await signet.signedInPerson();
       const answer = await person.browser.send('/signout', { method: 'POST', headers });
       assert.equal(answer.status, 303, JSON.stringify(headers));
       assertRefused(await person.browser.get('/v1/me'), 401, 'login_required');
@@ -226,7 +219,7 @@ onBothEngines('sessions', async (t, engine) => {
   });
 
   await t.test('SS-04: a GET changes nothing', async () => {
-    const person = await signedInPerson(signet);
+    const person = await signet.signedInPerson();
     for (const path of ['/signout', '/signin?username=x&password=y', '/consent?decision=allow', '/v1/oauth/clients']) {
       await person.browser.get(path);
     }
@@ -236,10 +229,10 @@ onBothEngines('sessions', async (t, engine) => {
 
 /** The attributes of every cookie that a sign-in on the way to a client sets. */
 async function cookiesOfSignIn(signet: Signet): Promise<Map<string, string[]>> {
-  const person = await newPerson(signet);
+  const person = await signet.newPerson();
   const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
   const lines: string[] = [];
-  const first = await browser.get(authorizePath(await registerElsewhere(signet)));
+  const first = await browser.get((await registerElsewhere(signet)).authorizePath());
   const fields = { username: person.email, password: person.password };
   const second = await browser.post('/signin', fields, { origin: signet.url });
   assert.equal(second.status, 303);
@@ -254,12 +247,12 @@ async function cookiesOfSignIn(signet: Signet): Promise<Map<string, string[]>> {
 
 /** A client, registered by somebody in another browser. */
 async function registerElsewhere(signet: Signet) {
-  const owner = await newPerson(signet);
+  const owner = await signet.newPerson();
   const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
   await browser.post('/signin', { username: owner.email, password: owner.password }, { origin: signet.url });
   const headers = { origin: signet.url };
   const postJson: typeof browser.postJson = (path, body) => browser.postJson(path, body, headers);
-  return registerClient(signet, { owner: { ...owner, browser: { ...browser, postJson } } });
+  return signet.registerClient({ owner: owner.with({ browser: { ...browser, postJson } }) });
 }
 
 test('SS-03: on https the cookies are Secure, HttpOnly, Lax, host-only and named so that browsers hold them to it', async (t) => {
@@ -293,8 +286,8 @@ test('SS-03: on http, which is loopback only, they are all that without Secure',
 
 test('SS-03: the operator names the cookie, and the name is all that changes', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_COOKIE_PREFIX: 'acme' } });
-  const person = await newPerson(signet);
-  const answer = await signIn(person);
+  const person = await signet.newPerson();
+  const answer = await person.signIn();
   assert.match(answer.headers.getSetCookie()[0] ?? '', /^acme_identity_session=st_/);
   assert.equal((await person.browser.get('/v1/me')).status, 200);
 });

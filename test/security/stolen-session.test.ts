@@ -4,16 +4,17 @@ import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
 import { completeSignIn } from '../../src/authentication/sessions/complete-sign-in.ts';
 import { now } from '../../src/platform/clock.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
-import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
+import type { Answer, Browser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
-import { addPasskey, ask, keep, listed, sessionOf } from '../support/passkeys.ts';
-import { assertRefused, authorize, authorizePath, redeem, redirectedTo } from '../support/relying-party.ts';
-import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { ask, keep, listed, sessionOf } from '../support/passkeys.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, redirectedTo } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
-import { codesOf, enableTotp, giveCode, post, totpAt } from '../support/two-factor.ts';
+import { codesOf, post, totpAt } from '../support/two-factor.ts';
 
 /** Whoever holds a password, or a cookie, that is not theirs: what its owner does about it must end what they began. */
 
@@ -22,23 +23,23 @@ const enrollPath = '/v1/me/2fa/totp/enroll';
 const confirmPath = '/v1/me/2fa/totp/confirm';
 
 /** The same person at another machine. */
-async function elsewhere(signet: Signet, person: Person): Promise<Person> {
-  const other = { ...person, browser: newBrowser(signet.url) };
-  await signIn(other);
+async function elsewhere(person: Person): Promise<Person> {
+  const other = person.elsewhere();
+  await other.signIn();
   return other;
 }
 
 /** The same cookies, copied. */
-function copyOf(signet: Signet, { browser, ...person }: Person): Person {
-  const copy = newBrowser(signet.url);
-  for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
-  return { ...person, browser: copy };
+function copyOf(signet: Signet, person: Person): Person {
+  const copy = signet.newBrowser();
+  for (const [name, value] of person.browser.cookies) copy.cookies.set(name, value);
+  return person.with({ browser: copy });
 }
 
 async function world(t: TestContext, engine: Engine = 'sqlite') {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
-  return { mailbox, signet, owner: await signedInPerson(signet) };
+  return { mailbox, signet, owner: await signet.signedInPerson() };
 }
 
 const remove = (signet: Signet, browser: Browser, path: string, body?: unknown) =>
@@ -57,8 +58,8 @@ const enroll = async (signet: Signet, { browser }: Person) =>
 
 onBothEngines('SS-06: a session of one factor takes nothing away once there are two', async (t, engine) => {
   const { signet, owner } = await world(t, engine);
-  const client = await registerClient(signet);
-  const thief = await elsewhere(signet, owner);
+  const client = await signet.registerClient();
+  const thief = await elsewhere(owner);
   const secret = await enroll(signet, owner);
   const code = codesOf(signet, secret);
   const confirmed = await owner.browser.postJson(confirmPath, { code: code() });
@@ -84,15 +85,15 @@ onBothEngines('SS-06: a session of one factor takes nothing away once there are 
   });
 
   await t.test('and gets no code, with or without a page', async () => {
-    assert.match(locationOf(await thief.browser.get(authorizePath(client))), /^\/signin\?request=/);
-    const silent = redirectedTo(await thief.browser.get(authorizePath(client, { prompt: 'none' })));
+    assert.match(locationOf(await thief.browser.get(client.authorizePath())), /^\/signin\?request=/);
+    const silent = redirectedTo(await thief.browser.get(client.authorizePath({ prompt: 'none' })));
     assert.equal(silent.get('error'), 'login_required');
   });
 
   await t.test('the session that turned it on has shown both, and goes on', async () => {
     const { acr, amr } = await sessionOf(owner.browser);
     assert.deepEqual([acr, amr], ['urn:signet:acr:2fa', ['pwd', 'otp', 'mfa']]);
-    await authorize(owner, client);
+    await owner.authorize(client);
     assert.equal((await owner.browser.send('/v1/me/2fa/backup-codes', post(signet))).status, 200);
   });
 
@@ -100,19 +101,19 @@ onBothEngines('SS-06: a session of one factor takes nothing away once there are 
     const { email, password, browser } = thief;
     const first = await browser.post('/signin/confirm', { username: email, password });
     assert.equal(locationOf(first), '/signin/second-factor');
-    assert.equal((await giveCode(thief, code())).status, 303);
-    await authorize(thief, client);
+    assert.equal((await thief.giveCode(code())).status, 303);
+    await thief.authorize(client);
     assert.equal((await browser.send('/v1/me/2fa/backup-codes', post(signet))).status, 200);
   });
 });
 
 onBothEngines('SS-06: the store gives no code to one factor, whatever was read before', async (t, engine) => {
   const { signet, owner } = await world(t, engine);
-  const client = await registerClient(signet);
-  const thief = await elsewhere(signet, owner);
+  const client = await signet.registerClient();
+  const thief = await elsewhere(owner);
   const secret = await enroll(signet, owner);
   const held = holdNextCall(signet.deps.db, /insert into grants/);
-  const asking = thief.browser.get(authorizePath(client));
+  const asking = thief.browser.get(client.authorizePath());
   await held.reached;
   const code = totpAt(secret, now(signet.deps));
   assert.equal((await owner.browser.postJson(confirmPath, { code })).status, 200);
@@ -124,9 +125,9 @@ onBothEngines(
   'SS-05: turning a second factor on ends other sessions if asked to, and never its own',
   async (t, engine) => {
     const { signet, owner } = await world(t, engine);
-    const other = await elsewhere(signet, owner);
+    const other = await elsewhere(owner);
     const cookie = owner.browser.cookies.get('signet_identity_session');
-    await enableTotp(signet, owner);
+    await owner.enableTotp();
     assert.equal(await isIn(other), true, 'nobody asked');
     assert.equal(await isIn(owner), true);
     assert.equal(owner.browser.cookies.get('signet_identity_session'), cookie, 'specification 4.15: no new cookie');
@@ -153,7 +154,7 @@ onBothEngines('MF-03: a secret that waits belongs to the session that asked for 
   };
 
   await t.test('another session neither sees nor confirms it', async () => {
-    await cannotConfirm(await enroll(signet, await elsewhere(signet, owner)), 'planted from another session');
+    await cannotConfirm(await enroll(signet, await elsewhere(owner)), 'planted from another session');
   });
 
   await t.test(
@@ -176,7 +177,7 @@ onBothEngines('MF-03: a secret that waits belongs to the session that asked for 
       ]);
     await enroll(signet, owner);
     assert.ok(await waiting());
-    await newBrowser(signet.url).post('/reset', { email: owner.email });
+    await signet.newBrowser().post('/reset', { email: owner.email });
     const path = linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
     assert.equal((await owner.browser.post(path, { password: owner.password })).status, 303);
     assert.equal(await waiting(), undefined);
@@ -231,8 +232,8 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
   const { db } = signet.deps;
   for (const [what, { sql, begin }] of Object.entries(changes)) {
     await t.test(what, async () => {
-      const owner = await signedInPerson(signet);
-      await addPasskey(signet, owner);
+      const owner = await signet.signedInPerson();
+      await owner.addPasskey();
       const thief = copyOf(signet, owner);
       const request = await begin({ signet, thief, email: `thief-${owner.email}` });
       const passkeys = (await owner.browser.get('/v1/me/passkeys')).text;
@@ -249,8 +250,8 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
   }
 
   await t.test('turning TOTP off', async () => {
-    const owner = await signedInPerson(signet);
-    await enableTotp(signet, owner);
+    const owner = await signet.signedInPerson();
+    await owner.enableTotp();
     const held = holdNextCall(db, /delete from totp/);
     const answer = remove(signet, copyOf(signet, owner).browser, '/v1/me/2fa/totp');
     await held.reached;
@@ -261,10 +262,10 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
   });
 
   await t.test('an authorization code', async () => {
-    const owner = await signedInPerson(signet);
-    const client = await registerClient(signet);
+    const owner = await signet.signedInPerson();
+    const client = await signet.registerClient();
     const held = holdNextCall(db, /insert into grants/);
-    const answer = copyOf(signet, owner).browser.get(authorizePath(client));
+    const answer = copyOf(signet, owner).browser.get(client.authorizePath());
     await held.reached;
     await changePassword(owner);
     held.release();
@@ -272,11 +273,11 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
   });
 
   await t.test('and a code that was written beside the change, unseen by it, buys nothing', async () => {
-    const owner = await signedInPerson(signet);
-    const client = await registerClient(signet);
-    const code = await authorize(owner, client);
+    const owner = await signet.signedInPerson();
+    const client = await signet.registerClient();
+    const code = await owner.authorize(client);
     await db.run(`update sessions set token_hash = 'another' where user_id = $1`, [owner.user_id]);
-    assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
+    assertRefused(await client.redeem(code), 400, 'invalid_grant');
   });
 });
 
@@ -287,7 +288,7 @@ onBothEngines('SS-06: links to another address and to a reset end with what ends
     return linkIn(await mailbox.next(email), /^\/verify-email\//);
   };
   const askReset = async () => {
-    await newBrowser(signet.url).post('/reset', { email: owner.email });
+    await signet.newBrowser().post('/reset', { email: owner.email });
     return linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
   };
   const first = await askChange('first@thief.example');
@@ -302,7 +303,7 @@ onBothEngines('SS-06: links to another address and to a reset end with what ends
   const reset = await askReset();
   await disableUser(signet.deps, owner.user_id, 'cli');
   await enableUser(signet.deps, owner.user_id, 'cli');
-  await signIn(owner);
+  await owner.signIn();
   assert.equal((await owner.browser.post(third)).status, 400, 'after the account was disabled');
   assert.equal((await owner.browser.get(reset)).status, 400);
   assert.equal((await owner.browser.get('/v1/me')).json?.email, owner.email);
@@ -360,7 +361,7 @@ onBothEngines('SS-05: a person has a hundred sessions and known browsers at most
       },
     ]).flat(),
   );
-  const newest = await elsewhere(signet, owner);
+  const newest = await elsewhere(owner);
   assert.equal(await isIn(newest), true);
   assert.equal(await isIn(owner), true, 'the one that was used last');
   const { sessions } = (await newest.browser.get('/v1/me/sessions')).json as { sessions: unknown[] };
@@ -372,24 +373,24 @@ onBothEngines('SS-05: a person has a hundred sessions and known browsers at most
   const devices = async () => (await db.get<{ n: number }>('select count(*) as n from known_devices'))?.n;
   assert.equal(await devices(), 100);
 
-  for (let place = 0; place < 8; place += 1) await elsewhere(signet, owner);
-  await signIn(newest);
+  for (let place = 0; place < 8; place += 1) await elsewhere(owner);
+  await newest.signIn();
   await signet.runJobs();
   assert.equal(await devices(), 100);
   const mails = () => mailbox.mails.filter(({ subject }) => sentence('mail.new_device.subject').test(subject)).length;
   assert.equal(mails(), 5, 'and hears of five new ones an hour');
   signet.clock.advance(3601);
-  await elsewhere(signet, owner);
+  await elsewhere(owner);
   await mailbox.next(owner.email, sentence('mail.new_device.subject'));
 });
 
 test('FL-01: a sign-in keeps no longer way on than it would follow', async (t) => {
   const { signet, owner } = await world(t);
-  await enableTotp(signet, owner);
+  await owner.enableTotp();
   for (const next of [`/${'a'.repeat(60_000)}`, `/account?x=${'é'.repeat(1000)}`, 'https://evil.example/']) {
-    assert.equal((await signIn({ ...owner, browser: newBrowser(signet.url) }, { next })).status, 303);
+    assert.equal((await owner.elsewhere().signIn({ next })).status, 303);
   }
-  await signIn({ ...owner, browser: newBrowser(signet.url) }, { next: '/account/apps?x=1#y' });
+  await owner.elsewhere().signIn({ next: '/account/apps?x=1#y' });
   const kept = await signet.deps.db.all<{ next: string | null }>('select next from sign_in_attempts order by next');
   assert.deepEqual(
     kept.map(({ next }) => next),

@@ -3,24 +3,16 @@ import { type TestContext, test } from 'node:test';
 import { resetFactors } from '../../src/admin/users/reset-factors.ts';
 import { oneFactor } from '../../src/authentication/sessions/authentication.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
-import { type Answer, type Browser, newBrowser } from '../support/browser.ts';
+import type { Answer, Browser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import {
-  addPasskey,
-  ask,
-  assertKeptOut,
-  assertSignedIn,
-  confirm,
-  enter,
-  keep,
-  sessionOf,
-} from '../support/passkeys.ts';
+import { ask, assertKeptOut, assertSignedIn, confirm, enter, keep, sessionOf } from '../support/passkeys.ts';
+import type { Person } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { type Person, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
-import { enableTotp, giveCode, post } from '../support/two-factor.ts';
+import { post } from '../support/two-factor.ts';
 import { acmeAt } from '../support/upstream.ts';
 
 /**
@@ -39,9 +31,9 @@ async function world(t: TestContext, engine: Engine = 'sqlite') {
 }
 
 /** Whoever knows the password, at a machine of their own. */
-async function thiefOf(signet: Signet, owner: Person): Promise<Browser> {
-  const thief = { ...owner, browser: newBrowser(signet.url) };
-  assert.equal((await signIn(thief)).status, 303);
+async function thiefOf(owner: Person): Promise<Browser> {
+  const thief = owner.elsewhere();
+  assert.equal((await thief.signIn()).status, 303);
   return thief.browser;
 }
 
@@ -61,8 +53,8 @@ onBothEngines(
   'MF-05: neither a password nor a mailbox gets past the passkey of an administrator',
   async (t, engine) => {
     const { signet, mailbox } = await world(t, engine);
-    const owner = await signedInPerson(signet, { role: 'admin' });
-    const key = await addPasskey(signet, owner);
+    const owner = await signet.signedInPerson({ role: 'admin' });
+    const key = await owner.addPasskey();
     const isKeptOut = async (browser: Browser) => {
       assertLacksFactor(await browser.get('/v1/admin/users'));
       assertLacksFactor(await browser.send(enrollPath, post(signet)), 'an app of the thief');
@@ -71,18 +63,18 @@ onBothEngines(
       assertLacksFactor(await browser.get('/v1/admin/users'));
     };
 
-    await t.test('by the password', async () => isKeptOut(await thiefOf(signet, owner)));
+    await t.test('by the password', async () => isKeptOut(await thiefOf(owner)));
 
     await t.test('by a challenge that was handed out before there was a passkey', async () => {
-      const person = await signedInPerson(signet);
-      const thief = await thiefOf(signet, person);
+      const person = await signet.signedInPerson();
+      const thief = await thiefOf(person);
       const options = await ask(signet, thief, '/v1/me/passkeys');
-      await addPasskey(signet, person);
+      await person.addPasskey();
       assertLacksFactor(await keep(thief, newAuthenticator(signet.url).create(options)));
     });
 
     await t.test('by a link from the mailbox', async () => {
-      const browser = newBrowser(signet.url);
+      const browser = signet.newBrowser();
       await browser.post('/reset', { email: owner.email });
       const path = linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
       assert.equal((await browser.post(path, { password: 'harbour velvet cactus ninety' })).status, 303);
@@ -96,19 +88,19 @@ onBothEngines(
     });
 
     await t.test('until an administrator resets the factors of whoever has lost theirs', async () => {
-      const person = await signedInPerson(signet);
-      await addPasskey(signet, person);
-      assertLacksFactor(await (await thiefOf(signet, person)).send(enrollPath, post(signet)));
+      const person = await signet.signedInPerson();
+      await person.addPasskey();
+      assertLacksFactor(await (await thiefOf(person)).send(enrollPath, post(signet)));
       await resetFactors(signet.deps, { actor: 'cli' }, person.user_id, 'lost the key, asked in person');
-      assert.equal((await (await thiefOf(signet, person)).send(enrollPath, post(signet))).status, 200);
+      assert.equal((await (await thiefOf(person)).send(enrollPath, post(signet))).status, 200);
     });
   },
 );
 
 onBothEngines('RT-06: a passkey that is reset while it signs in opens nothing after that', async (t, engine) => {
   const { signet } = await world(t, engine);
-  const owner = await signedInPerson(signet);
-  const key = await addPasskey(signet, owner);
+  const owner = await signet.signedInPerson();
+  const key = await owner.addPasskey();
   const reset = () => resetFactors(signet.deps, { actor: 'cli' }, owner.user_id, 'the key was stolen');
   const held = holdNextCall(signet.deps.db, /insert into sessions/);
   const entering = enter(signet, key);
@@ -172,25 +164,25 @@ onBothEngines('SS-06: no change of a way in without the strongest kind of factor
   };
 
   await t.test('of whoever has a passkey', async () => {
-    const owner = await signedInPerson(signet);
-    const { id } = await addPasskey(signet, owner);
-    await refusesAll({ ...owner, browser: await thiefOf(signet, owner) }, id);
+    const owner = await signet.signedInPerson();
+    const { id } = await owner.addPasskey();
+    await refusesAll(owner.with({ browser: await thiefOf(owner) }), id);
   });
 
   await t.test('of whoever has an authenticator app, in a session from before', async () => {
-    const owner = await signedInPerson(signet);
-    const thief = await thiefOf(signet, owner);
-    await enableTotp(signet, owner);
-    await refusesAll({ ...owner, browser: thief }, 'pk_any');
+    const owner = await signet.signedInPerson();
+    const thief = await thiefOf(owner);
+    await owner.enableTotp();
+    await refusesAll(owner.with({ browser: thief }), 'pk_any');
   });
 
   await t.test('and a change that was under way when the factor was added fails', async () => {
-    const owner = await signedInPerson(signet);
-    const thief = await thiefOf(signet, owner);
+    const owner = await signet.signedInPerson();
+    const thief = await thiefOf(owner);
     const held = holdNextCall(db, /insert into totp/);
     const answer = thief.send(enrollPath, post(signet));
     await held.reached;
-    await addPasskey(signet, owner).finally(held.release);
+    await owner.addPasskey().finally(held.release);
     assertLacksFactor(await answer);
   });
 });
@@ -201,9 +193,9 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
   const confirmPath = `/signin/confirm?next=${encodeURIComponent(totpPage)}`;
 
   await t.test('a passkey', async () => {
-    const owner = await signedInPerson(signet);
-    const key = await addPasskey(signet, owner);
-    const browser = await thiefOf(signet, owner);
+    const owner = await signet.signedInPerson();
+    const key = await owner.addPasskey();
+    const browser = await thiefOf(owner);
     const page = await browser.get(locationOf(await browser.get(totpPage)));
     assert.match(page.text, sentence('confirm.passkey'));
     assert.match(page.text, /action="\/signin\/confirm\/passkey"/);
@@ -223,15 +215,15 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
   });
 
   await t.test('and whoever adds a passkey is told before', async () => {
-    const { browser } = await signedInPerson(signet);
+    const { browser } = await signet.signedInPerson();
     const { text } = await browser.get('/account/security/passkeys');
     assert.match(text, pattern`${sentence('passkey.add.binds')}.*<form method="post"[^>]*data-passkey`);
   });
 
   await t.test('a password and a code, or a backup code', async () => {
-    const owner = await signedInPerson(signet);
-    const before = await thiefOf(signet, owner);
-    const { code, backup_codes } = await enableTotp(signet, owner);
+    const owner = await signet.signedInPerson();
+    const before = await thiefOf(owner);
+    const { code, backup_codes } = await owner.enableTotp();
     const page = await before.get(locationOf(await before.get(totpPage)));
     assert.equal(locationOf(await before.get(totpPage)), confirmPath);
     assert.match(page.text, sentence('confirm.totp'));
@@ -239,7 +231,7 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
       const { email, password } = owner;
       const answer = await before.post('/signin/confirm', { username: email, password, next: totpPage });
       assert.equal(locationOf(answer), '/signin/second-factor');
-      assert.equal(locationOf(await giveCode({ browser: before }, given())), totpPage);
+      assert.equal(locationOf(await before.post('/signin/second-factor', { code: given() })), totpPage);
       assert.equal((await before.get(totpPage)).status, 200);
     }
   });
@@ -247,32 +239,32 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
 
 onBothEngines('PW-03: a reset lists what signs in beside the password, and how it is removed', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const owner = await signedInPerson(signet);
+  const owner = await signet.signedInPerson();
   const resetLink = async () => {
-    await newBrowser(signet.url).post('/reset', { email: owner.email });
+    await signet.newBrowser().post('/reset', { email: owner.email });
     return linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
   };
   const plain = await resetLink();
-  assert.doesNotMatch((await newBrowser(signet.url).get(plain)).text, sentence('reset.stays.title'));
-  await newBrowser(signet.url).post(plain, { password: phrase });
+  assert.doesNotMatch((await signet.newBrowser().get(plain)).text, sentence('reset.stays.title'));
+  await signet.newBrowser().post(plain, { password: phrase });
   assert.doesNotMatch(
     (await mailbox.next(owner.email, sentence('mail.password_reset.subject'))).text,
     sentence('reset.stays'),
   );
 
-  await signIn({ ...owner, password: phrase });
+  await owner.with({ password: phrase }).signIn();
   await signet.deps.db.run(
     `insert into identities (issuer, subject, user_id, provider, email, linked_at, last_used_at)
      values ('http://localhost:9', 's', $1, 'acme', 'thief@acme.example', 1800000000, 1800000000)`,
     [owner.user_id],
   );
-  await addPasskey(signet, owner, newAuthenticator(signet.url), "Thief's key");
+  await owner.addPasskey(newAuthenticator(signet.url), "Thief's key");
   const path = await resetLink();
-  const page = (await newBrowser(signet.url).get(path)).text;
+  const page = (await signet.newBrowser().get(path)).text;
   assert.match(page, sentence('reset.stays.passkey', { passkey: "Thief's key" }));
   assert.match(page, sentence('reset.stays.provider', { provider: 'Acme', account: 'thief@acme.example' }));
   assert.match(page, sentence('reset.stays.page'));
-  const browser = newBrowser(signet.url);
+  const browser = signet.newBrowser();
   assert.equal((await browser.post(path, { password: phrase })).status, 303);
   const mail = await mailbox.next(owner.email, sentence('mail.password_reset.subject'));
   assert.match(

@@ -4,60 +4,48 @@ import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
 import { newSecret } from '../../src/platform/ids.ts';
 import { readAnswer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
-import {
-  assertRefused,
-  authorize,
-  basic,
-  claimsOf,
-  introspect,
-  obtainTokens,
-  postAs,
-  redeem,
-  refresh,
-  tokensOf,
-  userinfo,
-} from '../support/relying-party.ts';
-import { type RegisteredClient, registerClient, signedInPerson, startSignet } from '../support/signet.ts';
+import { assertRefused, basic, claimsOf, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
+import { startSignet } from '../support/signet.ts';
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const inactive = { active: false };
 
 onBothEngines('an authorization code', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   const owner = person;
   const redirect_uris = ['https://rp.test/cb', 'https://rp.test/other'];
-  const client = await registerClient(signet, { owner, redirect_uris });
-  const other = await registerClient(signet, { owner, redirect_uris });
-  const app = await registerClient(signet, { owner, client_type: 'public', redirect_uris });
-  const otherApp = await registerClient(signet, { owner, client_type: 'public', redirect_uris });
-  const isActive = async (token: string) => (await introspect(signet, client, token)).json?.active;
+  const client = await signet.registerClient({ owner, redirect_uris });
+  const other = await signet.registerClient({ owner, redirect_uris });
+  const app = await signet.registerClient({ owner, client_type: 'public', redirect_uris });
+  const otherApp = await signet.registerClient({ owner, client_type: 'public', redirect_uris });
+  const isActive = async (token: string) => (await client.introspect(token)).json?.active;
 
   await t.test('TK-01: is redeemed once; a second valid use ends everything the first one gave', async () => {
-    const code = await authorize(person, client);
-    const tokens = tokensOf(await redeem(signet, client, code));
-    const refreshed = tokensOf(await refresh(signet, client, tokens.refresh_token));
-    assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
+    const code = await person.authorize(client);
+    const tokens = tokensOf(await client.redeem(code));
+    const refreshed = tokensOf(await client.refresh(tokens.refresh_token));
+    assertRefused(await client.redeem(code), 400, 'invalid_grant');
     for (const token of [tokens.access_token, refreshed.access_token, refreshed.refresh_token]) {
-      assert.deepEqual((await introspect(signet, client, token)).json, inactive);
+      assert.deepEqual((await client.introspect(token)).json, inactive);
     }
-    assert.equal((await userinfo(signet, refreshed.access_token)).status, 401);
-    assertRefused(await refresh(signet, client, refreshed.refresh_token), 400, 'invalid_grant');
+    assert.equal((await signet.userinfo(refreshed.access_token)).status, 401);
+    assertRefused(await client.refresh(refreshed.refresh_token), 400, 'invalid_grant');
   });
 
   await t.test('TK-02: a second use that is wrong in anything ends nothing', async () => {
-    const code = await authorize(person, client);
-    const tokens = tokensOf(await redeem(signet, client, code));
+    const code = await person.authorize(client);
+    const tokens = tokensOf(await client.redeem(code));
     const wrong = [
-      redeem(signet, client, code, { code_verifier: 'x'.repeat(43) }),
-      redeem(signet, client, code, { redirect_uri: 'https://rp.test/other' }),
-      redeem(signet, other, code),
-      redeem(signet, app, code),
+      client.redeem(code, { code_verifier: 'x'.repeat(43) }),
+      client.redeem(code, { redirect_uri: 'https://rp.test/other' }),
+      other.redeem(code),
+      app.redeem(code),
     ];
     for (const answer of await Promise.all(wrong)) assertRefused(answer, 400, 'invalid_grant');
-    assertRefused(await redeem(signet, { ...client, client_secret: 'cs_wrong' }, code), 401, 'invalid_client');
+    assertRefused(await client.with({ client_secret: 'cs_wrong' }).redeem(code), 401, 'invalid_client');
     assert.equal(await isActive(tokens.access_token), true);
-    tokensOf(await refresh(signet, client, tokens.refresh_token));
+    tokensOf(await client.refresh(tokens.refresh_token));
   });
 
   await t.test('TK-03: belongs to its client', async () => {
@@ -68,14 +56,14 @@ onBothEngines('an authorization code', async (t, engine) => {
       [app, client],
     ];
     for (const [rightful, thief] of pairs) {
-      const code = await authorize(person, rightful);
-      assertRefused(await redeem(signet, thief, code), 400, 'invalid_grant');
-      tokensOf(await redeem(signet, rightful, code)); // the thief's try cost the owner nothing
+      const code = await person.authorize(rightful);
+      assertRefused(await thief.redeem(code), 400, 'invalid_grant');
+      tokensOf(await rightful.redeem(code)); // the thief's try cost the owner nothing
     }
   });
 
   await t.test('TK-04: belongs to its redirect_uri and its verifier', async () => {
-    const code = await authorize(person, client);
+    const code = await person.authorize(client);
     const wrong = [
       { redirect_uri: 'https://rp.test/other' },
       { redirect_uri: 'https://rp.test/cb/' },
@@ -85,58 +73,58 @@ onBothEngines('an authorization code', async (t, engine) => {
       { code: code.toUpperCase() },
       { code: `${code}=` },
     ];
-    for (const changes of wrong) assertRefused(await redeem(signet, client, code, changes), 400, 'invalid_grant');
+    for (const changes of wrong) assertRefused(await client.redeem(code, changes), 400, 'invalid_grant');
     const malformed = [
       ...['x'.repeat(42), 'x'.repeat(129), `${'x'.repeat(42)}+`, `${'x'.repeat(42)}ü`, `${'x'.repeat(43)}\n`],
       ...[undefined, ''],
     ].map((code_verifier) => ({ code_verifier }));
     const missing = [{ redirect_uri: undefined }, { redirect_uri: '' }, { code: undefined }, { code: '' }];
     for (const changes of [...malformed, ...missing]) {
-      assertRefused(await redeem(signet, client, code, changes), 400, 'invalid_request');
+      assertRefused(await client.redeem(code, changes), 400, 'invalid_request');
     }
-    tokensOf(await redeem(signet, client, code));
+    tokensOf(await client.redeem(code));
   });
 
   await t.test('TK-05: lives for 60 seconds', async () => {
-    const inTime = await authorize(person, client);
+    const inTime = await person.authorize(client);
     signet.clock.advance(59);
-    tokensOf(await redeem(signet, client, inTime));
-    const late = await authorize(person, client);
+    tokensOf(await client.redeem(inTime));
+    const late = await person.authorize(client);
     signet.clock.advance(60);
-    assertRefused(await redeem(signet, other, late), 400, 'invalid_grant');
-    assertRefused(await redeem(signet, client, late), 400, 'invalid_grant');
+    assertRefused(await other.redeem(late), 400, 'invalid_grant');
+    assertRefused(await client.redeem(late), 400, 'invalid_grant');
     signet.clock.advance(-60);
-    const replayed = await authorize(person, client);
-    const tokens = tokensOf(await redeem(signet, client, replayed));
+    const replayed = await person.authorize(client);
+    const tokens = tokensOf(await client.redeem(replayed));
     signet.clock.advance(61);
-    assertRefused(await redeem(signet, client, replayed), 400, 'invalid_grant');
+    assertRefused(await client.redeem(replayed), 400, 'invalid_grant');
     assert.equal(await isActive(tokens.access_token), false, 'a replay is a replay also after the minute');
   });
 
   await t.test('TK-12: is worth nothing once its person is disabled, nor is a refresh token', async () => {
-    const somebody = await signedInPerson(signet);
-    const code = await authorize(somebody, client);
-    const tokens = await obtainTokens(signet, somebody, client);
-    const untouched = await obtainTokens(signet, person, client);
+    const somebody = await signet.signedInPerson();
+    const code = await somebody.authorize(client);
+    const tokens = await somebody.obtainTokens(client);
+    const untouched = await person.obtainTokens(client);
     await disableUser(signet.deps, somebody.user_id, 'cli', 'left');
     const assertDead = async () => {
-      assertRefused(await redeem(signet, client, code), 400, 'invalid_grant');
-      assertRefused(await refresh(signet, client, tokens.refresh_token), 400, 'invalid_grant');
-      assert.equal((await userinfo(signet, tokens.access_token)).status, 401);
+      assertRefused(await client.redeem(code), 400, 'invalid_grant');
+      assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+      assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
       assert.equal(await isActive(tokens.access_token), false);
       assert.equal((await somebody.browser.get('/v1/me')).status, 401);
     };
     await assertDead();
     await enableUser(signet.deps, somebody.user_id, 'cli');
     await assertDead(); // what was ended stays ended
-    tokensOf(await refresh(signet, client, untouched.refresh_token));
+    tokensOf(await client.refresh(untouched.refresh_token));
   });
 });
 
 test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   const signet = await startSignet(t);
-  const person = await signedInPerson(signet);
-  const client = await registerClient(signet, { owner: person });
+  const person = await signet.signedInPerson();
+  const client = await signet.registerClient({ owner: person });
   const authorization = basic(client.client_id, client.client_secret ?? '');
   const send = async (init: RequestInit, path = '/oauth/token') =>
     readAnswer(await fetch(signet.url + path, { method: 'POST', ...init }));
@@ -149,7 +137,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   });
 
   await t.test('TK-06: takes a form by POST, and nothing from the URL', async () => {
-    const code = await authorize(person, client);
+    const code = await person.authorize(client);
     const fields = fieldsFor(code);
     const query = new URLSearchParams(fields).toString();
     const headers = { authorization };
@@ -176,7 +164,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   });
 
   await t.test('TK-07: takes each parameter once, and no arrays', async () => {
-    const code = await authorize(person, client);
+    const code = await person.authorize(client);
     const fields = fieldsFor(code);
     const body = new URLSearchParams(fields).toString();
     const headers = { authorization, ...form };
@@ -196,8 +184,8 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   });
 
   await t.test('TK-08: knows two grants', async () => {
-    const code = await authorize(person, client);
-    const tokens = await obtainTokens(signet, person, client);
+    const code = await person.authorize(client);
+    const tokens = await person.obtainTokens(client);
     const grants = [
       'password',
       'implicit',
@@ -211,22 +199,22 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
     );
     for (const grant_type of [...grants, ...urns, '__proto__', 'constructor']) {
       const more = { username: person.email, password: person.password, refresh_token: tokens.refresh_token };
-      assertRefused(await redeem(signet, client, code, { ...more, grant_type }), 400, 'unsupported_grant_type');
+      assertRefused(await client.redeem(code, { ...more, grant_type }), 400, 'unsupported_grant_type');
     }
     for (const grant_type of [undefined, '']) {
-      assertRefused(await redeem(signet, client, code, { grant_type }), 400, 'invalid_request');
+      assertRefused(await client.redeem(code, { grant_type }), 400, 'invalid_request');
     }
-    tokensOf(await redeem(signet, client, code));
-    tokensOf(await refresh(signet, client, tokens.refresh_token));
+    tokensOf(await client.redeem(code));
+    tokensOf(await client.refresh(tokens.refresh_token));
   });
 
   await t.test('TK-09: nothing that carries a token or a credential is kept by a cache, errors included', async () => {
-    const tokens = await obtainTokens(signet, person, client);
+    const tokens = await person.obtainTokens(client);
     const registration = { name: 'Another', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
     const atToken = [
-      await refresh(signet, client, tokens.refresh_token),
-      await refresh(signet, client, 'rt_wrong'),
-      await refresh(signet, { ...client, client_secret: 'wrong' }, tokens.refresh_token),
+      await client.refresh(tokens.refresh_token),
+      await client.refresh('rt_wrong'),
+      await client.with({ client_secret: 'wrong' }).refresh(tokens.refresh_token),
       await send({ headers: { 'content-type': 'text/plain' }, body: '' }),
       await send({ headers: form, body: 'x'.repeat(70_000) }),
     ];
@@ -234,11 +222,11 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
     const answers = [
       ...atToken,
       await send({ method: 'GET' }),
-      await introspect(signet, client, tokens.access_token),
-      await introspect(signet, { ...client, client_secret: 'wrong' }, tokens.access_token),
-      await postAs(signet, client, '/oauth/revoke', { token: 'unknown' }),
-      await userinfo(signet, tokens.access_token),
-      await userinfo(signet, 'wrong'),
+      await client.introspect(tokens.access_token),
+      await client.with({ client_secret: 'wrong' }).introspect(tokens.access_token),
+      await client.post('/oauth/revoke', { token: 'unknown' }),
+      await signet.userinfo(tokens.access_token),
+      await signet.userinfo('wrong'),
       await send({ method: 'GET' }, '/oauth/userinfo'),
       await person.browser.postJson('/v1/oauth/clients', registration),
       await person.browser.postJson('/v1/oauth/clients', {}),
@@ -257,11 +245,11 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
     const fields = { ...fieldsFor(canary), refresh_token: canary, scope: canary, token: canary };
     const names = Object.keys(fields);
     const answers = await Promise.all([
-      ...names.map((name) => postAs(signet, client, '/oauth/token', { ...fields, [name]: canary })),
-      refresh(signet, client, canary),
-      refresh(signet, client, (await obtainTokens(signet, person, client)).refresh_token, { scope: canary }),
-      postAs(signet, undefined, '/oauth/introspect', fields),
-      postAs(signet, { ...client, client_secret: canary }, '/oauth/revoke', fields),
+      ...names.map((name) => client.post('/oauth/token', { ...fields, [name]: canary })),
+      client.refresh(canary),
+      client.refresh((await person.obtainTokens(client)).refresh_token, { scope: canary }),
+      signet.postForm('/oauth/introspect', fields),
+      client.with({ client_secret: canary }).post('/oauth/revoke', fields),
     ]);
     for (const { text, status, json } of answers) {
       assert.ok(status === 400 || status === 401, text);
@@ -272,8 +260,8 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   });
 
   await t.test('TK-11: what opens something is 256 random bits', async () => {
-    const code = await authorize(person, client);
-    const { refresh_token } = tokensOf(await redeem(signet, client, code));
+    const code = await person.authorize(client);
+    const { refresh_token } = tokensOf(await client.redeem(code));
     assert.match(code, /^ac_[\w-]{43}$/);
     assert.match(client.client_secret ?? '', /^cs_[\w-]{43}$/);
     assert.match(person.browser.cookies.get('signet_identity_session') ?? '', /^st_[\w-]{43}$/);
@@ -296,7 +284,7 @@ test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
 
   await t.test('TK-13: a refresh token comes with offline_access, an id token with openid, scope always', async () => {
     for (const scope of ['openid offline_access', 'openid email', 'email offline_access', 'profile email']) {
-      const tokens = await obtainTokens(signet, person, client, { scope });
+      const tokens = await person.obtainTokens(client, { scope });
       assert.equal(tokens.scope, scope);
       assert.equal(claimsOf(tokens.access_token).scope, scope);
       assert.equal('refresh_token' in tokens, scope.includes('offline_access'), scope);

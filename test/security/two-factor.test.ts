@@ -4,35 +4,35 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
 import { auditRowsOf } from '../../src/audit/store.ts';
-import { newBrowser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { assertRefused, authorizePath, claimsOf, redeem, redirectedTo, tokensOf } from '../support/relying-party.ts';
-import { type Person, registerClient, type Signet, signedInPerson, signIn, startSignet } from '../support/signet.ts';
-import { codesOf, enableTotp, giveCode, post, totpAt, wrongCode } from '../support/two-factor.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
+import { codesOf, post, totpAt, wrongCode } from '../support/two-factor.ts';
 
 const enrollPath = '/v1/me/2fa/totp/enroll';
 const confirmPath = '/v1/me/2fa/totp/confirm';
 
 async function world(t: TestContext, engine: Engine = 'sqlite') {
   const signet = await startSignet(t, { engine });
-  const person = await signedInPerson(signet);
+  const person = await signet.signedInPerson();
   return { signet, person, browser: person.browser };
 }
 
 /** A person with TOTP, in a browser that is signed out. */
 async function withTotp(t: TestContext, engine: Engine = 'sqlite') {
   const { signet, person, browser } = await world(t, engine);
-  const app = await enableTotp(signet, person);
+  const app = await person.enableTotp();
   await browser.post('/signout');
   return { signet, person, browser, app };
 }
 
 /** The same person at another machine, after the right password. */
-async function halfIn(signet: Signet, person: Person): Promise<Person> {
-  const other = { ...person, browser: newBrowser(signet.url) };
-  const answer = await signIn(other);
+async function halfIn(person: Person): Promise<Person> {
+  const other = person.elsewhere();
+  const answer = await other.signIn();
   assert.equal(answer.headers.get('location'), '/signin/second-factor', answer.text);
   return other;
 }
@@ -117,21 +117,21 @@ onBothEngines(
 
 onBothEngines('MF-03: enrolling anew leaves the app in force until the new one is confirmed', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const there = await halfIn(signet, person);
-  await giveCode(there, app.code());
+  const there = await halfIn(person);
+  await there.giveCode(app.code());
   const { secret_base32 } = await enroll(signet, there);
-  const elsewhere = await halfIn(signet, person);
-  assert.equal((await giveCode(elsewhere, totpAt(secret_base32, at(signet)))).status, 401);
-  assert.equal((await giveCode(elsewhere, app.code())).status, 303);
+  const elsewhere = await halfIn(person);
+  assert.equal((await elsewhere.giveCode(totpAt(secret_base32, at(signet)))).status, 401);
+  assert.equal((await elsewhere.giveCode(app.code())).status, 303);
   assert.equal((await stateOf(there)).totp.status, 'active');
 
   const code = codesOf(signet, secret_base32);
   const confirmed = await there.browser.postJson(confirmPath, { code: code() });
   assert.equal(confirmed.status, 200, confirmed.text);
-  const last = await halfIn(signet, person);
-  assert.equal((await giveCode(last, app.code())).status, 401);
-  assert.equal((await giveCode(last, app.backup_codes[0]!)).status, 401);
-  assert.equal((await giveCode(last, code())).status, 303);
+  const last = await halfIn(person);
+  assert.equal((await last.giveCode(app.code())).status, 401);
+  assert.equal((await last.giveCode(app.backup_codes[0]!)).status, 401);
+  assert.equal((await last.giveCode(code())).status, 303);
 });
 
 onBothEngines('a secret that waits is over after ten minutes, and after five wrong codes', async (t, engine) => {
@@ -161,12 +161,12 @@ onBothEngines(
   async (t, engine) => {
     const { signet, person, app } = await withTotp(t, engine);
     // Not the code that confirmed it, either: it was given out before this step.
-    const confirming = await halfIn(signet, person);
-    assert.equal((await giveCode(confirming, totpAt(app.secret, at(signet)))).status, 401);
+    const confirming = await halfIn(person);
+    assert.equal((await confirming.giveCode(totpAt(app.secret, at(signet)))).status, 401);
 
     const code = app.code();
-    const people = await twenty(() => halfIn(signet, person));
-    const answers = await Promise.all(people.map((one) => giveCode(one, code)));
+    const people = await twenty(() => halfIn(person));
+    const answers = await Promise.all(people.map((one) => one.giveCode(code)));
     // Ten of an hour are looked at; the rest are told to wait. One is in.
     assert.equal(answers.filter(({ status }) => status === 303).length, 1);
     assert.equal((await Promise.all(people.map(isIn))).filter(Boolean).length, 1);
@@ -175,10 +175,10 @@ onBothEngines(
     const older = totpAt(app.secret, at(signet));
     signet.clock.advance(30);
     const newer = app.code();
-    const next = await halfIn(signet, person);
-    assert.equal((await giveCode(next, newer)).status, 303);
-    const last = await halfIn(signet, person);
-    for (const used of [newer, older]) assert.equal((await giveCode(last, used)).status, 401);
+    const next = await halfIn(person);
+    assert.equal((await next.giveCode(newer)).status, 303);
+    const last = await halfIn(person);
+    for (const used of [newer, older]) assert.equal((await last.giveCode(used)).status, 401);
     assert.equal(await isIn(last), false);
   },
 );
@@ -187,80 +187,80 @@ test('MF-02: the clock that counts is ours: one step early or late, never two', 
   const { signet, person, app } = await withTotp(t);
   signet.clock.advance(300);
   for (const steps of [2, -2, 20]) {
-    const one = await halfIn(signet, person);
-    assert.equal((await giveCode(one, totpAt(app.secret, at(signet) + steps * 30))).status, 401, String(steps));
+    const one = await halfIn(person);
+    assert.equal((await one.giveCode(totpAt(app.secret, at(signet) + steps * 30))).status, 401, String(steps));
   }
   for (const steps of [-1, 1]) {
-    const one = await halfIn(signet, person);
-    assert.equal((await giveCode(one, totpAt(app.secret, at(signet) + steps * 30))).status, 303, String(steps));
+    const one = await halfIn(person);
+    assert.equal((await one.giveCode(totpAt(app.secret, at(signet) + steps * 30))).status, 303, String(steps));
   }
 });
 
 onBothEngines('MF-02: five wrong codes end the sign-in, for the right one too', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const guesser = await halfIn(signet, person);
+  const guesser = await halfIn(person);
   const wrong = wrongCode(signet, app.secret);
   for (const left of [4, 3, 2, 1]) {
-    const answer = await giveCode(guesser, wrong);
+    const answer = await guesser.giveCode(wrong);
     assert.equal(answer.status, 401);
     assert.match(answer.text, sentence('second_factor.wrong', { triesLeft: left }));
   }
   const kept = new Map(guesser.browser.cookies);
-  const over = await giveCode(guesser, wrong);
+  const over = await guesser.giveCode(wrong);
   assert.equal(over.status, 401);
   assert.match(over.text, sentence('second_factor.over.again'));
   for (const [name, value] of kept) guesser.browser.cookies.set(name, value);
-  const late = await giveCode(guesser, app.code());
+  const late = await guesser.giveCode(app.code());
   assert.equal(late.status, 303);
   assert.equal(late.headers.get('location'), '/signin');
   assert.equal(await isIn(guesser), false);
 
-  const raced = await halfIn(signet, person);
+  const raced = await halfIn(person);
   const cookies = new Map(raced.browser.cookies);
   const answers = await twenty(() => {
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     for (const [name, value] of cookies) browser.cookies.set(name, value);
-    return giveCode({ browser }, wrong);
+    return browser.post('/signin/second-factor', { code: wrong });
   });
   assert.equal(answers.filter(({ status }) => status === 401).length, 5, 'of twenty at once five are looked at');
-  const again = await halfIn(signet, person);
-  assert.equal((await giveCode(again, app.code())).status, 429);
+  const again = await halfIn(person);
+  assert.equal((await again.giveCode(app.code())).status, 429);
 });
 
 test('MF-02: ten failures of a person within an hour, over any number of sign-ins', async (t) => {
   const { signet, person, app } = await withTotp(t);
   const wrong = () => wrongCode(signet, app.secret);
   for (let guess = 0; guess < 9; guess += 1) {
-    assert.equal((await giveCode(await halfIn(signet, person), wrong())).status, 401);
+    assert.equal((await (await halfIn(person)).giveCode(wrong())).status, 401);
   }
-  assert.equal((await giveCode(await halfIn(signet, person), app.code())).status, 303, 'success forgets them');
+  assert.equal((await (await halfIn(person)).giveCode(app.code())).status, 303, 'success forgets them');
   for (let guess = 0; guess < 10; guess += 1) {
-    assert.equal((await giveCode(await halfIn(signet, person), wrong())).status, 401);
+    assert.equal((await (await halfIn(person)).giveCode(wrong())).status, 401);
   }
-  const blocked = await giveCode(await halfIn(signet, person), app.code());
+  const blocked = await (await halfIn(person)).giveCode(app.code());
   assert.equal(blocked.status, 429);
   assert.ok(Number(blocked.headers.get('retry-after')) > 0);
-  const bystander = await signedInPerson(signet);
-  const theirs = await enableTotp(signet, bystander);
-  assert.equal((await giveCode(await halfIn(signet, bystander), theirs.code())).status, 303);
+  const bystander = await signet.signedInPerson();
+  const theirs = await bystander.enableTotp();
+  assert.equal((await (await halfIn(bystander)).giveCode(theirs.code())).status, 303);
   signet.clock.advance(3600);
-  assert.equal((await giveCode(await halfIn(signet, person), app.code())).status, 303);
+  assert.equal((await (await halfIn(person)).giveCode(app.code())).status, 303);
 });
 
 onBothEngines('MF-04: a backup code signs in once, also when twenty use it at once', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
   const [first = '', second = ''] = app.backup_codes;
-  const people = await twenty(() => halfIn(signet, person));
-  const answers = await Promise.all(people.map((one) => giveCode(one, first)));
+  const people = await twenty(() => halfIn(person));
+  const answers = await Promise.all(people.map((one) => one.giveCode(first)));
   assert.equal(answers.filter(({ status }) => status === 303).length, 1);
   assert.equal((await Promise.all(people.map(isIn))).filter(Boolean).length, 1);
   const winner = people[answers.findIndex(({ status }) => status === 303)]!;
   assert.equal((await stateOf(winner)).backup_codes.remaining, 9);
 
   signet.clock.advance(3600);
-  const other = await halfIn(signet, person);
-  assert.equal((await giveCode(other, first)).status, 401);
-  assert.equal((await giveCode(other, ` ${second.toUpperCase().replaceAll('-', ' ')} `)).status, 303);
+  const other = await halfIn(person);
+  assert.equal((await other.giveCode(first)).status, 401);
+  assert.equal((await other.giveCode(` ${second.toUpperCase().replaceAll('-', ' ')} `)).status, 303);
   assert.deepEqual((await other.browser.get('/v1/me')).json?.session, {
     ...((await other.browser.get('/v1/me')).json?.session as object),
     amr: ['pwd', 'otp', 'mfa'],
@@ -270,31 +270,31 @@ onBothEngines('MF-04: a backup code signs in once, also when twenty use it at on
 
 onBothEngines("MF-04: somebody else's backup code opens nothing, and new ones end the old", async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const thief = await signedInPerson(signet);
-  const theirs = await enableTotp(signet, thief);
-  const half = await halfIn(signet, person);
-  assert.equal((await giveCode(half, theirs.backup_codes[0]!)).status, 401);
+  const thief = await signet.signedInPerson();
+  const theirs = await thief.enableTotp();
+  const half = await halfIn(person);
+  assert.equal((await half.giveCode(theirs.backup_codes[0]!)).status, 401);
   assert.equal((await stateOf(thief)).backup_codes.remaining, 10);
-  assert.equal((await giveCode(half, app.code())).status, 303);
+  assert.equal((await half.giveCode(app.code())).status, 303);
 
   const answers = await twenty(() => half.browser.send('/v1/me/2fa/backup-codes', post(signet)));
   assert.ok(answers.every(({ status }) => status === 200));
   assert.equal((await stateOf(half)).backup_codes.total, 10, 'twenty at once leave one set');
   const renewed = (await half.browser.send('/v1/me/2fa/backup-codes', post(signet))).json?.backup_codes as string[];
-  const next = await halfIn(signet, person);
-  assert.equal((await giveCode(next, app.backup_codes[1]!)).status, 401);
-  assert.equal((await giveCode(next, renewed[0]!)).status, 303);
+  const next = await halfIn(person);
+  assert.equal((await next.giveCode(app.backup_codes[1]!)).status, 401);
+  assert.equal((await next.giveCode(renewed[0]!)).status, 303);
   await remove(signet, half);
   assertRefused(await half.browser.send('/v1/me/2fa/backup-codes', post(signet)), 409, 'invalid_state');
 });
 
 onBothEngines('MF-03, MF-04: neither the database nor the log can give a factor away', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const half = await halfIn(signet, person);
-  await giveCode(half, app.backup_codes[0]!);
+  const half = await halfIn(person);
+  await half.giveCode(app.backup_codes[0]!);
   const pending = await enroll(signet, half);
   const used = app.code();
-  await giveCode(await halfIn(signet, person), used);
+  await (await halfIn(person)).giveCode(used);
   const secrets = [app.secret, pending.secret_base32, ...app.backup_codes];
   const raw = secrets.flatMap((secret) => [secret, secret.toLowerCase(), secret.replaceAll('-', '')]);
   const tables = ['totp', 'backup_codes', 'audit_log', 'outgoing_mails', 'sign_in_attempts', 'sessions'];
@@ -306,20 +306,20 @@ onBothEngines('MF-03, MF-04: neither the database nor the log can give a factor 
   const attempt = half.browser.cookies.get('signet_attempt');
   assert.equal(attempt, undefined, 'the cookie of the half sign-in is gone');
   // A row copied to another person is sealed for its own.
-  const thief = await signedInPerson(signet);
-  await enableTotp(signet, thief);
+  const thief = await signet.signedInPerson();
+  await thief.enableTotp();
   const { db } = signet.deps;
   await db.run(
     'update totp set secret_sealed = (select t.secret_sealed from totp t where t.user_id = $2) where user_id = $1',
     [thief.user_id, person.user_id],
   );
-  assert.notEqual((await giveCode(await halfIn(signet, thief), app.code())).status, 303);
+  assert.notEqual((await (await halfIn(thief)).giveCode(app.code())).status, 303);
 });
 
 onBothEngines('MF-05: a sign-in that waits for its second factor opens nothing', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const client = await registerClient(signet);
-  const half = await halfIn(signet, person);
+  const client = await signet.registerClient();
+  const half = await halfIn(person);
   const { browser } = half;
   const attempt = browser.cookies.get('signet_attempt') ?? '';
   assert.match(attempt, /^at_[\w-]{43}$/);
@@ -339,16 +339,16 @@ onBothEngines('MF-05: a sign-in that waits for its second factor opens nothing',
   }
   const confirmed = await browser.post('/signin/confirm', { username: person.email, password: person.password });
   assert.match(confirmed.headers.get('location') ?? '', /^\/signin\?next=/);
-  assert.match((await browser.get(authorizePath(client))).headers.get('location') ?? '', /^\/signin\?request=/);
-  const none = redirectedTo(await browser.get(authorizePath(client, { prompt: 'none' })));
+  assert.match((await browser.get(client.authorizePath())).headers.get('location') ?? '', /^\/signin\?request=/);
+  const none = redirectedTo(await browser.get(client.authorizePath({ prompt: 'none' })));
   assert.equal(none.get('error'), 'login_required');
-  assert.equal((await giveCode(half, app.code())).status, 303, 'and it is still good for its second factor');
+  assert.equal((await half.giveCode(app.code())).status, 303, 'and it is still good for its second factor');
 });
 
 onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave the first', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const half = await halfIn(signet, person);
-  const stranger = newBrowser(signet.url);
+  const half = await halfIn(person);
+  const stranger = signet.newBrowser();
   for (const cookie of ['', 'signet_attempt=', 'signet_attempt=at_x', `signet_attempt=${'x'.repeat(3000)}`]) {
     const headers: Record<string, string> = cookie === '' ? {} : { cookie };
     const page = await stranger.get('/signin/second-factor', headers);
@@ -358,35 +358,35 @@ onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave 
   }
   assert.equal((await stateOf(half)).totp, undefined);
   // Another person's half sign-in takes that person's codes, and theirs alone.
-  const thief = await signedInPerson(signet);
-  await enableTotp(signet, thief);
-  const theirHalf = await halfIn(signet, thief);
-  assert.equal((await giveCode(theirHalf, app.code())).status, 401);
-  assert.equal((await giveCode(half, app.code())).status, 303);
+  const thief = await signet.signedInPerson();
+  await thief.enableTotp();
+  const theirHalf = await halfIn(thief);
+  assert.equal((await theirHalf.giveCode(app.code())).status, 401);
+  assert.equal((await half.giveCode(app.code())).status, 303);
   assert.equal((await half.browser.get('/v1/me')).json?.user_id, person.user_id);
   // One half sign-in is one session: neither its cookie nor a second right code makes another.
-  const again = newBrowser(signet.url);
+  const again = signet.newBrowser();
   again.cookies.set('signet_attempt', half.browser.cookies.get('signet_attempt') ?? 'at_gone');
-  assert.equal((await giveCode({ browser: again }, app.code())).headers.get('location'), '/signin');
-  const double = await halfIn(signet, person);
+  assert.equal((await again.post('/signin/second-factor', { code: app.code() })).headers.get('location'), '/signin');
+  const double = await halfIn(person);
   const cookies = new Map(double.browser.cookies);
   const twins = [app.code(), app.backup_codes[2]!].map((code) => {
-    const browser = newBrowser(signet.url);
+    const browser = signet.newBrowser();
     for (const [name, value] of cookies) browser.cookies.set(name, value);
     return { browser, code };
   });
-  await Promise.all(twins.map(({ browser, code }) => giveCode({ browser }, code)));
+  await Promise.all(twins.map(({ browser, code }) => browser.post('/signin/second-factor', { code })));
   assert.equal((await Promise.all(twins.map(isIn))).filter(Boolean).length, 1);
 });
 
 onBothEngines('a half sign-in ends with what it rests on: password, factors, the person', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const keeper = await halfIn(signet, person);
-  await giveCode(keeper, app.code());
+  const keeper = await halfIn(person);
+  await keeper.giveCode(app.code());
   const dies = async (change: () => Promise<unknown>, code: () => string) => {
-    const half = await halfIn(signet, person);
+    const half = await halfIn(person);
     await change();
-    assert.equal((await giveCode(half, code())).headers.get('location'), '/signin');
+    assert.equal((await half.giveCode(code())).headers.get('location'), '/signin');
     assert.equal(await isIn(half), false);
   };
   const unused = [...app.backup_codes];
@@ -396,10 +396,10 @@ onBothEngines('a half sign-in ends with what it rests on: password, factors, the
   person.password = 'another set of words';
   await dies(() => keeper.browser.send('/v1/me/2fa/backup-codes', post(signet)), app.code);
   await dies(() => remove(signet, keeper), app.code);
-  const renewed = await enableTotp(signet, keeper);
+  const renewed = await keeper.enableTotp();
   await dies(() => disableUser(signet.deps, person.user_id, 'cli'), renewed.code);
   await enableUser(signet.deps, person.user_id, 'cli');
-  assert.equal((await giveCode(await halfIn(signet, person), renewed.code())).status, 303);
+  assert.equal((await (await halfIn(person)).giveCode(renewed.code())).status, 303);
 });
 
 test('SS-06: factors change after a recent sign-in only, and for whoever is signed in', async (t) => {
@@ -420,7 +420,7 @@ test('SS-06: factors change after a recent sign-in only, and for whoever is sign
     const expected = `/signin/confirm?${new URLSearchParams({ next: path })}`;
     assert.equal((await browser.get(path)).headers.get('location'), expected);
   }
-  for (const answer of await Promise.all(everyChange({ browser: newBrowser(signet.url) }))) {
+  for (const answer of await Promise.all(everyChange({ browser: signet.newBrowser() }))) {
     assertRefused(answer, 401, 'login_required');
   }
   const foreign = await browser.send(enrollPath, { method: 'POST', headers: { origin: 'https://evil.example' } });
@@ -467,7 +467,7 @@ onBothEngines('twenty confirmations and twenty disablings at once are one of eac
   assert.equal((await stateOf(person)).backup_codes.total, 10);
   const shown = confirmed.find(({ status }) => status === 200)?.json?.backup_codes as string[];
   assert.equal(
-    (await giveCode(await halfIn(signet, person), shown[0]!)).status,
+    (await (await halfIn(person)).giveCode(shown[0]!)).status,
     303,
     'the codes that were shown are the ones that count',
   );
@@ -483,8 +483,8 @@ onBothEngines('twenty confirmations and twenty disablings at once are one of eac
 test('NO-01: each change of factors is one mail and one event, and so is what looks like a break-in', async (t) => {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: mailbox.url } });
-  const person = await signedInPerson(signet);
-  const app = await enableTotp(signet, person);
+  const person = await signet.signedInPerson();
+  const app = await person.enableTotp();
   // Whoever did not do this has no code of that app, so the account's own pages are no way out.
   const { text: told } = await mailbox.next(person.email, sentence('mail.totp_confirmed.subject'));
   assert.ok(told.includes(`${signet.url}/reset\n`), told);
@@ -492,15 +492,15 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
   await person.browser.send('/v1/me/2fa/backup-codes', post(signet));
   await mailbox.next(person.email, sentence('mail.backup_codes_regenerated.subject'));
 
-  const guesser = await halfIn(signet, person);
-  for (let guess = 0; guess < 5; guess += 1) await giveCode(guesser, wrongCode(signet, app.secret));
+  const guesser = await halfIn(person);
+  for (let guess = 0; guess < 5; guess += 1) await guesser.giveCode(wrongCode(signet, app.secret));
   await mailbox.next(person.email, sentence('mail.second_factor_wrong.subject'));
   const warning = await mailbox.next(person.email, sentence('mail.second_factor_refused.subject'));
   assert.match(warning.text, /127\.0\.0\.1/);
 
   const codes = (await person.browser.send('/v1/me/2fa/backup-codes', post(signet))).json?.backup_codes as string[];
   await mailbox.next(person.email, sentence('mail.backup_codes_regenerated.subject'));
-  await giveCode(await halfIn(signet, person), codes[0]!);
+  await (await halfIn(person)).giveCode(codes[0]!);
   assert.match(
     (await mailbox.next(person.email, sentence('mail.backup_code_used.subject'))).text,
     sentence('mail.backup_code_used.text', { remaining: 9 }),
@@ -529,24 +529,24 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
 
 test('decisions §5: tokens say what happened; max_age and prompt ask for it again', async (t) => {
   const { signet, person, browser, app } = await withTotp(t);
-  const client = await registerClient(signet);
+  const client = await signet.registerClient();
   const twoFactors = 'urn:signet:acr:2fa';
   const locationOf = (answer: { headers: Headers }) => answer.headers.get('location') ?? '';
   /** Through sign-in and second factor to the code and its tokens. */
   const signInFor = async (changes: Record<string, string> = {}) => {
-    const waiting = locationOf(await browser.get(authorizePath(client, changes)));
+    const waiting = locationOf(await browser.get(client.authorizePath(changes)));
     assert.match(waiting, /^\/signin\?request=ar_/);
     const request = new URL(waiting, signet.url).searchParams.get('request') ?? '';
-    assert.equal(locationOf(await signIn(person, { request })), '/signin/second-factor');
+    assert.equal(locationOf(await person.signIn({ request })), '/signin/second-factor');
     const continued = await browser.get(`/oauth/authorize/continue?request=${request}`);
     assert.equal(locationOf(continued), waiting, 'the second factor cannot be walked around');
     const page = await browser.get('/signin/second-factor');
     assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
     assert.match(page.text, new RegExp(`<html lang="${changes.ui_locales ?? 'en'}"`));
-    const onward = await giveCode(person, app.code());
+    const onward = await person.giveCode(app.code());
     assert.equal(locationOf(onward), `/oauth/authorize/continue?request=${request}`);
     const code = redirectedTo(await browser.get(locationOf(onward))).get('code') ?? '';
-    return claimsOf(tokensOf(await redeem(signet, client, code)).id_token);
+    return claimsOf(tokensOf(await client.redeem(code)).id_token);
   };
   const claims = await signInFor();
   assert.deepEqual(claims.amr, ['pwd', 'otp', 'mfa']);
@@ -559,8 +559,8 @@ test('decisions §5: tokens say what happened; max_age and prompt ask for it aga
 
 test('the pages: set up with a QR code, see the codes once, replace them, turn it off', async (t) => {
   const { signet, person, browser } = await world(t);
-  const bystander = { ...person, browser: newBrowser(signet.url) };
-  await signIn(bystander);
+  const bystander = person.elsewhere();
+  await bystander.signIn();
   const path = '/account/security/totp';
   const page = async () => (await browser.get(path)).text;
   assert.match(await page(), sentence('totp.begin'));
@@ -590,7 +590,7 @@ test('the pages: set up with a QR code, see the codes once, replace them, turn i
   const after = await page();
   assert.equal(secretIn(after), '');
   for (const code of shown) assert.ok(!after.includes(code) && !JSON.stringify(signet.logLines).includes(code));
-  assert.equal((await giveCode(await halfIn(signet, person), shown[0]!)).status, 303);
+  assert.equal((await (await halfIn(person)).giveCode(shown[0]!)).status, 303);
   assert.match(
     (await browser.get('/account/security/backup-codes')).text,
     sentence('backup_codes.remaining.of', { remaining: 9, total: 10 }),

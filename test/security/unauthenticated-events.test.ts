@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { verifyAuditLog } from '../../src/audit/chain.ts';
 import { refusalReasons } from '../../src/audit/unauthenticated.ts';
-import { newBrowser } from '../support/browser.ts';
 import { succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { newPerson, type Signet, signedInPerson, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet } from '../support/signet.ts';
 
 type Listed = { action: string; reason: string; target: string; address: string; count: number; last_at: number };
 
@@ -18,7 +17,7 @@ const env = {
 };
 
 const guess = (signet: Signet, username: string, address: string) =>
-  newBrowser(signet.url).post('/signin', { username, password: 'wrong' }, { 'x-forwarded-for': address });
+  signet.newBrowser().post('/signin', { username, password: 'wrong' }, { 'x-forwarded-for': address });
 
 const auditRows = async ({ deps }: Signet) => (await deps.db.all('select 1 as one from audit_log')).length;
 
@@ -26,8 +25,8 @@ onBothEngines(
   'what strangers cause is counted, bounded and kept for a time, outside of the audit log',
   async (t, engine) => {
     const signet = await startSignet(t, { engine, env });
-    const administrator = await signedInPerson(signet, { role: 'admin' });
-    const person = await newPerson(signet);
+    const administrator = await signet.signedInPerson({ role: 'admin' });
+    const person = await signet.newPerson();
     const list = async (query = '') => {
       const answer = await administrator.browser.get(`/v1/admin/audit/unauthenticated${query}`);
       assert.equal(answer.status, 200, answer.text);
@@ -74,11 +73,11 @@ onBothEngines(
     assert.equal((await verifyAuditLog(signet.deps)).broken, undefined);
 
     assertRefused(
-      await (await signedInPerson(signet)).browser.get('/v1/admin/audit/unauthenticated'),
+      await (await signet.signedInPerson()).browser.get('/v1/admin/audit/unauthenticated'),
       403,
       'access_denied',
     );
-    assertRefused(await newBrowser(signet.url).get('/v1/admin/audit/unauthenticated'), 401, 'login_required');
+    assertRefused(await signet.newBrowser().get('/v1/admin/audit/unauthenticated'), 401, 'login_required');
 
     signet.clock.advance(3600);
     await guess(signet, person.email, '192.0.2.1');
@@ -101,11 +100,11 @@ onBothEngines(
   'links that strangers ask for are counted there, too, and the command line shows them',
   async (t, engine) => {
     const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: 'smtp://127.0.0.1:1' } });
-    const person = await newPerson(signet);
+    const person = await signet.newPerson();
     const before = await auditRows(signet);
     for (const email of [person.email, 'nobody@example.com']) {
-      assert.ok((await newBrowser(signet.url).post('/reset', { email })).status < 400);
-      assert.ok((await newBrowser(signet.url).post('/signup', { email })).status < 400);
+      assert.ok((await signet.newBrowser().post('/reset', { email })).status < 400);
+      assert.ok((await signet.newBrowser().post('/signup', { email })).status < 400);
     }
     const { config } = signet.deps;
     const settings = {
@@ -130,8 +129,8 @@ onBothEngines(
 
 onBothEngines('administrators read them on a page, of one account or address, a page at a time', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
-  const { browser } = await signedInPerson(signet, { role: 'admin' });
-  const person = await newPerson(signet);
+  const { browser } = await signet.signedInPerson({ role: 'admin' });
+  const person = await signet.newPerson();
   const path = '/admin/audit/unauthenticated';
   const page = async (query: Record<string, string> = {}) => {
     const answer = await browser.get(`${path}?${new URLSearchParams(query)}`);

@@ -1,70 +1,61 @@
 import assert from 'node:assert/strict';
 import { onBothEngines } from '../support/databases.ts';
-import { assertRefused, authorizePath, basic, obtainTokens, redirectedTo } from '../support/relying-party.ts';
-import {
-  newPerson,
-  type Person,
-  type RegisteredClient,
-  registerClient,
-  type Signet,
-  signedInPerson,
-  signIn,
-  startSignet,
-} from '../support/signet.ts';
+import type { Person } from '../support/person.ts';
+import { assertRefused, basic, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
+import { startSignet } from '../support/signet.ts';
 
 /** The id of the request that waits for this person's browser. */
 async function waitingRequest(person: Person, client: RegisteredClient, changes: Record<string, string> = {}) {
-  const answer = await person.browser.get(authorizePath(client, changes));
+  const answer = await person.browser.get(client.authorizePath(changes));
   return redirectedTo(answer).get('request') ?? assert.fail(`nothing waits: ${answer.headers.get('location')}`);
 }
 
 const goOn = (person: Person, request: string) =>
   person.browser.get(`/oauth/authorize/continue?request=${request}`, { accept: 'application/json' });
 
-const idTokenOf = async (signet: Signet, person: Person, client: RegisteredClient) =>
-  (await obtainTokens(signet, person, client)).id_token;
+const idTokenOf = async (person: Person, client: RegisteredClient) => (await person.obtainTokens(client)).id_token;
 
 onBothEngines(
   'FL-01: a waiting request is nothing to another browser, one that waits itself included',
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
-    const client = await registerClient(signet);
-    const [victim, attacker] = [await newPerson(signet), await newPerson(signet)];
+    const client = await signet.registerClient();
+    const [victim, attacker] = [await signet.newPerson(), await signet.newPerson()];
     const request = await waitingRequest(victim, client);
     await waitingRequest(attacker, client);
     assert.ok(attacker.browser.cookies.has('signet_browser'));
-    assert.equal((await signIn(attacker, { request })).status, 400);
-    assert.equal((await signIn(attacker)).status, 303);
+    assert.equal((await attacker.signIn({ request })).status, 400);
+    assert.equal((await attacker.signIn()).status, 303);
     assertRefused(await goOn(attacker, request), 400, 'invalid_request');
   },
 );
 
 onBothEngines('id_token_hint: whoever signs in must be the person that it names', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet);
-  const [meant, other] = [await signedInPerson(signet), await newPerson(signet)];
-  const id_token_hint = await idTokenOf(signet, meant, client);
+  const client = await signet.registerClient();
+  const [meant, other] = [await signet.signedInPerson(), await signet.newPerson()];
+  const id_token_hint = await idTokenOf(meant, client);
   const request = await waitingRequest(other, client, { id_token_hint });
-  assert.equal((await signIn(other, { request })).status, 303);
+  assert.equal((await other.signIn({ request })).status, 303);
   assert.equal(redirectedTo(await goOn(other, request)).get('error'), 'login_required');
 });
 
 onBothEngines('consent that one person gave to a waiting request does not speak for the next', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet, { consent: 'required' });
-  const [first, second] = [await signedInPerson(signet), await newPerson(signet)];
+  const client = await signet.registerClient({ consent: 'required' });
+  const [first, second] = [await signet.signedInPerson(), await signet.newPerson()];
   const request = await waitingRequest(first, client);
   const allowed = await first.browser.post('/consent', { request, user: first.user_id, decision: 'allow' });
   assert.equal(allowed.status, 303);
   // The same browser, before it goes on: somebody else signs in for the same request.
-  const shared = { ...second, browser: first.browser };
-  assert.equal((await signIn(shared, { request })).status, 303);
+  const shared = second.with({ browser: first.browser });
+  assert.equal((await shared.signIn({ request })).status, 303);
   assert.match((await goOn(shared, request)).headers.get('location') ?? '', /^\/consent\?request=/);
 });
 
 onBothEngines('introspection by a client that authenticates and is not approved is 403', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const client = await registerClient(signet, { approved: false });
+  const client = await signet.registerClient({ approved: false });
   const ask = (secret: string) =>
     fetch(`${signet.url}/oauth/introspect`, {
       method: 'POST',

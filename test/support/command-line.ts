@@ -69,7 +69,7 @@ export async function signedInClient({ url, env }: ServerProcess, email = 'rp@ex
   const { user_id } = await succeed(['users', 'create', ...account, '--password-stdin'], env, password);
   const browser = newBrowser(url);
   assert.equal((await browser.post('/signin', { username: email, password })).status, 303);
-  const client = await registerByHttp(browser);
+  const client = await registerByHttp({ url }, browser);
   await succeed(['clients', 'approve', client.client_id, '--revision', '1'], env);
   return { user_id: String(user_id), browser, client };
 }

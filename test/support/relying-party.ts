@@ -1,33 +1,98 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { type Answer, readAnswer } from './browser.ts';
-import type { Person, RegisteredClient, Signet } from './signet.ts';
 
 export const verifier = 'dBjftJeZ4CVP-mBr0q8Yk3nM1oPz7sXwUaEcHgLiTvK';
 export const challengeOf = (code_verifier: string) => createHash('sha256').update(code_verifier).digest('base64url');
 export const basic = (client_id: string, client_secret: string) =>
   `Basic ${Buffer.from(`${encodeURIComponent(client_id)}:${encodeURIComponent(client_secret)}`).toString('base64')}`;
 
-type Fields = Record<string, string | undefined>;
-
-/** The canonical authorize request of the security requirements, with changes; undefined leaves a parameter out. */
-export function authorizePath(client: RegisteredClient, changes: Fields = {}): string {
-  const parameters: Fields = {
-    response_type: 'code',
-    client_id: client.client_id,
-    redirect_uri: client.redirect_uri,
-    scope: 'openid offline_access',
-    state: 's1',
-    nonce: 'n1',
-    code_challenge: challengeOf(verifier),
-    code_challenge_method: 'S256',
-    ...changes,
-  };
-  return `/oauth/authorize?${encode(parameters)}`;
-}
+/** Of a form or a query; undefined leaves one out. */
+export type Fields = Record<string, string | undefined>;
 
 const encode = (fields: Fields) =>
   new URLSearchParams(Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined));
+
+type Registration = { client_id: string; client_secret: string | null; redirect_uri: string };
+
+/** A registered client at work: the requests that its back end sends. */
+export class RegisteredClient implements Registration {
+  readonly client_id: string;
+  readonly client_secret: string | null;
+  readonly redirect_uri: string;
+  readonly #server: { url: string };
+
+  constructor(server: { url: string }, registration: Registration) {
+    this.#server = server;
+    this.client_id = registration.client_id;
+    this.client_secret = registration.client_secret;
+    this.redirect_uri = registration.redirect_uri;
+  }
+
+  /** The same client with another secret, redirect URI or id. */
+  with(changes: Partial<Registration>): RegisteredClient {
+    const { client_id, client_secret, redirect_uri } = this;
+    return new RegisteredClient(this.#server, { client_id, client_secret, redirect_uri, ...changes });
+  }
+
+  /** The same client, which sends its requests to another node. */
+  at(server: { url: string }): RegisteredClient {
+    return new RegisteredClient(server, this);
+  }
+
+  /** The canonical authorization request of the security requirements. */
+  authorizePath(changes: Fields = {}): string {
+    const parameters: Fields = {
+      response_type: 'code',
+      client_id: this.client_id,
+      redirect_uri: this.redirect_uri,
+      scope: 'openid offline_access',
+      state: 's1',
+      nonce: 'n1',
+      code_challenge: challengeOf(verifier),
+      code_challenge_method: 'S256',
+      ...changes,
+    };
+    return `/oauth/authorize?${encode(parameters)}`;
+  }
+
+  /** Posts a form with Basic credentials, or without any if the client has no secret. */
+  post(path: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> {
+    const credentials: Record<string, string> = this.client_secret
+      ? { authorization: basic(this.client_id, this.client_secret) }
+      : {};
+    return postForm(this.#server.url + path, fields, { ...credentials, ...headers });
+  }
+
+  redeem(code: string, changes: Fields = {}): Promise<Answer> {
+    return this.post('/oauth/token', {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: this.redirect_uri,
+      code_verifier: verifier,
+      client_id: this.client_id,
+      ...changes,
+    });
+  }
+
+  refresh(refresh_token: string, changes: Fields = {}): Promise<Answer> {
+    return this.post('/oauth/token', {
+      grant_type: 'refresh_token',
+      refresh_token,
+      client_id: this.client_id,
+      ...changes,
+    });
+  }
+
+  introspect(token: string): Promise<Answer> {
+    return this.post('/oauth/introspect', { token });
+  }
+}
+
+/** Posts a form as a program does, which has no cookies. */
+export async function postForm(url: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> {
+  return readAnswer(await fetch(url, { method: 'POST', body: encode(fields), headers, redirect: 'manual' }));
+}
 
 /** What the redirect to the client carries. */
 export function redirectedTo(answer: Answer): URLSearchParams & { base: string } {
@@ -36,52 +101,6 @@ export function redirectedTo(answer: Answer): URLSearchParams & { base: string }
   const url = new URL(location, 'http://relative.invalid');
   return Object.assign(url.searchParams, { base: url.origin + url.pathname });
 }
-
-/** A code for a person who has a session. */
-export async function authorize(person: Person, client: RegisteredClient, changes: Fields = {}): Promise<string> {
-  const answer = await person.browser.get(authorizePath(client, changes));
-  const code = redirectedTo(answer).get('code');
-  assert.ok(code, `no code: ${answer.status} ${answer.headers.get('location')}`);
-  return code;
-}
-
-/** Posts a form with the client's Basic credentials, or without any for a public client. */
-export async function postAs(
-  signet: Signet,
-  client: RegisteredClient | undefined,
-  path: string,
-  fields: Fields,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
-  const credentials: Record<string, string> = client?.client_secret
-    ? { authorization: basic(client.client_id, client.client_secret) }
-    : {};
-  const response = await fetch(signet.url + path, {
-    method: 'POST',
-    body: encode(fields),
-    headers: { ...credentials, ...headers },
-    redirect: 'manual',
-  });
-  return readAnswer(response);
-}
-
-export const redeem = (signet: Signet, client: RegisteredClient, code: string, changes: Fields = {}) =>
-  postAs(signet, client, '/oauth/token', {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: client.redirect_uri,
-    code_verifier: verifier,
-    client_id: client.client_id,
-    ...changes,
-  });
-
-export const refresh = (signet: Signet, client: RegisteredClient, refresh_token: string, changes: Fields = {}) =>
-  postAs(signet, client, '/oauth/token', {
-    grant_type: 'refresh_token',
-    refresh_token,
-    client_id: client.client_id,
-    ...changes,
-  });
 
 export type Tokens = {
   access_token: string;
@@ -97,17 +116,13 @@ export function tokensOf(answer: Answer): Tokens {
   return answer.json as Tokens;
 }
 
-/** Authorize and redeem. */
-export async function obtainTokens(signet: Signet, person: Person, client: RegisteredClient, changes: Fields = {}) {
-  return tokensOf(await redeem(signet, client, await authorize(person, client, changes)));
-}
-
-export const introspect = (signet: Signet, client: RegisteredClient, token: string) =>
-  postAs(signet, client, '/oauth/introspect', { token });
-
-export async function userinfo(signet: Signet, access_token: string, init: RequestInit = {}): Promise<Answer> {
+export async function userinfo(
+  { url }: { url: string },
+  access_token: string,
+  init: RequestInit = {},
+): Promise<Answer> {
   const headers = { authorization: `Bearer ${access_token}` };
-  return readAnswer(await fetch(`${signet.url}/oauth/userinfo`, { headers, ...init }));
+  return readAnswer(await fetch(`${url}/oauth/userinfo`, { headers, ...init }));
 }
 
 /** Asserts a refusal in the one shape that all of them have (decisions §1). */

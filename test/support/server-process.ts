@@ -10,9 +10,8 @@ import { fileURLToPath } from 'node:url';
 import type { Browser } from './browser.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 import { freePort } from './free-port.ts';
-import { authorizePath, redirectedTo, verifier } from './relying-party.ts';
+import { RegisteredClient, redirectedTo, verifier } from './relying-party.ts';
 import { scratchFolder } from './scratch.ts';
-import type { RegisteredClient } from './signet.ts';
 
 export const signetCommand = fileURLToPath(new URL('../../bin/signet', import.meta.url));
 
@@ -89,7 +88,11 @@ export async function startServer(t: TestContext, env: Settings, spawning: Spawn
   return { url, pid: child.pid ?? 0, env, said, finished, stop };
 }
 
-export async function registerByHttp(browser: Browser, client_type = 'confidential'): Promise<RegisteredClient> {
+export async function registerByHttp(
+  server: { url: string },
+  browser: Browser,
+  client_type = 'confidential',
+): Promise<RegisteredClient> {
   const redirect_uri = 'https://rp.test/cb';
   const { status, text, json } = await browser.postJson('/v1/oauth/clients', {
     name: 'Product',
@@ -98,11 +101,12 @@ export async function registerByHttp(browser: Browser, client_type = 'confidenti
     allowed_scopes: ['openid', 'profile', 'email', 'offline_access'],
   });
   assert.equal(status, 200, text);
-  return { ...(json as { client_id: string; client_secret: string | null }), redirect_uri };
+  const registration = json as { client_id: string; client_secret: string | null };
+  return new RegisteredClient(server, { ...registration, redirect_uri });
 }
 
 export async function codeFor(browser: Browser, client: RegisteredClient): Promise<string> {
-  const code = redirectedTo(await browser.get(authorizePath(client))).get('code');
+  const code = redirectedTo(await browser.get(client.authorizePath())).get('code');
   assert.ok(code);
   return code;
 }

@@ -4,10 +4,11 @@ import type { Signet } from './signet.ts';
 
 export type Service = { client_id: string; client_secret: string; authorization: string };
 
-/** A back end with credentials of its own. */
+export type ServiceOptions = { permissions?: string[]; products?: string[] };
+
 export async function newService(
   signet: Signet,
-  { permissions = ['entitlements:write'], products = ['editor'] }: { permissions?: string[]; products?: string[] } = {},
+  { permissions = ['entitlements:write'], products = ['editor'] }: ServiceOptions = {},
 ): Promise<Service> {
   const { credential, client_secret } = await createCredential(
     signet.deps,

@@ -12,11 +12,14 @@ import type { ConsentPolicy, clientTypes } from '../../src/clients/client.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import { insertSigningKey, listSigningKeys, type SigningKeyRow } from '../../src/oauth/signing-keys/store.ts';
 import type { Db } from '../../src/platform/db/db.ts';
-import { type Browser, newBrowser } from './browser.ts';
+import { type Answer, type Browser, newBrowser } from './browser.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 import { watchRefusals } from './documented-refusals.ts';
 import { freePort } from './free-port.ts';
+import { Person } from './person.ts';
+import { type Fields, postForm, RegisteredClient, userinfo } from './relying-party.ts';
 import { rememberingHasher } from './remembering-hasher.ts';
+import { newService, type Service, type ServiceOptions } from './services.ts';
 
 /** A clock that stands still until the test moves it. */
 export type MovableClock = { (): number; advance(seconds: number): void };
@@ -30,6 +33,19 @@ export type Signet = {
   /** Every line that was logged, at trace level. */
   logLines: string[];
   runJobs(): Promise<void>;
+  /** A browser without cookies. */
+  newBrowser(): Browser;
+  /** A new account with a verified address, in a browser without a session. */
+  newPerson(options?: NewPersonOptions): Promise<Person>;
+  /** The same, signed in with the password by the form. */
+  signedInPerson(options?: NewPersonOptions): Promise<Person>;
+  /** A client that its owner has registered through the API, approved unless the options say otherwise. */
+  registerClient(options?: ClientOptions): Promise<RegisteredClient>;
+  /** A service credential. */
+  newService(options?: ServiceOptions): Promise<Service>;
+  userinfo(access_token: string, init?: RequestInit): Promise<Answer>;
+  /** Posts a form without cookies or credentials. */
+  postForm(path: string, fields: Fields, headers?: Record<string, string>): Promise<Answer>;
 };
 
 export type Options = {
@@ -77,15 +93,22 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
     await closeDeps(deps);
     assertRefusalsDocumented();
   });
-  const signet = {
+  const signet: Signet = {
     deps,
     app,
     clock,
-    url: deps.config.baseUrl,
+    url: options.beside ? `http://localhost:${deps.config.port}` : deps.config.baseUrl,
     logLines,
     runJobs: async () => void (await runJobs(deps)),
+    newBrowser: () => newBrowser(signet.url),
+    newPerson: (options) => newPerson(signet, options),
+    signedInPerson: (options) => signedInPerson(signet, options),
+    registerClient: (options) => registerClient(signet, options),
+    newService: (options) => newService(signet, options),
+    userinfo: (access_token, init) => userinfo(signet, access_token, init),
+    postForm: (path, fields, headers) => postForm(signet.url + path, fields, headers),
   };
-  return options.beside ? { ...signet, url: `http://localhost:${deps.config.port}` } : signet;
+  return signet;
 }
 
 async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside }: Options): Promise<Config> {
@@ -110,30 +133,24 @@ async function lendKeys(db: Db): Promise<void> {
   if (lent) await db.batch(lent);
 }
 
-export type Person = { user_id: string; email: string; password: string; browser: Browser };
-
 let people = 0;
 
-/** A new account, with a browser that has nothing in it yet. */
-export async function newPerson(
+export type NewPersonOptions = { role?: 'user' | 'admin'; password?: string };
+
+async function newPerson(
   signet: Signet,
-  { role = 'user', password = 'ordinary words in a row' }: { role?: 'user' | 'admin'; password?: string } = {},
-): Promise<Person> {
+  { role = 'user', password = 'ordinary words in a row' }: NewPersonOptions = {},
+) {
   people += 1;
   const email = `person${people}@example.com`;
   const account = { email, name: `Person ${people}`, password, role, emailVerified: true };
   const user_id = await createUser(signet.deps, account, 'cli');
-  return { user_id, email, password, browser: newBrowser(signet.url) };
+  return new Person(signet, { user_id, email, password });
 }
 
-/** Signs in through the form. */
-export async function signIn(person: Person, fields: Record<string, string> = {}) {
-  return person.browser.post('/signin', { username: person.email, password: person.password, ...fields });
-}
-
-export async function signedInPerson(signet: Signet, options: Parameters<typeof newPerson>[1] = {}): Promise<Person> {
+async function signedInPerson(signet: Signet, options?: NewPersonOptions): Promise<Person> {
   const person = await newPerson(signet, options);
-  const answer = await signIn(person);
+  const answer = await person.signIn();
   if (answer.status !== 303) throw new Error(`sign-in answered ${answer.status}: ${answer.text}`);
   return person;
 }
@@ -150,10 +167,7 @@ export type ClientOptions = {
   approved?: boolean;
 };
 
-export type RegisteredClient = { client_id: string; client_secret: string | null; redirect_uri: string };
-
-/** Registers through the front door, as a developer does, and has it approved. */
-export async function registerClient(signet: Signet, options: ClientOptions = {}): Promise<RegisteredClient> {
+async function registerClient(signet: Signet, options: ClientOptions = {}): Promise<RegisteredClient> {
   const owner = options.owner ?? (await signedInPerson(signet));
   const redirect_uris = options.redirect_uris ?? ['https://rp.test/cb'];
   const answer = await owner.browser.postJson('/v1/oauth/clients', {
@@ -174,5 +188,5 @@ export async function registerClient(signet: Signet, options: ClientOptions = {}
       { revision: 1, consent: options.consent, refresh_retry_window: options.refresh_retry_window },
     );
   }
-  return { client_id, client_secret, redirect_uri: redirect_uris[0]! };
+  return new RegisteredClient(signet, { client_id, client_secret, redirect_uri: redirect_uris[0]! });
 }

@@ -1,6 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 import type { Answer } from './browser.ts';
-import type { Person, Signet } from './signet.ts';
+import type { Person } from './person.ts';
+import type { Signet } from './signet.ts';
 
 export type Authenticator = {
   /** Base32. */
@@ -45,10 +46,6 @@ export function wrongCode({ clock }: Pick<Signet, 'clock'>, secret: string): str
   const near = [-2, -1, 0, 1, 2].map((steps) => totpAt(secret, clock() / 1000 + steps * 30));
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !near.includes(code))!;
 }
-
-/** Gives the second factor, where a browser is asked for it. */
-export const giveCode = ({ browser }: Pick<Person, 'browser'>, code: string): Promise<Answer> =>
-  browser.post('/signin/second-factor', { code });
 
 function fieldsOf(answer: Answer): Record<string, unknown> {
   if (answer.status !== 200 || !answer.json) throw new Error(`expected 200: ${answer.status} ${answer.text}`);

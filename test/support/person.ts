@@ -1,0 +1,69 @@
+import type { Answer, Browser } from './browser.ts';
+import { newBrowser } from './browser.ts';
+import { addPasskey } from './passkeys.ts';
+import { type Fields, type RegisteredClient, redirectedTo, type Tokens, tokensOf } from './relying-party.ts';
+import type { Signet } from './signet.ts';
+import { type Authenticator, enableTotp } from './two-factor.ts';
+
+type Account = { user_id: string; email: string; password: string; browser: Browser };
+
+/** A user with an account, and the browser in front of them. */
+export class Person implements Account {
+  readonly user_id: string;
+  readonly email: string;
+  password: string;
+  readonly browser: Browser;
+  readonly #signet: Signet;
+
+  constructor(signet: Signet, account: Omit<Account, 'browser'> & { browser?: Browser }) {
+    this.#signet = signet;
+    this.user_id = account.user_id;
+    this.email = account.email;
+    this.password = account.password;
+    this.browser = account.browser ?? newBrowser(signet.url);
+  }
+
+  /** The same user with another browser, or who types another password or address. */
+  with(changes: Partial<Account>): Person {
+    const { user_id, email, password, browser } = this;
+    return new Person(this.#signet, { user_id, email, password, browser, ...changes });
+  }
+
+  /** The same user in a browser without cookies. */
+  elsewhere(): Person {
+    return this.with({ browser: newBrowser(this.#signet.url) });
+  }
+
+  /** Posts the form of the sign-in page. */
+  signIn(fields: Record<string, string> = {}): Promise<Answer> {
+    return this.browser.post('/signin', { username: this.email, password: this.password, ...fields });
+  }
+
+  /** Posts the form of the page for the second factor. */
+  giveCode(code: string): Promise<Answer> {
+    return this.browser.post('/signin/second-factor', { code });
+  }
+
+  /** An authorization code. The session must be enough for it: no page comes in between. */
+  async authorize(client: RegisteredClient, changes?: Fields): Promise<string> {
+    const answer = await this.browser.get(client.authorizePath(changes));
+    const code = redirectedTo(answer).get('code');
+    if (!code) throw new Error(`no code: ${answer.status} ${answer.headers.get('location')}`);
+    return code;
+  }
+
+  /** The code flow from the authorization request to the tokens. */
+  async obtainTokens(client: RegisteredClient, changes?: Fields): Promise<Tokens> {
+    return tokensOf(await client.redeem(await this.authorize(client, changes)));
+  }
+
+  /** Sets up an authenticator app. The session must be recent. */
+  enableTotp(options?: { end_other_sessions?: boolean }): Promise<Authenticator> {
+    return enableTotp(this.#signet, this, options);
+  }
+
+  /** Registers a passkey, and confirms the session with it unless it has seen two factors. */
+  addPasskey(...options: Parameters<typeof addPasskey> extends [unknown, unknown, ...infer Rest] ? Rest : never) {
+    return addPasskey(this.#signet, this, ...options);
+  }
+}
