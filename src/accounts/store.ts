@@ -1,5 +1,4 @@
 import type { Condition } from '../audit/store.ts';
-import { releaseClientsOf } from '../clients/store.ts';
 import type { Db, Statement } from '../platform/db/db.ts';
 import { atMostOneSlice } from '../platform/db/slices.ts';
 import { emailKey } from '../platform/email-address.ts';
@@ -106,9 +105,8 @@ const unboundedTables = ['grants', 'sessions', 'consents', 'entitlements', 'enti
 const fitsOneSlice = unboundedTables.map((table) => atMostOneSlice(table, 'user_id')).join(' and ');
 
 /**
- * With everything that hangs on it: sessions, grants, factors. What they registered stays, without an owner. If that is
- * more than one statement may delete, the row stays for a while, with nothing of the person in it, their address free,
- * their clients without an owner and every gate shut, and a job deletes what hangs on it.
+ * With everything that hangs on it: sessions, grants, factors. If that is more than one statement may delete, the row
+ * stays for a while, without personal data, its address free and the user disabled, and a job deletes what hangs on it.
  */
 export const deleteUser = (user_id: string, now: number): Statement[] => [
   { sql: `delete from users where user_id = $1 and ${fitsOneSlice}`, params: [user_id] },
@@ -119,7 +117,6 @@ export const deleteUser = (user_id: string, now: number): Statement[] => [
            where user_id = $1`,
     params: [user_id, now],
   },
-  releaseClientsOf(user_id),
 ];
 
 /** People whose rows are still to be deleted. */

@@ -11,7 +11,7 @@ import { purgeFailures } from '../clients/failures.store.ts';
 import { failureKeptSeconds } from '../clients/failures.ts';
 import { purgeRememberedSuspensions } from '../clients/store.ts';
 import { purgePendingRequests } from '../oauth/authorize/store.ts';
-import { finishClientDeletions } from '../oauth/grants/finish-client-deletions.ts';
+import { finishClientDeletions } from '../oauth/finish-client-deletions.ts';
 import { purgeExpiredGrants, purgeUnredeemedGrants } from '../oauth/grants/store.ts';
 import { writeGrantEndings } from '../oauth/grants/write-grant-endings.ts';
 import { purgeRevokedAccessTokens } from '../oauth/revoke/store.ts';

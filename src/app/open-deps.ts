@@ -3,6 +3,8 @@ import { openWitness } from '../audit/witness.ts';
 import { type PasswordHasher, processHasher } from '../authentication/credentials/password-hash.ts';
 import { clientDirectory } from '../clients/client-directory.ts';
 import { readCredential } from '../entitlements/service-credentials/store.ts';
+import { authorizationRequests } from '../oauth/authorize/authorization-requests.ts';
+import { grants } from '../oauth/grants/revocation.ts';
 import { openIssuances } from '../oauth/issuances.ts';
 import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys } from '../oauth/signing-keys/rotate-keys.ts';
@@ -45,6 +47,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
     const services = freshCache(clock, (credential_id) => readCredential(db, credential_id));
     const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, vault });
+    const clients = clientDirectory({ db, clock });
     return {
       node: newId('node'),
       witness: openWitness(config.auditHeadFile, log),
@@ -61,7 +64,9 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       services,
       issuances: openIssuances({ db, clock, log }),
       look: openLook(config),
-      clients: clientDirectory({ db, clock }),
+      clients,
+      grants,
+      authorizationRequests: authorizationRequests({ db, clock, clients }),
     };
   } catch (error) {
     await db.close();

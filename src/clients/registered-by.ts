@@ -1,10 +1,14 @@
 import { domainToASCII } from 'node:url';
 import { findUser } from '../accounts/store.ts';
-import type { RegisteredBy } from '../oauth/consent/page.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Client } from './client.ts';
 
-/** Who answers for a client: the house, a domain that its owner has proved to read mail of, or nobody any more. */
+/**
+ * Who answers for a client: the operator, a deleted account, or an owner, shown by the domain of a verified address at
+ * most. The name that a user chose is not reviewed, so it proves nothing.
+ */
+export type RegisteredBy = 'house' | 'gone' | { domain: string | undefined };
+
 export async function registeredBy(
   { db }: Pick<Deps, 'db'>,
   { of_house, owner_user_id }: Client,

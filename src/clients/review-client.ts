@@ -1,12 +1,11 @@
 import type { Caller } from '../audit/audit.ts';
 import { readReason } from '../audit/reason.ts';
-import { revokeGrantsOfClient } from '../oauth/grants/store.ts';
 import { now } from '../platform/clock.ts';
-import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
 import { type ClientDeps, changeClient, changeStatus } from './change-client.ts';
 import { type Client, needsConsentChoice, type ReviewedFields, waitsForReview, wantedFields } from './client.ts';
 import { checkPolicy, type PolicyChange, policyAfter } from './client-policy.ts';
+import type { Deps } from './deps.ts';
 import { refuseOwn } from './reviewer.ts';
 
 /**
@@ -25,7 +24,7 @@ type Approval = PolicyChange & {
   consentMustBeChosen?: boolean;
 };
 
-type ReviewDeps = ClientDeps & Pick<Deps, 'config'>;
+type ReviewDeps = ClientDeps & Pick<Deps, 'config' | 'grants'>;
 
 /**
  * A client that waits for review may start logins; a change that waits becomes what serves.
@@ -85,12 +84,16 @@ export async function rejectClient(
  * The grants are revoked by the batch itself and not by whether it won: every way out of `approved` is a suspension or
  * the end of the client, so a suspension that lost its race had nothing left to revoke.
  */
-export const suspendClient = async (deps: ClientDeps, target: ReviewTarget, why: string): Promise<Client> =>
+export const suspendClient = async (
+  deps: ClientDeps & Pick<Deps, 'grants'>,
+  target: ReviewTarget,
+  why: string,
+): Promise<Client> =>
   changeStatus(
     deps,
     target,
     { action: 'client.suspended', reason: readReason(why), from: 'approved', to: 'suspended' },
-    { also: revokeGrantsOfClient(target.client_id, 'client_suspended', now(deps)) },
+    { also: deps.grants.revokeOfClient(target.client_id, 'client_suspended', now(deps)) },
   );
 
 /**
@@ -104,7 +107,7 @@ export async function reinstateClient(deps: ReviewDeps, target: ReviewTarget): P
     { action: 'client.reinstated', from: 'suspended', to: 'approved' },
     {
       allow: (client) => refuseOwn(deps, target.caller.actor, client),
-      also: revokeGrantsOfClient(target.client_id, 'client_suspended', now(deps)),
+      also: deps.grants.revokeOfClient(target.client_id, 'client_suspended', now(deps)),
     },
   );
 }

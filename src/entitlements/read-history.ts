@@ -1,4 +1,4 @@
-import { requireUser } from '../admin/users/administer-user.ts';
+import { requireUser } from '../accounts/require-user.ts';
 import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
 import type { Deps } from '../platform/deps.ts';
 import { invalidFields } from '../platform/errors.ts';

@@ -1,5 +1,5 @@
+import type { Deps } from '../audit/deps.ts';
 import { inSlices } from '../platform/db/slices.ts';
-import type { Deps } from '../platform/deps.ts';
 import { deleteDeletedWebhook, deleteDeliveriesOf, deletedWebhooks } from './store.ts';
 
 /** Deletes the deliveries of webhooks that are gone for everybody already, in slices, and then the webhooks. */

@@ -1,5 +1,5 @@
+import type { Deps } from '../audit/deps.ts';
 import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
-import type { Deps } from '../platform/deps.ts';
 import { deliveryRecord, requireWebhook, webhookRecord } from './manage-webhook.ts';
 import {
   countDeadDeliveries,

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { failUnless } from '../accounts/one-time-links/store.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
+import type { Deps } from '../audit/deps.ts';
 import type { AuditRow } from '../audit/store.ts';
 import { now } from '../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../platform/db/db.ts';
-import type { Deps, SecretDeps } from '../platform/deps.ts';
+import type { SecretDeps } from '../platform/deps.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { newId } from '../platform/ids.ts';

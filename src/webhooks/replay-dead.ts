@@ -1,6 +1,6 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
+import type { Deps } from '../audit/deps.ts';
 import { now } from '../platform/clock.ts';
-import type { Deps } from '../platform/deps.ts';
 import { requireEnabled } from './manage-webhook.ts';
 import { countDeadOf, hasDead, lockWebhook, replayDeadDeliveries } from './store.ts';
 

@@ -1,9 +1,9 @@
 import { failUnless } from '../accounts/one-time-links/store.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
+import type { Deps } from '../audit/deps.ts';
 import type { Condition } from '../audit/store.ts';
 import { now } from '../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../platform/db/db.ts';
-import type { Deps } from '../platform/deps.ts';
 import { invalidState, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { newSecret, requireWebhook } from './manage-webhook.ts';

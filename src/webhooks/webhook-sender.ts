@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { auditEvent } from '../audit/audit.ts';
+import type { Deps } from '../audit/deps.ts';
 import { eventWasKept } from '../audit/store.ts';
 import { now } from '../platform/clock.ts';
-import type { Deps } from '../platform/deps.ts';
 import { isIpAddress, subnetList } from '../platform/ip-address.ts';
 import { hostResolver, type Resolve } from './resolve-host.ts';
 import {

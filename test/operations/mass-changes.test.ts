@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { exportLog } from '../../src/audit/read-log.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
-import { finishClientDeletions } from '../../src/oauth/grants/finish-client-deletions.ts';
+import { finishClientDeletions } from '../../src/oauth/finish-client-deletions.ts';
 import { writeGrantEndings } from '../../src/oauth/grants/write-grant-endings.ts';
 import { now } from '../../src/platform/clock.ts';
 import type { Statement } from '../../src/platform/db/db.ts';

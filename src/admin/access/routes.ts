@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { requireUser } from '../../accounts/require-user.ts';
 import { endSessionOf } from '../../authentication/sessions/end-session-of.ts';
 import { listSessions, sessionRecord } from '../../authentication/sessions/list-sessions.ts';
 import { administratorCaller } from '../../authentication/sessions/session.ts';
@@ -7,7 +8,6 @@ import type { Deps } from '../../oauth/deps.ts';
 import { endGrantOf } from '../../oauth/grants/end-grant.ts';
 import { grantRecord, listGrants } from '../../oauth/grants/list-grants.ts';
 import { readLimit, readQuery } from '../../platform/http/query.ts';
-import { requireUser } from '../users/administer-user.ts';
 import * as operations from '../users/operations.ts';
 
 type OneUser = { Params: { user_id: string } };

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { consentPolicies } from '../../clients/client.ts';
 import { listings } from '../../clients/find-clients.ts';
-import { ClientRecord, SecretRecord } from '../../clients/operations.ts';
 import { EditBody } from '../../clients/registration.ts';
 import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../clients/scopes.ts';
+import { ClientRecord, SecretRecord } from '../../developer/api/operations.ts';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
 import { administrationAccess, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 

@@ -2,7 +2,8 @@ import { keepAnAdministrator, lastAdministrator } from '../../accounts/last-admi
 import { mostMailsAboutEnds, takeMailAbout } from '../../accounts/mail-limits.ts';
 import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
 import { failUnless } from '../../accounts/one-time-links/store.ts';
-import { findUser, hasRole, listAdministrators, lockUser, setRole } from '../../accounts/store.ts';
+import { requireUser } from '../../accounts/require-user.ts';
+import { hasRole, listAdministrators, lockUser, setRole } from '../../accounts/store.ts';
 import type { Role, User } from '../../accounts/user.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { deleteAttemptsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
@@ -10,17 +11,10 @@ import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
-import type { Deps, LimitDeps, MailDeps } from '../../platform/deps.ts';
-import { invalidState, notFound, refusal } from '../../platform/errors.ts';
+import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
+import { invalidState, refusal } from '../../platform/errors.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
-
-/** @throws {RequestError} `not_found`. */
-export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Promise<User> {
-  const user = await findUser(deps.db, user_id);
-  if (!user) throw notFound();
-  return user;
-}
 
 /**
  * Signs a person out everywhere: every session, every grant, every sign-in that is half done. They are told by mail.

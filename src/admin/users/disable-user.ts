@@ -1,18 +1,19 @@
 import { keepAnAdministrator, lastAdministrator } from '../../accounts/last-administrator.ts';
 import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
 import { deleteLinksOfUser, failUnless } from '../../accounts/one-time-links/store.ts';
+import { requireUser } from '../../accounts/require-user.ts';
 import { isDisabled, lockUser, setDisabled } from '../../accounts/store.ts';
 import { type Actor, auditEvent, type Caller, callerOf } from '../../audit/audit.ts';
 import { readReason } from '../../audit/reason.ts';
 import { forgetPendingTotp } from '../../authentication/credentials/two-factor.store.ts';
 import { deleteAttemptsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
-import type { Deps, StoreDeps } from '../../platform/deps.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
-import { requireUser } from './administer-user.ts';
 
 /**
  * Bars a person at once: no sign-in, every session ended, every grant revoked, no link good, on every node.

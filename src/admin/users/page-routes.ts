@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { readColleagueProblem } from '../../accounts/new-administrator.ts';
+import { requireUser } from '../../accounts/require-user.ts';
 import { type AdministratorVisit, administratorAt, answerForm } from '../../authentication/sessions/administrator.ts';
 import { endSessionOf } from '../../authentication/sessions/end-session-of.ts';
 import { listSessions } from '../../authentication/sessions/list-sessions.ts';
@@ -12,7 +13,7 @@ import { invalidRequest } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { changeRole, requireUser, signOutUser, unlockUser } from './administer-user.ts';
+import { changeRole, signOutUser, unlockUser } from './administer-user.ts';
 import { disableUser, enableUser } from './disable-user.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
 import { usersPage } from './list-page.ts';

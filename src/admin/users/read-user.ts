@@ -1,3 +1,4 @@
+import { requireUser } from '../../accounts/require-user.ts';
 import { searchUsers } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
 import { listIdentities } from '../../authentication/credentials/identities.store.ts';
@@ -7,12 +8,12 @@ import { countBackupCodes, findTotp } from '../../authentication/credentials/two
 import { liveSessionsOf } from '../../authentication/sessions/store.ts';
 import { listOwnClients } from '../../clients/list-clients.ts';
 import { listEntitlements } from '../../entitlements/store.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { liveGrantsOf } from '../../oauth/grants/grant-lists.store.ts';
 import { now } from '../../platform/clock.ts';
 import { nameOfPlace, placeOfName } from '../../platform/db/list-place.ts';
-import type { Deps, LimitDeps } from '../../platform/deps.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
 import { type LockState, passwordLimits } from '../../platform/limits/failure-limits.ts';
-import { requireUser } from './administer-user.ts';
 
 export type UserPage = { users: User[] /** For `after`; undefined on the last page. */; next: string | undefined };
 

@@ -1,4 +1,5 @@
 import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
+import { requireUser } from '../../accounts/require-user.ts';
 import { lockUser } from '../../accounts/store.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { readReason } from '../../audit/reason.ts';
@@ -16,7 +17,6 @@ import { now } from '../../platform/clock.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
-import { requireUser } from './administer-user.ts';
 
 /**
  * For somebody who has lost what they signed in with: takes away the authenticator app, the backup codes and the

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { requireUser } from '../../accounts/require-user.ts';
 import type { Caller } from '../../audit/audit.ts';
 import { administratorCaller } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -6,7 +7,7 @@ import { jsonBody } from '../../platform/http/json-body.ts';
 import { readNoBody } from '../../platform/http/no-body.ts';
 import { readLimit, readQuery } from '../../platform/http/query.ts';
 import { ReasonBody } from '../operation-parts.ts';
-import { changeRole, requireUser, signOutUser, unlockUser } from './administer-user.ts';
+import { changeRole, signOutUser, unlockUser } from './administer-user.ts';
 import { disableUser, enableUser } from './disable-user.ts';
 import * as operations from './operations.ts';
 import { findUsers, userOverview, userRecord } from './read-user.ts';

@@ -1,14 +1,20 @@
 import type { Db } from '../../platform/db/db.ts';
-import type { SignInForm } from '../sign-in/page.ts';
 import { listIdentities } from './identities.store.ts';
 import { listPasskeys } from './passkeys.store.ts';
 import { passwordOf } from './passwords.store.ts';
-import type { ProviderConfig } from './providers.ts';
+import type { Provider, ProviderConfig } from './providers.ts';
 import { canHavePasskeys } from './relying-party.ts';
 import { findTotp } from './two-factor.store.ts';
 
 /** What a form offers to sign in with. */
-type Ways = Pick<SignInForm, 'providers' | 'offersPasskey' | 'offersPassword' | 'secondFactor'>;
+export type Ways = {
+  providers: readonly Provider[];
+  offersPasskey: boolean;
+  /** False for a user who confirms and has no password, or for whom it would not be enough. */
+  offersPassword: boolean;
+  /** What a user who confirms must show: a code after the first step, or a passkey and nothing else. */
+  secondFactor?: 'totp' | 'passkey';
+};
 
 /** Before somebody has said who they are, everybody may have each of them. */
 export const everyWay = ({ config }: { config: ProviderConfig }): Ways => ({

@@ -1,7 +1,6 @@
 import { now } from '../../platform/clock.ts';
 import type { Deps } from '../../platform/deps.ts';
-import type { Goal } from '../sign-in/page.ts';
-import { goalQuery } from '../sign-in/page.ts';
+import { type Goal, goalQuery } from '../sessions/return-target.ts';
 
 /** A detour to an upstream provider, as a sign-in under way (decisions §3). */
 export const detourSeconds = 600;

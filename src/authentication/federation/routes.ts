@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { requirePendingRequest } from '../../oauth/authorize/browser.ts';
 import { notFound, refusal } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
@@ -9,6 +8,7 @@ import { listIdentities } from '../credentials/identities.store.ts';
 import { findProvider, type Provider } from '../credentials/providers.ts';
 import { waysOf } from '../credentials/ways-to-confirm.ts';
 import type { Deps } from '../deps.ts';
+import { requireWaitingRequest } from '../sessions/browser.ts';
 import { openGoal, sendOnward, visitOf } from '../sessions/return-target.ts';
 import { currentSession, requireSession, type Session } from '../sessions/session.ts';
 import { providerAccountRoutes } from './account/routes.ts';
@@ -122,7 +122,7 @@ async function signInDeparture(
     fromElsewhere: isFromElsewhere(site),
   } as const;
   if (request_id === undefined) return { ...from, goal: { next } };
-  const pending = await requirePendingRequest(deps, request, request_id);
+  const pending = await requireWaitingRequest(deps, request, request_id);
   const { prompt, max_age, login_hint } = pending.parameters;
   return {
     ...from,

@@ -6,6 +6,7 @@ import { UniqueViolation } from '../../platform/db/db.ts';
 import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { newId } from '../../platform/ids.ts';
 import { findIdentity, insertIdentity, listIdentities, touchIdentity } from '../credentials/identities.store.ts';
+import type { SignInDeps } from '../deps.ts';
 import { completeSignIn, type Outcome, type Visit } from '../sessions/complete-sign-in.ts';
 import { authTimeOf } from './auth-time.ts';
 import type { Detour } from './detour.ts';
@@ -29,7 +30,7 @@ type FederatedSignIn = {
  * @returns a question, as long as nobody has agreed to what the sign-in would do.
  * @throws {RequestError} `access_denied`, with a sentence that says what to do.
  */
-export async function signInWithIdentity(deps: MailDeps, signIn: FederatedSignIn): Promise<Outcome | Question> {
+export async function signInWithIdentity(deps: SignInDeps, signIn: FederatedSignIn): Promise<Outcome | Question> {
   const { account, trip, agreement } = signIn;
   const arriving = await whoArrives(deps, signIn);
   const question = questionOf(arriving, { ...signIn, upstreamName: nameOf(account) });
@@ -40,7 +41,7 @@ export async function signInWithIdentity(deps: MailDeps, signIn: FederatedSignIn
 }
 
 /** A provider is one factor, so a second may follow. */
-async function complete(deps: MailDeps, signIn: FederatedSignIn, user_id: string) {
+async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: string) {
   const { account, visit } = signIn;
   const used = touchIdentity(account, account.email ?? null, now(deps));
   const authTime = await authTimeOf(deps, signIn, user_id);
@@ -55,7 +56,11 @@ async function complete(deps: MailDeps, signIn: FederatedSignIn, user_id: string
  * The same person once more: nobody but who is signed in.
  * @throws {RequestError} `access_denied`
  */
-export async function confirmWithIdentity(deps: MailDeps, signIn: FederatedSignIn, user_id: string): Promise<Outcome> {
+export async function confirmWithIdentity(
+  deps: SignInDeps,
+  signIn: FederatedSignIn,
+  user_id: string,
+): Promise<Outcome> {
   const { account, trip } = signIn;
   const linked = await findIdentity(deps.db, account.issuer, account.subject);
   if (linked?.user_id !== user_id) {

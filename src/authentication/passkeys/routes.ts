@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { browserToken } from '../../oauth/authorize/browser.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
@@ -7,6 +6,7 @@ import { parseCredential } from '../credentials/passkey-credential.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { canHavePasskeys } from '../credentials/relying-party.ts';
 import type { Deps } from '../deps.ts';
+import { browserToken } from '../sessions/browser.ts';
 import { deviceName } from '../sessions/device.ts';
 import { requireRecentSession, requireSession, type Session } from '../sessions/session.ts';
 import { beginRegistration, listOwn, register, remove, rename } from './operations.ts';

@@ -3,7 +3,6 @@ import { deleteLinksOfUser } from '../../accounts/one-time-links/store.ts';
 import { lockUser } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
@@ -36,7 +35,7 @@ type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
  * `rate_limited`.
  */
 export async function changePassword(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail' | 'grants'>,
   session: Session,
   { password, address, deviceToken }: { password: string; address: string; deviceToken?: string | undefined },
 ): Promise<string> {
@@ -98,13 +97,17 @@ export async function passwordContext(
 }
 
 /** @param keep the session that goes on. */
-export function endWhatItOpened(deps: LimitDeps, { user_id, email }: Owner, keep?: string): Statement[] {
+export function endWhatItOpened(
+  deps: LimitDeps & Pick<Deps, 'grants'>,
+  { user_id, email }: Owner,
+  keep?: string,
+): Statement[] {
   const at = now(deps);
   return [
     keep === undefined
       ? endSessionsOfUser(user_id, 'password_change', at)
       : endOtherSessions(user_id, keep, 'password_change', at),
-    ...revokeGrantsOfUser(user_id, 'password_change', at),
+    ...deps.grants.revokeOfUser(user_id, 'password_change', at),
     deleteAttemptsOfUser(user_id),
     deleteLinksOfUser(user_id, 'password_reset'),
     deleteLinksOfUser(user_id, 'change_email'),

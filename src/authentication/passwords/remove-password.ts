@@ -6,7 +6,7 @@ import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { passwordOf, removePassword as removal } from '../credentials/passwords.store.ts';
 import { hasAnotherWayIn, lockWaysIn } from '../credentials/ways-in.ts';
-import type { Deps } from '../deps.ts';
+import type { RevocationDeps } from '../deps.ts';
 import { renewSecret, requireHeld } from '../sessions/renew-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { endWhatItOpened } from './change-password.ts';
@@ -16,11 +16,7 @@ import { endWhatItOpened } from './change-password.ts';
  * @returns the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_state` for the last way in, and without a password; `login_required`.
  */
-export async function removePassword(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>,
-  session: Session,
-  address: string,
-): Promise<string> {
+export async function removePassword(deps: RevocationDeps, session: Session, address: string): Promise<string> {
   if (!(await passwordOf(deps.db, session.user_id))) throw refusal('invalid_state', { key: 'password.none' });
   const at = now(deps);
   const { event_id, statement } = auditEvent(

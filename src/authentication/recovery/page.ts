@@ -4,7 +4,7 @@ import { alert, fieldAlert, newPasswordField } from '../../platform/pages/form.t
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { goalFields, goalQuery } from '../sign-in/page.ts';
+import { goalFields, goalQuery } from '../sessions/return-target.ts';
 import type { EmailForm } from '../sign-up/page.ts';
 
 export const resetPage = (view: View, form: EmailForm): Page => ({

@@ -29,7 +29,7 @@ export async function requireResetLink(deps: StoreDeps, token: string): Promise<
  * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and the password is not.
  */
 export async function resetPassword(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail' | 'grants'>,
   token: string,
   { password, address }: { password: string; address: string },
 ): Promise<string> {

@@ -2,13 +2,13 @@ import { takeMailTo } from '../../accounts/mail-limits.ts';
 import { findUser, lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Condition } from '../../audit/store.ts';
-import { markAuthenticated } from '../../oauth/authorize/store.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
 import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { findTotp } from '../credentials/two-factor.store.ts';
+import type { SignInDeps } from '../deps.ts';
 import type { Method } from './authentication.ts';
 import { deviceName } from './device.ts';
 import type { LocalPath } from './local-path.ts';
@@ -56,7 +56,7 @@ export type Outcome = { kind: 'session'; token: string } | { kind: 'second_facto
  * @returns undefined if the person was disabled, or got a second factor, or their proof lost its truth this very moment.
  */
 export async function completeSignIn(
-  deps: MailDeps,
+  deps: SignInDeps,
   proof: Proof,
   visit: Visit,
   also: readonly Statement[] = [],
@@ -70,7 +70,7 @@ export async function completeSignIn(
 }
 
 async function proceed(
-  deps: MailDeps,
+  deps: SignInDeps,
   proof: Proof,
   visit: Visit,
   also: readonly Statement[],
@@ -82,7 +82,9 @@ async function proceed(
   const started = await startSession(deps, arrival, ({ session_id, token }) => [
     ...also,
     ...arrivedOn(sessionCarries(session_id, digest(token))),
-    ...(request_id === undefined ? [] : [markAuthenticated(request_id, session_id, digest(token))]),
+    ...(request_id === undefined
+      ? []
+      : [deps.authorizationRequests.markAuthenticated(request_id, session_id, digest(token))]),
   ]);
   return started && { kind: 'session', token: started.token };
 }

@@ -3,12 +3,11 @@ import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
 import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { findUser, holds, lockUser } from '../../accounts/store.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
-import { revokeGrantsOfSession } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
-import type { MailDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
+import type { RevocationDeps } from '../deps.ts';
 import { endSession, isLiveSessionOf } from './store.ts';
 
 /**
@@ -18,7 +17,7 @@ import { endSession, isLiveSessionOf } from './store.ts';
  * `access_denied` as {@link refuseAgainstColleague} says.
  */
 export async function endSessionOf(
-  deps: MailDeps,
+  deps: RevocationDeps,
   caller: Caller,
   { user_id, session_id }: { user_id: string; session_id: string },
   reason: 'administrator' | 'sign_out' = 'administrator',
@@ -35,7 +34,7 @@ export async function endSessionOf(
       lockUser(user_id), // of two requests for the same session one finds it alive
       failUnless(isLiveSessionOf(user_id, session_id, at), event_id, at),
       endSession(session_id, reason, at),
-      ...revokeGrantsOfSession({ user_id, session_id }, reason, at),
+      ...deps.grants.revokeOfSession({ user_id, session_id }, reason, at),
       statement,
       ...mails,
     ]);
@@ -46,7 +45,7 @@ export async function endSessionOf(
 }
 
 async function mailAbout(
-  deps: MailDeps,
+  deps: RevocationDeps,
   ending: { user_id: string; session_id: string },
   at: number,
 ): Promise<Statement[]> {

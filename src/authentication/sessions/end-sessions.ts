@@ -1,9 +1,9 @@
 import { lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { revokeGrantsOfOtherSessions } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
-import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
 import { forgetPendingTotp } from '../credentials/two-factor.store.ts';
+import type { Deps, RevocationDeps } from '../deps.ts';
 import { endSessionOf } from './end-session-of.ts';
 import { deleteAttemptsOfUser } from './pending-sign-ins.store.ts';
 import type { Session } from './session.ts';
@@ -17,7 +17,7 @@ export type Ending = { session: Session; address: string };
  * @throws {RequestError} `not_found` for one that has ended, is unknown or is somebody else's, all alike.
  */
 export const endOneSession = (
-  deps: MailDeps,
+  deps: RevocationDeps,
   { session: { user_id }, address }: Ending,
   session_id: string,
 ): Promise<void> => endSessionOf(deps, { actor: `user:${user_id}`, address }, { user_id, session_id }, 'sign_out');
@@ -27,7 +27,10 @@ export const endOneSession = (
  * that have outlived their session, every sign-in that is half done, and a second factor that waits to be confirmed.
  * @returns how many live sessions that were.
  */
-export async function endAllOtherSessions(deps: StoreDeps, { session, address }: Ending): Promise<number> {
+export async function endAllOtherSessions(
+  deps: StoreDeps & Pick<Deps, 'grants'>,
+  { session, address }: Ending,
+): Promise<number> {
   const { user_id, session_id } = session;
   const at = now(deps);
   const { statement } = auditEvent(
@@ -38,7 +41,7 @@ export async function endAllOtherSessions(deps: StoreDeps, { session, address }:
       reason: 'sign_out',
       after: { kept_session_id: session_id },
       address,
-      onlyIf: hasAccessElsewhere(user_id, session_id, at),
+      onlyIf: hasAccessElsewhere(user_id, session_id, at, deps.grants.hasGrantElsewhere(user_id, session_id)),
     },
     at,
   );
@@ -46,7 +49,7 @@ export async function endAllOtherSessions(deps: StoreDeps, { session, address }:
     lockUser(user_id),
     statement, // before all is ended: it is told only if there is something to end
     endOtherSessions(user_id, session_id, 'sign_out', at),
-    ...revokeGrantsOfOtherSessions(user_id, session_id, 'sign_out', at),
+    ...deps.grants.revokeOfOtherSessions(user_id, session_id, 'sign_out', at),
     deleteAttemptsOfUser(user_id),
     forgetPendingTotp(user_id),
   ]);

@@ -1,13 +1,31 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { pendingRequestOf } from '../../oauth/authorize/browser.ts';
-import type { Deps, LimitDeps, SessionDeps } from '../../platform/deps.ts';
+import type { SessionDeps } from '../../platform/deps.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { newSecret } from '../../platform/ids.ts';
+import { hidden } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Deps } from '../deps.ts';
+import { waitingRequestOf } from './browser.ts';
 import type { Outcome, Visit } from './complete-sign-in.ts';
 import { deviceSeconds } from './device.ts';
 import { defaultPath, localPath } from './local-path.ts';
 import { attemptSeconds } from './pending-sign-ins.store.ts';
 import { currentSession, sessionSeconds } from './session.ts';
+
+/** What a sign-in is for: a waiting authorization request, or a path. */
+export type Goal = { request_id?: string; next?: string };
+
+export const goalFields = ({ request_id, next }: Goal): Html =>
+  html`${hidden('request', request_id)}${hidden('next', next)}`;
+
+/** For a link from one page of a sign-in to another. */
+export function goalQuery({ request_id, next }: Goal, confirm?: '1'): string {
+  const goal: Record<string, string> = confirm ? { confirm } : {};
+  if (request_id !== undefined) goal.request = request_id;
+  else if (next !== undefined) goal.next = next;
+  const query = new URLSearchParams(goal).toString();
+  return query === '' ? '' : `?${query}`;
+}
 
 /** @param goal what the sign-in is for: the id of a waiting authorization request, or a path. */
 export async function visitOf(
@@ -31,11 +49,11 @@ export async function visitOf(
  * may be read elsewhere, or after the request's ten minutes. `endsAt` is for the page's form.
  */
 export async function openGoal(
-  deps: LimitDeps,
+  deps: Pick<Deps, 'config' | 'authorizationRequests'>,
   request: FastifyRequest,
   goal: { request_id?: string | null; next?: string | null },
 ) {
-  const pending = await pendingRequestOf(deps, request, goal.request_id ?? undefined);
+  const pending = await waitingRequestOf(deps, request, goal.request_id ?? undefined);
   return {
     request_id: pending?.request_id,
     next: pending ? undefined : localPath(goal.next, deps.config.baseUrl),
@@ -59,9 +77,9 @@ export function sendOnward(
   setCookie(reply, deps.config, names.session, outcome.token, sessionSeconds);
   setCookie(reply, deps.config, names.device, visit.deviceToken, deviceSeconds);
   if (cookie(reply.request, names.attempt) !== undefined) clearCookie(reply, deps.config, names.attempt);
-  return reply.redirect(goalOf(visit), 303);
+  return reply.redirect(returnPathOf(visit), 303);
 }
 
 /** Back to the request that waited, or to where the person wanted to go. */
-export const goalOf = ({ request_id, next = defaultPath }: Pick<Visit, 'request_id' | 'next'>): string =>
+export const returnPathOf = ({ request_id, next = defaultPath }: Pick<Visit, 'request_id' | 'next'>): string =>
   request_id === undefined ? next : `/oauth/authorize/continue?request=${request_id}`;

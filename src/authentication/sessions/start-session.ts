@@ -1,10 +1,10 @@
 import { lockUser } from '../../accounts/store.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
-import { revokeGrantsOfSession } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
+import type { Deps } from '../deps.ts';
 import { acrOf, type Method } from './authentication.ts';
 import { type Session, sessionIdleSeconds, sessionSeconds } from './session.ts';
 import {
@@ -40,7 +40,7 @@ type Arrival = {
  * @returns the secret for the cookie, or undefined if the person was disabled, or got a second factor, this very moment.
  */
 export async function startSession(
-  deps: StoreDeps,
+  deps: StoreDeps & Pick<Deps, 'grants'>,
   arrival: Arrival,
   also: (session: { session_id: string; token: string }) => readonly Statement[] = () => [],
 ): Promise<{ session_id: string; token: string } | undefined> {
@@ -79,7 +79,7 @@ export async function startSession(
     continues ? renewSession(session, at) : insertSession(session, at),
     ...(continues ? [] : [endSurplusSessions(arrival.user_id, session.session_id, at)]),
     ...(replaced
-      ? signOutStatements(replaced, { actor: `user:${arrival.user_id}`, address: arrival.address }, at)
+      ? signOutStatements(deps, replaced, { actor: `user:${arrival.user_id}`, address: arrival.address }, at)
       : []),
     ...also({ session_id: session.session_id, token }),
     audit,
@@ -88,16 +88,21 @@ export async function startSession(
 }
 
 /** Ends the session and every grant that came from it, at once and everywhere. */
-export async function signOut(deps: StoreDeps, session: Session): Promise<void> {
-  await deps.db.batch(signOutStatements(session, { actor: `user:${session.user_id}` }, now(deps)));
+export async function signOut(deps: StoreDeps & Pick<Deps, 'grants'>, session: Session): Promise<void> {
+  await deps.db.batch(signOutStatements(deps, session, { actor: `user:${session.user_id}` }, now(deps)));
 }
 
 /** The event comes first: it asks whether there is a session to end. */
-function signOutStatements({ user_id, session_id }: Session, caller: Caller, at: number): Statement[] {
+function signOutStatements(
+  { grants }: Pick<Deps, 'grants'>,
+  { user_id, session_id }: Session,
+  caller: Caller,
+  at: number,
+): Statement[] {
   const event = { action: 'session.ended', ...caller, target: session_id, reason: 'sign_out', after: { user_id } };
   return [
     auditEvent({ ...event, onlyIf: isLiveSessionOf(user_id, session_id, at) }, at).statement,
     endSession(session_id, 'sign_out', at),
-    ...revokeGrantsOfSession({ user_id, session_id }, 'sign_out', at),
+    ...grants.revokeOfSession({ user_id, session_id }, 'sign_out', at),
   ];
 }

@@ -1,6 +1,5 @@
 import type { Role } from '../../accounts/user.ts';
 import type { Condition } from '../../audit/store.ts';
-import { hasEnded } from '../../oauth/grants/grant-endings.store.ts';
 import type { Db, Statement } from '../../platform/db/db.ts';
 import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
@@ -261,13 +260,19 @@ export const purgeDevices = (db: Db, unusedSince: number, rows: number) =>
     [unusedSince, rows],
   );
 
-/** All of a person's sessions but one. */
-/** That a person has another session that lives, or tokens that came from another one, which may have outlived it. */
-export const hasAccessElsewhere = (user_id: string, session_id: string, now: number): Condition => ({
+/**
+ * That a user has another active session, or an active grant that came from another one, which it may have outlived.
+ * @param hasGrant its placeholders stand for the same user and session, in this order.
+ */
+export const hasAccessElsewhere = (
+  user_id: string,
+  session_id: string,
+  now: number,
+  hasGrant: { sql: string },
+): Condition => ({
   sql: `(exists (select 1 from sessions where user_id = $1 and session_id <> $2 and ended_at is null
                     and idle_expires_at > $3 and expires_at > $3)
-         or exists (select 1 from grants where user_id = $1 and session_id <> $2 and revoked_at is null
-                        and not ${hasEnded}))`,
+         or ${hasGrant.sql})`,
   params: [user_id, session_id, now],
 });
 

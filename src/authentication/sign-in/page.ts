@@ -1,32 +1,25 @@
-import { alert, hidden, notice } from '../../platform/pages/form.ts';
+import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { pageOfUnfinished } from '../../platform/pages/unfinished.ts';
 import type { View } from '../../platform/pages/view.ts';
-import type { Provider } from '../credentials/providers.ts';
+import type { Ways } from '../credentials/ways-to-confirm.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/passkey-form.ts';
+import { type Goal, goalFields, goalQuery } from '../sessions/return-target.ts';
 
-/** What a sign-in is for: a waiting authorization request, or a path. */
-export type Goal = { request_id?: string; next?: string };
-
-export type SignInForm = Goal & {
-  username?: string;
-  /** Which application the person is on the way to. */
-  clientName?: string;
-  problem?: Renderable;
-  /** What happened on the way here that is no problem. */
-  notice?: Renderable;
-  endsAt?: string;
-  providers: readonly Provider[];
-  /** Whether an account can be made here, and a password reset. */
-  offersSignUp: boolean;
-  offersReset: boolean;
-  offersPasskey: boolean;
-  /** False for somebody who confirms and has no password, or for whom it would not be enough. */
-  offersPassword: boolean;
-  /** What somebody who confirms must show: a code after the first step, or a passkey and nothing else. */
-  secondFactor?: 'totp' | 'passkey';
-};
+export type SignInForm = Goal &
+  Ways & {
+    username?: string;
+    /** Which application the person is on the way to. */
+    clientName?: string;
+    problem?: Renderable;
+    /** What happened on the way here that is no problem. */
+    notice?: Renderable;
+    endsAt?: string;
+    /** Whether an account can be made here, and a password reset. */
+    offersSignUp: boolean;
+    offersReset: boolean;
+  };
 
 export const signInPage = (view: View, form: SignInForm): Page => ({
   title: view.plain('signin.title'),
@@ -123,18 +116,6 @@ function wayOut({ request_id, next = '', user_id }: ConfirmForm): string {
   return pageOfUnfinished(next) ?? (/^\/developer\b/.test(next) ? '/developer' : '/account');
 }
 
-export const goalFields = ({ request_id, next }: Goal): Html =>
-  html`${hidden('request', request_id)}${hidden('next', next)}`;
-
-/** For a link from one page of a sign-in to another. */
-export function goalQuery({ request_id, next }: Goal, confirm?: '1'): string {
-  const goal: Record<string, string> = confirm ? { confirm } : {};
-  if (request_id !== undefined) goal.request = request_id;
-  else if (next !== undefined) goal.next = next;
-  const query = new URLSearchParams(goal).toString();
-  return query === '' ? '' : `?${query}`;
-}
-
 const passwordField = (
   view: View,
   form: SignInForm,
@@ -151,24 +132,3 @@ const otherWays = (view: View, form: SignInForm, confirm?: '1'): Html | false =>
     ({ id, label }) =>
       html`<li><a class="button quiet" id="signin-${id}" href="/auth/${id}/login${goalQuery(form, confirm)}">${view.t('signin.with', { provider: label })}</a></li>`,
   )}</ul>`;
-
-type AccountChoice = {
-  request_id: string;
-  clientName: string;
-  /** Whose account is offered: the answer counts for this user alone. */
-  user_id: string;
-  email: string;
-  endsAt: string;
-};
-
-export const accountChoicePage = (view: View, choice: AccountChoice): Page => ({
-  title: view.plain('choose.title'),
-  endsAt: choice.endsAt,
-  content: html`<h1>${view.t('choose.title')}</h1>
-<p class="soft">${view.t('signin.to_client', { client: html`<strong><bdi>${choice.clientName}</bdi></strong>` })}</p>
-<form method="post" action="/signin/account">
-${hidden('request', choice.request_id)}${hidden('user', choice.user_id)}
-<button type="submit" id="continue-as">${view.t('choose.continue', { email: choice.email })}</button>
-</form>
-<p><a href="/signin?request=${choice.request_id}">${view.t('choose.other')}</a></p>`,
-});

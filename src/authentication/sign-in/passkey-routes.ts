@@ -1,6 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { browserToken } from '../../oauth/authorize/browser.ts';
-import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { readForm } from '../../platform/http/parameters.ts';
@@ -9,12 +7,14 @@ import type { Renderable } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { parseCredential } from '../credentials/passkey-credential.ts';
+import type { Deps } from '../deps.ts';
+import { browserToken } from '../sessions/browser.ts';
 import type { Outcome, Visit } from '../sessions/complete-sign-in.ts';
-import { sendOnward, visitOf } from '../sessions/return-target.ts';
+import { type Goal, sendOnward, visitOf } from '../sessions/return-target.ts';
 import { requireSession } from '../sessions/session.ts';
 import { secondFactorPage } from '../two-factor/second-step/page.ts';
 import { waitingSignIn } from '../two-factor/second-step/routes.ts';
-import { confirmPage, type Goal, signInPage } from './page.ts';
+import { confirmPage, signInPage } from './page.ts';
 import { readGoal } from './routes.ts';
 import {
   confirmOptions,

@@ -1,8 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { requirePendingRequest } from '../../oauth/authorize/browser.ts';
-import { selectAccount } from '../../oauth/authorize/select-account.ts';
-import type { PendingRequest } from '../../oauth/authorize/store.ts';
-import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
@@ -10,12 +6,15 @@ import type { Renderable } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { type View, viewOf } from '../../platform/pages/view.ts';
 import { everyWay, waysOf } from '../credentials/ways-to-confirm.ts';
+import type { Deps } from '../deps.ts';
+import type { WaitingRequest } from '../ports.ts';
+import { requireWaitingRequest } from '../sessions/browser.ts';
 import type { Outcome } from '../sessions/complete-sign-in.ts';
 import { localPath } from '../sessions/local-path.ts';
-import { goalOf, sendOnward, visitOf } from '../sessions/return-target.ts';
+import { sendOnward, visitOf } from '../sessions/return-target.ts';
 import { currentSession, requireSession, type Session } from '../sessions/session.ts';
 import { signOut } from '../sessions/start-session.ts';
-import { accountChoicePage, confirmPage, type SignInForm, signInPage } from './page.ts';
+import { confirmPage, type SignInForm, signInPage } from './page.ts';
 import { signInWithPassword } from './sign-in.ts';
 
 const config = { page: true } as const;
@@ -51,30 +50,6 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
     }
     const page: Attempt['page'] = (view, again) => confirmPage(view, { ...again, user_id });
     return attemptPassword(deps, { request, reply, goal, form, username, page });
-  });
-
-  app.get('/signin/account', { config }, async (request, reply) => {
-    const { request: request_id } = request.queryParameters;
-    const pending = await requirePendingRequest(deps, request, request_id);
-    const session = await currentSession(deps, request);
-    if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
-    const { clientName = '', endsAt } = await describe(deps, pending);
-    const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
-    const { user_id, email } = session;
-    const choice = { request_id: pending.request_id, clientName, endsAt, user_id, email };
-    return sendPage(reply, view, accountChoicePage(view, choice));
-  });
-
-  app.post('/signin/account', { config }, async (request, reply) => {
-    const form = readForm(request.body);
-    const pending = await requirePendingRequest(deps, request, form.request);
-    const session = await currentSession(deps, request);
-    // "Continue as" names one account; if another one is signed in by now, its user has not been asked.
-    if (session && form.user !== session.user_id) {
-      return reply.redirect(`/signin/account?request=${pending.request_id}`, 303);
-    }
-    if (session) await selectAccount(deps, pending, session.user_id);
-    return reply.redirect(goalOf({ request_id: pending.request_id, next: undefined }), 303);
   });
 
   app.post('/signout', { config }, async (request, reply) => {
@@ -116,7 +91,7 @@ async function attemptPassword(deps: Deps, { request, reply, goal, form, usernam
 
 /** @returns what the page says, and in whose language. */
 export async function readGoal(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
-  const pending = query.request === undefined ? undefined : await requirePendingRequest(deps, request, query.request);
+  const pending = query.request === undefined ? undefined : await requireWaitingRequest(deps, request, query.request);
   const view = viewOf(deps, request, pending?.parameters.ui_locales, session?.locale);
   const cancelled = deps.config.providers.find(({ id }) => id === query.cancelled);
   const form: SignInForm = {
@@ -132,10 +107,12 @@ export async function readGoal(deps: Deps, request: FastifyRequest, query: Param
   return { view, form };
 }
 
-/** What a page says about the application that waits, and what its policy needs to know of it. */
-async function describe(deps: Deps, { parameters }: PendingRequest) {
-  const client = await deps.clients.find(parameters.client_id);
-  return { clientName: client?.name, endsAt: parameters.redirect_uri };
+/** What a page says about the application that sent the user, and what its policy needs to know of it. */
+async function describe(deps: Deps, { parameters }: WaitingRequest) {
+  return {
+    clientName: await deps.authorizationRequests.clientName(parameters.client_id),
+    endsAt: parameters.redirect_uri,
+  };
 }
 
 const delayed = (view: View, error: RequestError): Renderable =>

@@ -4,6 +4,7 @@ import type { Deps, LimitDeps, SecretDeps } from '../../platform/deps.ts';
 import { loginRequired, refusal } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { isThere, type Passkey } from '../credentials/passkeys.store.ts';
+import type { SignInDeps } from '../deps.ts';
 import { acceptAssertion, assertionOptions } from '../passkeys/accept-assertion.ts';
 import type { ChallengeUse } from '../passkeys/challenge.ts';
 import type { Method } from '../sessions/authentication.ts';
@@ -11,7 +12,7 @@ import { completeSignIn, type Outcome, type Proof, type Visit } from '../session
 import { findAttempt, type SignInAttempt, takeTry } from '../sessions/pending-sign-ins.store.ts';
 import { passSecondStep } from '../two-factor/second-step/check-code.ts';
 
-type PasskeyDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>;
+type PasskeyDeps = SignInDeps & Pick<Deps, 'vault'>;
 
 /** The key, and what unlocked it: two factors in one gesture. We ask for both each time. */
 const proved: readonly Method[] = ['hwk', 'mfa'];

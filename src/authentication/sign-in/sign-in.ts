@@ -7,7 +7,7 @@ import { digest, newId } from '../../platform/ids.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { needsRehash } from '../credentials/password-hash.ts';
 import { passwordIs, passwordOf, replaceHash } from '../credentials/passwords.store.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, SignInDeps } from '../deps.ts';
 import { completeSignIn, type Outcome, type Visit } from '../sessions/complete-sign-in.ts';
 import { hasSignedInSince } from '../sessions/store.ts';
 
@@ -20,7 +20,7 @@ type PasswordAttempt = { username: string; password: string; visit: Visit };
  * @throws {RequestError} `rate_limited`; `access_denied` when only a reset opens the account; `temporarily_unavailable` when more passwords wait to be hashed than can be.
  */
 export async function signInWithPassword(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail'>,
+  deps: SignInDeps & Pick<Deps, 'passwords'>,
   attempt: PasswordAttempt,
 ): Promise<Outcome | undefined> {
   const { address, deviceToken } = attempt.visit;

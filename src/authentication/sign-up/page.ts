@@ -3,7 +3,7 @@ import { alert, fieldAlert, newPasswordField } from '../../platform/pages/form.t
 import { html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { type Goal, goalFields, goalQuery } from '../sign-in/page.ts';
+import { type Goal, goalFields, goalQuery } from '../sessions/return-target.ts';
 
 export type EmailForm = Goal & { email?: string; problem?: Renderable; problems?: readonly FieldProblem[] };
 

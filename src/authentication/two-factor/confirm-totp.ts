@@ -1,8 +1,7 @@
 import { auditEvent } from '../../audit/audit.ts';
-import { revokeGrantsOfOtherSessions } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
-import type { Deps } from '../../platform/deps.ts';
+
 import { refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { newBackupCodes } from '../credentials/backup-codes.ts';
@@ -14,6 +13,7 @@ import {
   takePendingTry,
   totpWaits,
 } from '../credentials/two-factor.store.ts';
+import type { Deps, RevocationDeps } from '../deps.ts';
 import { acrOf, type Method } from '../sessions/authentication.ts';
 import type { Session } from '../sessions/session.ts';
 import { addFactors, endOtherSessions as endOthers, touchDevice } from '../sessions/store.ts';
@@ -36,7 +36,7 @@ type ConfirmedHere = TotpConfirmation & { deviceToken: string | undefined };
  * ago, five wrong codes ago, or in another session; `login_required` if the session has ended meanwhile.
  */
 export async function confirmTotp(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
+  deps: RevocationDeps & Pick<Deps, 'vault'>,
   owner: Owner,
   { code, endOtherSessions, deviceToken }: ConfirmedHere,
 ): Promise<string[]> {
@@ -57,7 +57,7 @@ export async function confirmTotp(
       ...replaceBackupCodes(user_id, hashes, at),
       addFactors(session.session_id, withCode(session)),
       ...(deviceToken === undefined ? [] : [touchDevice(user_id, digest(deviceToken), at)]),
-      ...(endOtherSessions ? signOutElsewhere(owner, at) : []),
+      ...(endOtherSessions ? signOutElsewhere(deps, owner, at) : []),
     ],
   });
   return codes;
@@ -82,7 +82,11 @@ function withCode({ amr }: Session) {
 }
 
 /** Whoever else is signed in came without the second factor. What their apps hold goes with it. */
-function signOutElsewhere({ session: { user_id, session_id }, address }: Owner, at: number): Statement[] {
+function signOutElsewhere(
+  { grants }: Pick<Deps, 'grants'>,
+  { session: { user_id, session_id }, address }: Owner,
+  at: number,
+): Statement[] {
   const { statement } = auditEvent(
     {
       action: 'session.ended_others',
@@ -96,7 +100,7 @@ function signOutElsewhere({ session: { user_id, session_id }, address }: Owner, 
   );
   return [
     endOthers(user_id, session_id, 'sign_out', at),
-    ...revokeGrantsOfOtherSessions(user_id, session_id, 'sign_out', at),
+    ...grants.revokeOfOtherSessions(user_id, session_id, 'sign_out', at),
     statement,
   ];
 }

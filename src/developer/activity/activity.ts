@@ -8,9 +8,9 @@ import {
   failureStages,
 } from '../../clients/failures.ts';
 import { findOwnClient } from '../../clients/list-clients.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { type SignIn, signInsOfClient } from '../../oauth/grants/grant-lists.store.ts';
 import { now } from '../../platform/clock.ts';
-import type { Deps } from '../../platform/deps.ts';
 
 type ActivityDeps = Pick<Deps, 'db' | 'clock'>;
 

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import { readBasic } from '../../oauth/client-authentication.ts';
 import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidClient } from '../../platform/errors.ts';
+import { readBasic } from '../../platform/http/basic-credentials.ts';
 import { digest } from '../../platform/ids.ts';
 import { clientSecretLimits } from '../../platform/limits/failure-limits.ts';
 import type { Deps } from '../deps.ts';

@@ -7,7 +7,7 @@ import { RequestError } from '../../platform/errors.ts';
 import type { parseParameters } from '../../platform/http/parameters.ts';
 import type { Sentence } from '../../platform/i18n/translate.ts';
 import type { Deps } from '../deps.ts';
-import { isCodeChallenge } from '../pkce.ts';
+import { isCodeChallenge } from '../token/pkce.ts';
 import { AuthorizationError } from './authorization-error.ts';
 
 type ClientDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'clients'>;

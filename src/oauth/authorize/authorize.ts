@@ -5,7 +5,7 @@ import type { Deps, LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { findConsent } from '../consent/store.ts';
+import { findConsent } from '../consents/store.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { issueCode } from './issue-code.ts';

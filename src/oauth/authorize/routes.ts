@@ -1,14 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { browserToken } from '../../authentication/sessions/browser.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
 import { type Failure, recordFailure } from '../../clients/failures.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { FormText, parseParameters, queryOf } from '../../platform/http/parameters.ts';
 import type { Deps } from '../deps.ts';
-import { authorize } from '../operations.ts';
 import { AuthorizationError } from './authorization-error.ts';
 import { authorizeClient, authorizeClientAgain, readAuthorizationRequest } from './authorization-request.ts';
 import { proceed, refuse } from './authorize.ts';
-import { browserToken, requirePendingRequest } from './browser.ts';
+import { requirePendingRequest } from './browser.ts';
+import { authorize } from './operations.ts';
 
 /** Other sites link and post here on purpose, so the cross-site guard does not apply (OIDC Core §3.1.2.1). */
 const config = { page: true, anySite: true } as const;

@@ -1,13 +1,11 @@
 import type { Condition } from '../../audit/store.ts';
+import { waitingRequestSeconds } from '../../authentication/sessions/browser.ts';
 import type { Db, Statement } from '../../platform/db/db.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Progress } from './next-step.ts';
 
 /** A request that waits for its person: to sign in, to choose an account, to consent. */
 export type PendingRequest = Progress & { request_id: string; parameters: AuthorizationRequest; created_at: number };
-
-/** A sign-in under way (decisions §3). */
-export const pendingRequestSeconds = 600;
 
 export const insertPendingRequest = (
   db: Db,
@@ -23,7 +21,7 @@ export const insertPendingRequest = (
       pending.parameters.client_id,
       JSON.stringify(pending.parameters),
       now,
-      now + pendingRequestSeconds,
+      now + waitingRequestSeconds,
     ],
   );
 

@@ -7,7 +7,7 @@ import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
 import { notFound } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
-import { forgetConsent } from '../consent/store.ts';
+import { forgetConsent } from '../consents/store.ts';
 import { isConnected } from '../grants/grant-lists.store.ts';
 import { revokeGrantsOfUserToClient } from '../grants/store.ts';
 

@@ -2,7 +2,7 @@ import type { Client } from '../../clients/client.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
-import { listConsents } from '../consent/store.ts';
+import { listConsents } from '../consents/store.ts';
 import { liveAccessOf } from '../grants/grant-lists.store.ts';
 
 /** A client that a person has let in. Times are Unix seconds. */

@@ -1,12 +1,13 @@
 import { mostMailsAboutEnds, takeMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser } from '../../accounts/store.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
+import type { RevocationReason } from '../../authentication/ports.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
 import { notFound } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
-import { findGrant, type Grant, grantEndedBy, type RevocationReason, revokeGrant } from './store.ts';
+import { findGrant, type Grant, grantEndedBy, revokeGrant } from './store.ts';
 
 type EndGrantDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>;
 

@@ -1,5 +1,5 @@
+import type { RevocationReason } from '../../authentication/ports.ts';
 import type { Db, Param, Statement } from '../../platform/db/db.ts';
-import type { RevocationReason } from './store.ts';
 
 /** Which grants end together: a client's, or a user's, all of them or some. */
 export type GrantScope =

@@ -1,5 +1,6 @@
 import { raiseGrantsEpochOfUser } from '../../accounts/store.ts';
 import type { Condition } from '../../audit/store.ts';
+import type { RevocationReason } from '../../authentication/ports.ts';
 import { hasEveryFactor } from '../../authentication/sessions/store.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/store.ts';
 import type { Db, Statement } from '../../platform/db/db.ts';
@@ -44,19 +45,6 @@ export type Grant = {
   /** Until when that issuance may be asked for again, if its answer may have been lost. */
   unanswered_until: number | null;
 };
-
-/** Why a grant ended. It stays on the row. */
-export type RevocationReason =
-  | 'replay'
-  | 'code_replay'
-  | 'sign_out'
-  | 'user'
-  | 'client'
-  | 'administrator'
-  | 'client_suspended'
-  | 'password_change'
-  | 'user_disabled'
-  | 'expired';
 
 /**
  * The one gate: whatever may stop an issuance besides the grant itself, in the statement that issues. Every path to a
@@ -263,6 +251,12 @@ function endGrants(scope: GrantScope, reason: RevocationReason, now: number): St
     insertEnding({ ending_id: newId('end'), reason, ended_at: now }, scope),
   ];
 }
+
+export const hasGrantElsewhere = (user_id: string, session_id: string) => ({
+  sql: `exists (select 1 from grants where user_id = $1 and session_id <> $2 and revoked_at is null
+                   and not ${hasEnded})`,
+  params: [user_id, session_id],
+});
 
 export const revokeGrantsOfClient = (client_id: string, reason: RevocationReason, now: number) =>
   endGrants({ client_id }, reason, now);

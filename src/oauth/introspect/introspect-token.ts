@@ -2,10 +2,10 @@ import { hasScope, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
-import { type AccessTokenClaims, useAccessToken } from '../access-token.ts';
 import type { Deps } from '../deps.ts';
 import { findServedGrant } from '../grants/store.ts';
-import { readRefreshToken } from '../refresh-token.ts';
+import { type AccessTokenClaims, useAccessToken } from '../token/access-token.ts';
+import { readRefreshToken } from '../token/refresh-token.ts';
 
 /** Whose tokens somebody may ask about: one client's, or everybody's. */
 export type Caller = { sees: 'all' | (string & {}) };

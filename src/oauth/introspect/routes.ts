@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import { authenticateService, namesService } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { accessDenied, invalidClient, invalidRequest } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
-import { identifyClient, type Presented } from '../client-authentication.ts';
 import type { Deps } from '../deps.ts';
-import { introspect } from '../operations.ts';
+import { identifyClient, type Presented } from '../token/client-authentication.ts';
+import { introspect } from '../token/operations.ts';
 import { type Caller, introspectToken } from './introspect-token.ts';
 
 /** RFC 7662. The caller authenticates, or anybody could scan for tokens (§4). */

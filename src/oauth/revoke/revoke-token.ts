@@ -1,11 +1,11 @@
 import type { Client } from '../../clients/client.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidClient, RequestError } from '../../platform/errors.ts';
-import { type AccessTokenClaims, grantOfAccessToken } from '../access-token.ts';
 import type { Deps } from '../deps.ts';
 import { endGrant } from '../grants/end-grant.ts';
 import { findGrant } from '../grants/store.ts';
-import { readRefreshToken } from '../refresh-token.ts';
+import { type AccessTokenClaims, grantOfAccessToken } from '../token/access-token.ts';
+import { readRefreshToken } from '../token/refresh-token.ts';
 import { revokeAccessToken } from './store.ts';
 
 type Revoker = {

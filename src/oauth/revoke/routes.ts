@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { invalidRequest } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
-import { authenticateClient, presentsCredentials } from '../client-authentication.ts';
 import type { Deps } from '../deps.ts';
-import { revoke } from '../operations.ts';
+import { authenticateClient, presentsCredentials } from '../token/client-authentication.ts';
+import { revoke } from '../token/operations.ts';
 import { revokeToken } from './revoke-token.ts';
 
 /** RFC 7009: an empty 200 whether there was something to revoke or not. */

@@ -13,8 +13,8 @@ import {
   type Grant,
   redeemCode,
 } from '../grants/store.ts';
-import { codeChallengeOf, isCodeVerifier } from '../pkce.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
+import { codeChallengeOf, isCodeVerifier } from './pkce.ts';
 
 /**
  * Redeems an authorization code (OAuth 2.1 §4.1.3): one conditional statement, whose WHERE is the list of checks.

@@ -4,10 +4,10 @@ import { hasScope, withinAllowed } from '../../clients/scopes.ts';
 import type { Algorithm } from '../../clients/signing-algorithm.ts';
 import { now } from '../../platform/clock.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { newAccessTokenId } from '../access-token.ts';
 import type { Deps } from '../deps.ts';
 import type { Grant } from '../grants/store.ts';
-import { issueRefreshToken } from '../refresh-token.ts';
+import { newAccessTokenId } from './access-token.ts';
+import { issueRefreshToken } from './refresh-token.ts';
 
 /** Spec 2.3. */
 export const accessTokenSeconds = 3600;

@@ -6,8 +6,8 @@ import { invalidGrant, invalidRequest, invalidScope, nothingAllowed } from '../.
 import type { Deps } from '../deps.ts';
 import { endGrant } from '../grants/end-grant.ts';
 import { expireGrant, findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants/store.ts';
-import { type RefreshToken, readRefreshToken } from '../refresh-token.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
+import { type RefreshToken, readRefreshToken } from './refresh-token.ts';
 
 /** Decisions §3. The absolute end of 90 days is set when the grant is born. */
 export const refreshIdleSeconds = 30 * 86_400;

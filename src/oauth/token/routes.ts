@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { type Failure, FailureCause, recordFailure } from '../../clients/failures.ts';
 import { invalidRequest, RequestError } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
-import { authenticateClient } from '../client-authentication.ts';
 import type { Deps } from '../deps.ts';
-import { token } from '../operations.ts';
 import { authorizationCodeGrant } from './authorization-code-grant.ts';
+import { authenticateClient } from './client-authentication.ts';
 import type { TokenRequest, TokenResponse } from './issue-tokens.ts';
+import { token } from './operations.ts';
 import { refreshTokenGrant } from './refresh-token-grant.ts';
 
 /** RFC 6749 §3.2, OAuth 2.1 §3.2. */

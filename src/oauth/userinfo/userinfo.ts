@@ -1,8 +1,8 @@
 import type { Entitlement } from '../../entitlements/entitlement.ts';
 import { listEntitlements } from '../../entitlements/store.ts';
 import { insufficientScope } from '../../platform/errors.ts';
-import { useAccessToken } from '../access-token.ts';
 import type { Deps } from '../deps.ts';
+import { useAccessToken } from '../token/access-token.ts';
 
 /** Spec 2.4 and decisions §5: `sub` always, the rest by scope. */
 type Userinfo = {

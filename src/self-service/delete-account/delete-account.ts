@@ -5,6 +5,7 @@ import { deleteIdentitiesOfUser } from '../../authentication/credentials/identit
 import { findTotp } from '../../authentication/credentials/two-factor.store.ts';
 import { failUnlessHeld, requireHeld } from '../../authentication/sessions/renew-secret.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
+import { releaseClientsOf } from '../../clients/store.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
 import type { MailDeps } from '../../platform/deps.ts';
@@ -46,6 +47,7 @@ export async function deleteAccount(deps: MailDeps, { session, email, address }:
       failUnless(mayGo, `${event_id}:administrator`, at),
       ...passwordLimits(deps).reset(session.email), // while the person's browsers are known
       ...deleteUser(user_id, at),
+      releaseClientsOf(user_id),
       deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
       ...codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
       ...mailToAddress(deps, session, 'account_deleted'),

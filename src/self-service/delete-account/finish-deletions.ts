@@ -1,11 +1,11 @@
 import { deleteDeletedUser, deletedUsers } from '../../accounts/store.ts';
 import { deleteSessionsOfUser } from '../../authentication/sessions/store.ts';
 import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlements/store.ts';
-import { deleteConsentsOfUser } from '../../oauth/consent/store.ts';
+import { deleteConsentsOfUser } from '../../oauth/consents/store.ts';
+import type { Deps } from '../../oauth/deps.ts';
 import { deleteGrants } from '../../oauth/grants/store.ts';
 import type { BatchResult, Db } from '../../platform/db/db.ts';
 import { inSlices } from '../../platform/db/slices.ts';
-import type { Deps } from '../../platform/deps.ts';
 
 const rowsOfUser: readonly ((db: Db, user_id: string, rows: number) => Promise<BatchResult>)[] = [
   (db, user_id, rows) => deleteGrants(db, { user_id }, rows),

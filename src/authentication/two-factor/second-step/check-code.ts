@@ -18,6 +18,7 @@ import {
   findTotp,
   type TotpRow,
 } from '../../credentials/two-factor.store.ts';
+import type { SignInDeps } from '../../deps.ts';
 import type { Method } from '../../sessions/authentication.ts';
 import { completeSignIn, type Outcome, type Proof, type Visit } from '../../sessions/complete-sign-in.ts';
 import { attemptIsThere, deleteAttempt, type SignInAttempt, takeTry } from '../../sessions/pending-sign-ins.store.ts';
@@ -38,7 +39,7 @@ type Verdict =
  * many in a row; both for TOTP alone, where they came from.
  */
 export async function checkCode(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
+  deps: SignInDeps & Pick<Deps, 'vault'>,
   attempt_hash: string,
   code: string,
   visit: Visit,
@@ -83,7 +84,7 @@ async function guessOf(deps: LimitDeps, { user_id }: SignInAttempt, { deviceToke
  * @returns undefined if it was ended, or the person was disabled, this very moment.
  */
 export async function passSecondStep(
-  deps: MailDeps,
+  deps: SignInDeps,
   { attempt_hash, attempt, method }: { attempt_hash: string; attempt: SignInAttempt; method: Method },
   visit: Visit,
   also: readonly Statement[] = [],

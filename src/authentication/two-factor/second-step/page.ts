@@ -3,7 +3,7 @@ import { html, type Renderable } from '../../../platform/pages/html.ts';
 import type { Page } from '../../../platform/pages/page.ts';
 import type { View } from '../../../platform/pages/view.ts';
 import { passkeyForm, passkeyScripts } from '../../passkeys/passkey-form.ts';
-import { type Goal, goalQuery } from '../../sign-in/page.ts';
+import { type Goal, goalQuery } from '../../sessions/return-target.ts';
 
 export type SecondFactorForm = Goal & {
   problem?: Renderable;

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pendingRequestOf } from '../../../oauth/authorize/browser.ts';
 import { RequestError } from '../../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames } from '../../../platform/http/cookies.ts';
 import { readForm } from '../../../platform/http/parameters.ts';
@@ -7,8 +6,8 @@ import type { Renderable } from '../../../platform/pages/html.ts';
 import { sendPage } from '../../../platform/pages/page.ts';
 import { type View, viewOf } from '../../../platform/pages/view.ts';
 import type { Deps } from '../../deps.ts';
-import { sendOnward, visitOf } from '../../sessions/return-target.ts';
-import { type Goal, goalQuery } from '../../sign-in/page.ts';
+import { waitingRequestOf } from '../../sessions/browser.ts';
+import { type Goal, goalQuery, sendOnward, visitOf } from '../../sessions/return-target.ts';
 import { checkCode } from './check-code.ts';
 import { type FoundAttempt, findWaiting } from './find-waiting.ts';
 import { type SecondFactorForm, secondFactorPage, signInOverPage } from './page.ts';
@@ -61,7 +60,7 @@ export async function waitingSignIn(deps: Deps, request: FastifyRequest): Promis
   const found = await findWaiting(deps, cookie(request, cookieNames(deps.config).attempt));
   if (!found) return undefined;
   const { attempt, locale, passkeys } = found;
-  const pending = await pendingRequestOf(deps, request, attempt.request_id ?? undefined);
+  const pending = await waitingRequestOf(deps, request, attempt.request_id ?? undefined);
   const goal = { request_id: pending?.request_id, next: attempt.next ?? undefined };
   const form = { ...goal, endsAt: pending?.parameters.redirect_uri, passkeys };
   return { ...found, goal, form, view: viewOf(deps, request, pending?.parameters.ui_locales, locale) };

@@ -1,11 +1,11 @@
 import Type from 'typebox';
-import { recentlySignedIn, signedIn } from '../authentication/sessions/session.ts';
-import { endings } from '../developer/activity/activity.ts';
-import { nullable, type Operation, Time } from '../platform/openapi/operation.ts';
-import { clientStatuses, clientTypes } from './client.ts';
-import { failureCodes, failureStages } from './failures.ts';
-import { CheckBody, EditBody, RegistrationBody } from './registration.ts';
-import { algorithms } from './signing-algorithm.ts';
+import { recentlySignedIn, signedIn } from '../../authentication/sessions/session.ts';
+import { clientStatuses, clientTypes } from '../../clients/client.ts';
+import { failureCodes, failureStages } from '../../clients/failures.ts';
+import { CheckBody, EditBody, RegistrationBody } from '../../clients/registration.ts';
+import { algorithms } from '../../clients/signing-algorithm.ts';
+import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { endings } from '../activity/activity.ts';
 
 export const ClientRecord = Type.Object({
   client_id: Type.String(),

@@ -10,10 +10,10 @@ import { AuthorizationError } from '../authorize/authorization-error.ts';
 import { authorizeClientAgain } from '../authorize/authorization-request.ts';
 import { findStep, refuse } from '../authorize/authorize.ts';
 import { requirePendingRequest } from '../authorize/browser.ts';
-import type { PendingRequest } from '../authorize/store.ts';
 import type { Deps } from '../deps.ts';
+import { consentPage } from './consent-page.ts';
 import { giveConsent } from './give-consent.ts';
-import { consentPage } from './page.ts';
+import type { PendingRequest } from './store.ts';
 
 const config = { page: true } as const;
 

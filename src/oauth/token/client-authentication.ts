@@ -1,12 +1,12 @@
-import type { Client } from '../clients/client.ts';
-import { isClientId } from '../clients/client.ts';
-import { verifyClientSecret } from '../clients/client-secret.ts';
-import type { Deps } from '../clients/deps.ts';
-import { type FailureCode, recordFailure } from '../clients/failures.ts';
-import { now } from '../platform/clock.ts';
-import { invalidClient, invalidRequest } from '../platform/errors.ts';
-import type { Parameters } from '../platform/http/parameters.ts';
-import { clientSecretLimits } from '../platform/limits/failure-limits.ts';
+import { type Client, isClientId } from '../../clients/client.ts';
+import { verifyClientSecret } from '../../clients/client-secret.ts';
+import { type FailureCode, recordFailure } from '../../clients/failures.ts';
+import { now } from '../../platform/clock.ts';
+import { invalidClient, invalidRequest } from '../../platform/errors.ts';
+import { readBasic } from '../../platform/http/basic-credentials.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+import { clientSecretLimits } from '../../platform/limits/failure-limits.ts';
+import type { Deps } from '../deps.ts';
 
 type ClientDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'clients'>;
 
@@ -87,21 +87,4 @@ function readCredentials({ authorization, form }: Presented): Credentials | unde
     throw invalidRequest('client_id in the body differs from the one in HTTP Basic.');
   }
   return basic;
-}
-
-/** Both halves are form-encoded inside the Base64 (RFC 6749 §2.3.1). */
-export function readBasic(authorization: string): { client_id: string; client_secret: string } {
-  const [, encoded] = /^basic +([A-Za-z0-9+/_-]+={0,2})$/i.exec(authorization) ?? [];
-  if (encoded === undefined || authorization.length > 1024) throw invalidClient('not HTTP Basic');
-  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
-  const colon = decoded.indexOf(':');
-  if (colon < 0) throw invalidClient('no colon in HTTP Basic');
-  try {
-    const [client_id = '', client_secret = ''] = [decoded.slice(0, colon), decoded.slice(colon + 1)].map((half) =>
-      decodeURIComponent(half.replaceAll('+', ' ')),
-    );
-    return { client_id, client_secret };
-  } catch (cause) {
-    throw invalidClient(cause);
-  }
 }

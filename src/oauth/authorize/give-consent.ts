@@ -2,9 +2,8 @@ import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
-import type { PendingRequest } from '../authorize/store.ts';
-import { awaitsConsent, markConsented } from '../authorize/store.ts';
-import { findConsent, rememberConsent } from './store.ts';
+import { findConsent, rememberConsent } from '../consents/store.ts';
+import { awaitsConsent, markConsented, type PendingRequest } from './store.ts';
 
 /** Remembers that a person allows a client the scope it waits for, on top of what was allowed before. */
 export async function giveConsent(deps: StoreDeps, session: Session, pending: PendingRequest): Promise<void> {

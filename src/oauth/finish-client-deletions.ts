@@ -1,10 +1,10 @@
-import { deleteDeletedClient, deletedClients } from '../../clients/store.ts';
-import type { BatchResult, Db } from '../../platform/db/db.ts';
-import { inSlices } from '../../platform/db/slices.ts';
-import type { Deps } from '../../platform/deps.ts';
-import { deleteRequestsOfClient } from '../authorize/store.ts';
-import { deleteConsentsToClient } from '../consent/store.ts';
-import { deleteGrants } from './store.ts';
+import { deleteDeletedClient, deletedClients } from '../clients/store.ts';
+import type { BatchResult, Db } from '../platform/db/db.ts';
+import { inSlices } from '../platform/db/slices.ts';
+import { deleteRequestsOfClient } from './authorize/store.ts';
+import { deleteConsentsToClient } from './consents/store.ts';
+import type { Deps } from './deps.ts';
+import { deleteGrants } from './grants/store.ts';
 
 const rowsOfClient: readonly ((db: Db, client_id: string, rows: number) => Promise<BatchResult>)[] = [
   (db, client_id, rows) => deleteGrants(db, { client_id }, rows),

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Vault } from '../platform/vault/vault.ts';
+import type { Vault } from '../../platform/vault/vault.ts';
 
 /**
  * A refresh token is `rt_` and base64url of grant id (16 bytes) ‖ sequence (4) ‖ HMAC-SHA-256 (32) under a key derived

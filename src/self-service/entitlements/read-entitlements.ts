@@ -1,10 +1,10 @@
-import { hasScope } from '../clients/scopes.ts';
-import { useAccessToken } from '../oauth/access-token.ts';
-import type { Deps } from '../oauth/deps.ts';
-import { insufficientScope } from '../platform/errors.ts';
-import { bearerToken } from '../platform/http/bearer.ts';
-import type { Entitlement } from './entitlement.ts';
-import { listEntitlements } from './store.ts';
+import { hasScope } from '../../clients/scopes.ts';
+import type { Entitlement } from '../../entitlements/entitlement.ts';
+import { listEntitlements } from '../../entitlements/store.ts';
+import type { Deps } from '../../oauth/deps.ts';
+import { useAccessToken } from '../../oauth/token/access-token.ts';
+import { insufficientScope } from '../../platform/errors.ts';
+import { bearerToken } from '../../platform/http/bearer.ts';
 
 /**
  * What the person of an access token is entitled to, as it is now (decisions §12).

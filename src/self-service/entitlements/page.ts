@@ -1,7 +1,7 @@
-import { html } from '../platform/pages/html.ts';
-import type { Page } from '../platform/pages/page.ts';
-import type { View } from '../platform/pages/view.ts';
-import type { Entitlement } from './entitlement.ts';
+import type { Entitlement } from '../../entitlements/entitlement.ts';
+import { html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
 
 export const entitlementsPage = (view: View, entitlements: readonly Entitlement[]): Page => ({
   title: view.plain('entitlements.title'),

@@ -1,15 +1,10 @@
+import type { RegisteredBy } from '../../clients/registered-by.ts';
 import { isScope } from '../../clients/scopes.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
-
-/**
- * Who stands behind a client: the house, nobody any more, or somebody who is known by the domain of a proved address at
- * most. What people call themselves was reviewed by nobody, so it vouches for nothing.
- */
-export type RegisteredBy = 'house' | 'gone' | { domain: string | undefined };
 
 type ConsentQuestion = {
   request_id: string;

@@ -1,5 +1,5 @@
-import type { Db } from '../platform/db/db.ts';
-import { hasEnded } from './grants/grant-endings.store.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { hasEnded } from '../grants/grant-endings.store.ts';
 
 /** The person behind an access token that counts. */
 export type TokenSubject = {

@@ -1,8 +1,8 @@
-import { isWithinAllowed, withinAllowed } from '../clients/scopes.ts';
-import { now } from '../platform/clock.ts';
-import { invalidToken } from '../platform/errors.ts';
-import { newSuffix } from '../platform/ids.ts';
-import type { Deps } from './deps.ts';
+import { isWithinAllowed, withinAllowed } from '../../clients/scopes.ts';
+import { now } from '../../platform/clock.ts';
+import { invalidToken } from '../../platform/errors.ts';
+import { newSuffix } from '../../platform/ids.ts';
+import type { Deps } from '../deps.ts';
 import { findTokenSubject, type TokenSubject } from './token-subject.store.ts';
 
 /** An access token's id leads back to its grant, so that one read tells whether the token still counts. */

@@ -1,0 +1,11 @@
+import type { Deps } from '../platform/deps.ts';
+import { notFound } from '../platform/errors.ts';
+import { findUser } from './store.ts';
+import type { User } from './user.ts';
+
+/** @throws {RequestError} `not_found`. */
+export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Promise<User> {
+  const user = await findUser(deps.db, user_id);
+  if (!user) throw notFound();
+  return user;
+}

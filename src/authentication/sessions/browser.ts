@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps as PlatformDeps } from '../../platform/deps.ts';
+import { refusal } from '../../platform/errors.ts';
+import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
+import { digest, newSecret } from '../../platform/ids.ts';
+import type { Deps } from '../deps.ts';
+import type { WaitingRequest } from '../ports.ts';
+
+/** How long an authorization request waits for its user (decisions §3). */
+export const waitingRequestSeconds = 600;
+
+/** The secret that ties waiting requests to this browser; made and set if the browser has none. */
+export function browserToken(deps: Pick<PlatformDeps, 'config'>, request: FastifyRequest, reply: FastifyReply): string {
+  const name = cookieNames(deps.config).browser;
+  const present = cookie(request, name);
+  const token = present !== undefined && /^bt_[\w-]{43}$/.test(present) ? present : newSecret('bt_');
+  // Set anew each time, so that it outlives the youngest request.
+  setCookie(reply, deps.config, name, token, waitingRequestSeconds);
+  return token;
+}
+
+type Find<Found> = (request_id: string, browser_hash: string) => Promise<Found | undefined>;
+
+/** What `find` knows under that id, if this browser made the request. */
+export async function findInBrowser<Found>(
+  deps: Pick<PlatformDeps, 'config'>,
+  request: FastifyRequest,
+  request_id: string | undefined,
+  find: Find<Found>,
+): Promise<Found | undefined> {
+  const token = cookie(request, cookieNames(deps.config).browser);
+  if (request_id === undefined || token === undefined || !/^ar_[\w-]{22}$/.test(request_id)) return undefined;
+  return find(request_id, digest(token));
+}
+
+/** The request of that id, if this browser made it and its ten minutes are not over. */
+export const waitingRequestOf = (
+  deps: Pick<Deps, 'config' | 'authorizationRequests'>,
+  request: FastifyRequest,
+  request_id: string | undefined,
+): Promise<WaitingRequest | undefined> => findInBrowser(deps, request, request_id, deps.authorizationRequests.find);
+
+/** @throws {RequestError} `invalid_request` that tells the user how to start again. */
+export async function requireWaitingRequest(
+  deps: Pick<Deps, 'config' | 'authorizationRequests'>,
+  request: FastifyRequest,
+  request_id: string | undefined,
+): Promise<WaitingRequest> {
+  const waiting = await waitingRequestOf(deps, request, request_id);
+  if (waiting) return waiting;
+  throw startAgain();
+}
+
+export const startAgain = () => refusal('invalid_request', { key: 'signin.over' });
