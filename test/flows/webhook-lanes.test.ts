@@ -57,8 +57,9 @@ test('a target that does not answer holds up nobody else, and gets a few deliver
   await signet.newPerson();
   await until(() => receiver.deliveries.length === 2);
   assert.deepEqual([hanging.held.length, hanging.held.filter(({ destroyed }) => destroyed).length], [5, 0]);
-  stop();
+  const stopped = stop();
   hanging.answer();
+  await stopped;
 });
 
 onBothEngines('a slow target gets an event once, whatever other nodes do meanwhile', async (t, engine) => {

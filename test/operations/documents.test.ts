@@ -75,7 +75,7 @@ function shell(line: string, { env = {}, cwd = root }: { env?: Settings; cwd?: s
     new Promise<void>((resolve, reject) => {
       const look = () => said.output.includes(text) && resolve();
       child.stdout.on('data', look);
-      ended.then(({ code, output }) => reject(new Error(`${line} ended with ${code}:\n${output}`)));
+      void ended.then(({ code, output }) => reject(new Error(`${line} ended with ${code}:\n${output}`)));
     });
   return { ended, stop, until };
 }
@@ -174,7 +174,7 @@ async function filledIn(args: string[], { settings, client_id, secret_id, creden
     SECRET_ID: () => secret_id,
     'SEQ:SEAL': () => newestSeal(settings),
   };
-  return Promise.all(args.map((arg) => found[arg]?.() ?? arg));
+  return Promise.all(args.map(async (arg) => found[arg]?.() ?? arg));
 }
 
 async function runSignet(command: string, world: World): Promise<void> {

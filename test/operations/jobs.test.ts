@@ -213,6 +213,6 @@ test('work that keeps failing is tried ever more rarely, and at once again when 
   isDown = false;
   await seconds(60);
   assert.equal(await seconds(10), 10);
-  stop();
+  await stop();
   stopSpying();
 });

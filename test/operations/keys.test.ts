@@ -132,9 +132,9 @@ onBothEngines('keys that a command rotates are in the key set of every process w
   const etag = node.deps.keys.published.etag;
   t.mock.timers.tick(1000);
   for (let waits = 0; waits < 500 && published(node.deps) + published(worker.deps) < 12; waits += 1) await sleep(20);
-  stopJobs();
-  stopFreshening();
+  const stopped = Promise.all([stopJobs(), stopFreshening()]);
   t.mock.timers.reset();
+  await stopped;
   assert.deepEqual(await publishedKids(node), await storedKids(node, 'active', 'next', 'retiring'));
   assert.deepEqual(await publishedKids(worker), await storedKids(node, 'active', 'next', 'retiring'));
   assert.notEqual(node.deps.keys.published.etag, etag);

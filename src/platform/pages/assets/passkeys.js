@@ -44,7 +44,7 @@
       button.focus();
       problem.hidden = false;
       problem.textContent = messageFor(error, form.dataset);
-      offerInAutofill(form);
+      void offerInAutofill(form);
     }
   }
 
@@ -71,6 +71,6 @@
   for (const form of supported ? document.querySelectorAll('form[data-passkey]') : []) {
     form.addEventListener('submit', onSubmit);
     form.hidden = false;
-    offerInAutofill(form);
+    void offerInAutofill(form);
   }
 })();
