@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 
-/** The house rules that a machine can see. Each failure says where, and what to do instead. */
+/** Rules of this repository that a machine can check. Each failure says where, and what to do instead. */
 const root = join(import.meta.dirname, '..');
 type File = { path: string; text: string };
 

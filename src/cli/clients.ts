@@ -100,7 +100,7 @@ const statusOf = (one: Client) => one.status + (changeWaits(one) ? ', change wai
 
 export const clientCommands = {
   'clients create': command({
-    summary: 'Registers a client of the house, which no account owns. A secret is printed this once.',
+    summary: 'Register a first-party client, which no account owns. Its secret is printed once.',
     options: {
       name: { value: 'name', help: 'what people read on the sign-in page', required: true },
       'redirect-uri': { value: 'uri', between: /\s+/, help: 'where answers may go', required: true },
@@ -117,8 +117,8 @@ export const clientCommands = {
         allowed_scopes: given.scope,
         id_token_signed_response_alg: given.alg,
       });
-      const ofHouse = { owner_user_id: null, caller: { actor: 'cli' } } as const;
-      const { client: made, client_secret } = await registerClient(deps, ofHouse, registration);
+      const firstParty = { owner_user_id: null, caller: { actor: 'cli' } } as const;
+      const { client: made, client_secret } = await registerClient(deps, firstParty, registration);
       const { client_id, revision } = made;
       const created = given.approve ? await approveClient(deps, target(client_id), { revision }) : made;
       const secret = client_secret === null ? '' : `\n\n${shownOnce({ client_secret })}`;

@@ -39,7 +39,7 @@ const onlyReviewed = (one: ReviewedFields) =>
  * Whether a reviewer at a page has to choose the consent policy. Skipping is meant for first-party clients; one that a
  * person registered is somebody else's product, also once that person is gone.
  */
-export const needsConsentChoice = ({ of_house }: Client): boolean => !of_house;
+export const needsConsentChoice = ({ is_first_party }: Client): boolean => !is_first_party;
 
 /** As it serves: without the change that waits. */
 export const servedFields = (client: Client): ReviewedFields => onlyReviewed(client);
@@ -50,10 +50,10 @@ export const wantedFields = (client: Client): ReviewedFields => onlyReviewed({ .
 /** A registered client. Times are Unix seconds. Shared between requests by the directory, so nobody writes to it. */
 export type Client = ReviewedFields & {
   readonly client_id: string;
-  /** Null for a client of the house, and once its owner is gone; it then answers to administrators alone. */
+  /** Null for a first-party client, and once the owner's account is deleted: then only administrators may change it. */
   readonly owner_user_id: string | null;
-  /** The house registered it, by the command line. */
-  readonly of_house: boolean;
+  /** Registered by the operator, on the command line, and so without an owner from the start. */
+  readonly is_first_party: boolean;
   readonly client_type: ClientType;
   /** Seconds, 0 to 60, in which a lost refresh response may be asked for again (decisions §7). */
   readonly refresh_retry_window: number;

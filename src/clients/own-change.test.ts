@@ -65,7 +65,7 @@ onBothEngines(
   async (t, engine) => {
     const { deps, register } = await world(t, engine);
     const { client } = await register({}, null);
-    assert.equal((await findAnyClient(deps, client.client_id)).of_house, true);
+    assert.equal((await findAnyClient(deps, client.client_id)).is_first_party, true);
     const target = { client_id: client.client_id, owner_user_id: null, caller: administrator };
     assert.equal((await editClient(deps, target, { revision: 1, fields: { name: 'Desk' } })).name, 'Desk');
     const { secret } = await addSecret(deps, target);
@@ -74,7 +74,7 @@ onBothEngines(
     assert.deepEqual(await listSecrets(deps, client.client_id, null), [secret]);
 
     const { client: owned } = await register();
-    assert.equal(owned.of_house, false);
+    assert.equal(owned.is_first_party, false);
     const others = { ...target, client_id: owned.client_id };
     await assert.rejects(
       editClient(deps, others, { revision: 1, fields: { name: 'X' } }),

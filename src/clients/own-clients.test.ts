@@ -84,7 +84,7 @@ onBothEngines('a person registers five clients an hour; of forty at once five ge
 });
 
 onBothEngines(
-  'the 21st that waits is refused, until one of them is reviewed; the house has no limit',
+  'the 21st that waits is refused, until one of them is reviewed; first-party clients have no limit',
   async (t, engine) => {
     const { db, deps, register } = await world(t, engine);
     for (let count = 0; count < 20; count++) await register();

@@ -32,7 +32,7 @@ export type LastRejection = {
 /** All that an administrator decides by. */
 export type ClientReview = {
   client: Client;
-  /** Undefined for a client of the house, and once the owner is gone. */
+  /** Undefined for a first-party client, and once the owner's account is deleted. */
   owner: User | undefined;
   /** Empty unless a change waits. */
   changes: FieldChange[];

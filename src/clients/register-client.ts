@@ -21,7 +21,7 @@ const registrationsOf = (deps: LimitDeps) =>
 /**
  * A new client, waiting for review (specification §3.1). The service chooses its id, secret, state and owner.
  *
- * @param of.owner_user_id null for a client of the house, which the command line registers and only it may change.
+ * @param of.owner_user_id null for a first-party client: registered, and changed, by the command line only.
  * @returns the client, and the secret of a confidential one: this is the only time that anybody sees it.
  * @throws rateLimited for too many of an owner within an hour, and when too many of the owner's wait already.
  */
@@ -39,7 +39,7 @@ export async function registerClient(
     ...registration,
     client_id,
     owner_user_id: of.owner_user_id,
-    of_house: of.owner_user_id === null,
+    is_first_party: of.owner_user_id === null,
     refresh_retry_window: 0, // decisions §7: strict by default
     consent: 'skip', // decisions §9: until an administrator says otherwise
     status: 'pending_review',

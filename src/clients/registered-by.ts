@@ -7,13 +7,13 @@ import type { Client } from './client.ts';
  * Who answers for a client: the operator, a deleted account, or an owner, shown by the domain of a verified address at
  * most. The name that a user chose is not reviewed, so it proves nothing.
  */
-export type RegisteredBy = 'house' | 'gone' | { domain: string | undefined };
+export type RegisteredBy = 'operator' | 'gone' | { domain: string | undefined };
 
 export async function registeredBy(
   { db }: Pick<Deps, 'db'>,
-  { of_house, owner_user_id }: Client,
+  { is_first_party, owner_user_id }: Client,
 ): Promise<RegisteredBy> {
-  if (of_house) return 'house';
+  if (is_first_party) return 'operator';
   const owner = owner_user_id === null ? undefined : await findUser(db, owner_user_id);
   if (owner === undefined) return 'gone';
   if (owner.email_verified_at === null) return { domain: undefined };

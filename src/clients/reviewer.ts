@@ -36,7 +36,7 @@ async function reviewerProblem(deps: ReviewDeps, actor: string, client: Client):
   if (newUntil === undefined) return undefined;
   const isOfNoColleague =
     owner_user_id === null
-      ? client.of_house && !askers.some((asker) => asker.startsWith('user:')) // an owner who is gone may have been anybody
+      ? client.is_first_party && !askers.some((asker) => asker.startsWith('user:')) // an owner who is gone may have been anybody
       : await isPlainPerson(deps, owner_user_id);
   return isOfNoColleague ? undefined : { key: 'clients.new_administrator', values: { when: utc(newUntil) } };
 }

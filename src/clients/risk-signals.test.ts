@@ -35,7 +35,7 @@ const harmless: Client = {
   event_id: 'evt_1',
   created_at: 0,
   updated_at: 0,
-  of_house: false,
+  is_first_party: false,
   secrets: [],
 };
 
@@ -135,7 +135,7 @@ test('a person may name their clients alike, and their own machine is no host', 
   );
 });
 
-test("a client of the house has no owner who could be new, and every other client is another owner's", () => {
+test("a first-party client has no owner who could be new, and every other client is another owner's", () => {
   assert.deepEqual(codesOf({ owner_user_id: null }), []);
   assert.deepEqual(codesOf({ owner_user_id: null, name: 'Melon' }), ['name_resembles_client']);
 });

@@ -6,8 +6,8 @@ import type { Client, ClientSecret, ClientStatus } from './client.ts';
 
 /** The tables `clients`, `client_secrets` and `remembered_suspensions`. Lists are JSON texts. */
 
-type ClientRow = Omit<Client, 'of_house' | 'redirect_uris' | 'allowed_scopes' | 'pending_change' | 'secrets'> & {
-  of_house: number;
+type ClientRow = Omit<Client, 'is_first_party' | 'redirect_uris' | 'allowed_scopes' | 'pending_change' | 'secrets'> & {
+  is_first_party: number;
   redirect_uris: string;
   allowed_scopes: string;
   pending_change: string | null;
@@ -19,14 +19,14 @@ type ClientWithSecretRow = ClientRow & {
   secret_expires_at: number | null;
 };
 
-const columns = `c.client_id, c.owner_user_id, c.of_house, c.name, c.client_type, c.redirect_uris, c.allowed_scopes, c.logo_url,
+const columns = `c.client_id, c.owner_user_id, c.is_first_party, c.name, c.client_type, c.redirect_uris, c.allowed_scopes, c.logo_url,
   c.homepage_url, c.id_token_signed_response_alg, c.refresh_retry_window, c.consent, c.status, c.status_reason,
   c.revision, c.pending_change, c.event_id, c.created_at, c.updated_at`;
 
 const toClient = (row: ClientRow, secrets: readonly ClientSecret[]): Client => ({
   client_id: row.client_id,
   owner_user_id: row.owner_user_id,
-  of_house: row.of_house === 1,
+  is_first_party: row.is_first_party === 1,
   name: row.name,
   client_type: row.client_type,
   redirect_uris: JSON.parse(row.redirect_uris),
@@ -201,7 +201,7 @@ export const insertClient = (client: Client, mostPending: number): Statement => 
   sql: `insert into clients
       (client_id, name, redirect_uris, allowed_scopes, logo_url, homepage_url, id_token_signed_response_alg,
        refresh_retry_window, consent, status, status_reason, revision, pending_change, event_id, updated_at,
-       owner_user_id, client_type, created_at, of_house)
+       owner_user_id, client_type, created_at, is_first_party)
     select $1, $2, $3, $4, $5, $6, $7, cast($8 as bigint), $9, $10, $11, cast($12 as bigint), $13, $14,
            cast($15 as bigint), $16, $17, cast($18 as bigint), cast($20 as bigint)
      where ${countPending('$16')} < cast($19 as bigint)`,
@@ -211,7 +211,7 @@ export const insertClient = (client: Client, mostPending: number): Statement => 
     client.client_type,
     client.created_at,
     mostPending,
-    client.of_house ? 1 : 0,
+    client.is_first_party ? 1 : 0,
   ],
 });
 

@@ -45,11 +45,11 @@ const pending = async ({ signet, person }: World) =>
   (await signet.registerClient({ owner: person, approved: false })).client_id;
 const approved = async ({ signet, person }: World) => (await signet.registerClient({ owner: person })).client_id;
 /** A client that no account owns, with two secrets. */
-async function ofHouse({ signet }: World) {
+async function firstPartyClient({ signet }: World) {
   const { client } = await registerOwnClient(
     signet.deps,
     { owner_user_id: null, caller: { actor: 'cli' } },
-    readRegistration({ name: 'Of the house', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] }),
+    readRegistration({ name: 'First-party', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] }),
   );
   return client.client_id;
 }
@@ -144,11 +144,15 @@ const calls: Record<string, Prepare> = {
   'post /v1/admin/audit/verify': () => ({}),
   'get /v1/admin/clients': () => ({}),
   'get /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await pending(world) } }),
-  'patch /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await ofHouse(world) } }),
-  'get /v1/admin/clients/{client_id}/secrets': async (world) => ({ path: { client_id: await ofHouse(world) } }),
-  'post /v1/admin/clients/{client_id}/secrets': async (world) => ({ path: { client_id: await ofHouse(world) } }),
+  'patch /v1/admin/clients/{client_id}': async (world) => ({ path: { client_id: await firstPartyClient(world) } }),
+  'get /v1/admin/clients/{client_id}/secrets': async (world) => ({
+    path: { client_id: await firstPartyClient(world) },
+  }),
+  'post /v1/admin/clients/{client_id}/secrets': async (world) => ({
+    path: { client_id: await firstPartyClient(world) },
+  }),
   'delete /v1/admin/clients/{client_id}/secrets/{secret_id}': async (world) => {
-    const client_id = await ofHouse(world);
+    const client_id = await firstPartyClient(world);
     const secrets = `/v1/admin/clients/${client_id}/secrets`;
     await world.admin.browser.postJson(secrets, {});
     const [secret] = ((await world.admin.browser.get(secrets)).json?.secrets ?? []) as { secret_id: string }[];

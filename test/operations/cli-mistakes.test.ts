@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { preparedSettings, runCommand, succeed } from '../support/command-line.ts';
 import { bareSettings } from '../support/server-process.ts';
 
-test('a client of the house is edited and gets other secrets from the command line', async (t) => {
+test('a first-party client is edited and gets other secrets from the command line', async (t) => {
   const env = await preparedSettings(t);
   const made = await succeed(
     ['clients', 'create', '--name', 'Desk', '--redirect-uri', 'https://desk.test/cb', '--approve'],

@@ -84,10 +84,10 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
   assert.equal(await approve(second, await waiting(person)), 200, 'what people register can be reviewed at once');
   const registration = { name: 'Desk', client_type: 'public', redirect_uris: ['https://rp.test/desk'] };
   const operator = { owner_user_id: null, caller: { actor: 'cli' } } as const;
-  const house = await registerByOperator(signet.deps, operator, readRegistration(registration));
-  assert.equal(await approve(puppet, house.client), 200, 'so can what the operator has registered');
+  const firstParty = await registerByOperator(signet.deps, operator, readRegistration(registration));
+  assert.equal(await approve(puppet, firstParty.client), 200, 'so can what the operator has registered');
 
-  const desk = house.client.client_id;
+  const desk = firstParty.client.client_id;
   const edit = async (by: Person, name: string) =>
     (await sendAs(signet, by, 'PATCH', `/clients/${desk}`, { name })).json?.revision;
   const approveEdit = async (by: Person, revision: unknown) =>
@@ -96,7 +96,7 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
   await edit(third, 'Another desk');
   const revision = await edit(root, 'Yet another desk');
   assert.deepEqual([await approveEdit(third, revision), await approveEdit(root, revision)], [403, 403], 'both asked');
-  assert.equal(await approveEdit(second, revision), 403, 'an accomplice for what the house asks');
+  assert.equal(await approveEdit(second, revision), 403, 'an accomplice for what the operator asks');
   assert.equal(await approveEdit(fourth, revision), 200);
 
   for (const { email } of [root, third]) {
@@ -222,12 +222,12 @@ onBothEngines('of the secrets of a back end two work, and a leaked one ends at o
   }
 });
 
-test('administrators edit a client of the house and change its secrets, and no other', async (t) => {
+test('administrators edit a first-party client and change its secrets, and no other', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await signet.signedInPerson({ role: 'admin' });
-  const house = await signet.registerClient();
-  await signet.deps.db.run('update clients set owner_user_id = null where client_id = $1', [house.client_id]);
-  const at = `/clients/${house.client_id}`;
+  const firstParty = await signet.registerClient();
+  await signet.deps.db.run('update clients set owner_user_id = null where client_id = $1', [firstParty.client_id]);
+  const at = `/clients/${firstParty.client_id}`;
   const edited = await sendAs(signet, root, 'PATCH', at, { revision: 1, name: 'Desk' });
   assert.deepEqual([edited.status, edited.json?.pending_change], [200, { name: 'Desk' }], edited.text);
   const added = await sendAs(signet, root, 'POST', `${at}/secrets`);

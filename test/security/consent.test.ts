@@ -52,10 +52,10 @@ test('CO-01: the page names client, owner, host, review, scopes in plain words, 
   assert.match((await person.browser.get(`/consent?request=${short}`)).text, sentence('consent.short'));
 });
 
-test('CO-01: a client of the house is answered for by its administrators', async (t) => {
+test('CO-01: a first-party client is attributed to the service', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  await signet.deps.db.run('update clients set owner_user_id = null, of_house = 1 where client_id = $1', [
+  await signet.deps.db.run('update clients set owner_user_id = null, is_first_party = 1 where client_id = $1', [
     client.client_id,
   ]);
   const person = await signet.signedInPerson();

@@ -9,7 +9,9 @@ import { nullable, type Operation, Time } from '../../platform/openapi/operation
 import { administrationAccess, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 
 const administered = {
-  owner_user_id: nullable(Type.String({ description: 'Null for a client of the house.' })),
+  owner_user_id: nullable(
+    Type.String({ description: 'Null for a first-party client, and once its owner is deleted.' }),
+  ),
   consent: Type.Enum([...consentPolicies]),
   refresh_retry_window: Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds.' }),
 };

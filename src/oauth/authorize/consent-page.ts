@@ -35,7 +35,7 @@ ${hidden('request', question.request_id)}${hidden('user', question.user_id)}
 });
 
 function whoRegistered(view: View, by: RegisteredBy): Html {
-  if (by === 'house') return view.t('consent.ownerless', { service: view.look.name });
+  if (by === 'operator') return view.t('consent.ownerless', { service: view.look.name });
   if (by === 'gone') return view.t('consent.owner_gone');
   if (by.domain === undefined) return view.t('consent.owner_unproved');
   return view.t('consent.owner', { domain: foreign(by.domain) });

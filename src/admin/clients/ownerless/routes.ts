@@ -12,7 +12,7 @@ import * as operations from '../operations.ts';
 type OneClient = { Params: { client_id: string } };
 type OneSecret = { Params: { client_id: string; secret_id: string } };
 
-/** What owners do with their clients, for those that have none: of the house, or left behind. */
+/** What owners do with their clients, for clients without an owner: first-party, or left behind. */
 export async function ownerlessClientRoutes(app: FastifyInstance, deps: Deps) {
   const targetOf = async (request: FastifyRequest<OneClient>) => ({
     client_id: request.params.client_id,

@@ -9,7 +9,7 @@ import { client, report, target } from './clients.ts';
 const ofNobody = (client_id: string) => ({ ...target(client_id), owner_user_id: null });
 
 /** What owners do with their clients, for those that have none. */
-export const houseClientCommands = {
+export const ownerlessClientCommands = {
   'clients edit': command({
     summary: 'Changes a client without an owner. What was approved serves until the change is approved, too.',
     operands: client,
