@@ -1,3 +1,4 @@
+import type { RequestError } from '../platform/errors.ts';
 import type { Parameters } from '../platform/http/parameters.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { copyButton, notice } from '../platform/pages/form.ts';
@@ -68,3 +69,14 @@ ${rows.map(
 export const guarded = (summary: Html, content: Html): Html => html`<details><summary>${summary}</summary>
 ${content}
 </details>`;
+
+const explained: readonly RequestError['code'][] = [
+  'invalid_request',
+  'access_denied',
+  'invalid_state',
+  'stale_revision',
+  'rate_limited',
+];
+
+/** Which refusals of a form the pages of administrators show. */
+export const explains = ({ code }: RequestError): boolean => explained.includes(code);

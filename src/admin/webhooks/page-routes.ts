@@ -1,11 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorAt, answerForm, problemOf } from '../../authentication/sessions/administrator.ts';
+import { administratorVisitor } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { RequestError } from '../../platform/errors.ts';
-import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import { readChoice } from '../../platform/http/query.ts';
-import type { Html } from '../../platform/pages/html.ts';
-import { sendPage } from '../../platform/pages/page.ts';
+import { pagesFor, type Refused } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
 import {
@@ -14,103 +11,68 @@ import {
   webhooksWithDead,
   webhookWithDeliveries,
 } from '../../webhooks/list-webhooks.ts';
-import { createWebhook, removeWebhook, replay, requireWebhook } from '../../webhooks/manage-webhook.ts';
-import { replayDead } from '../../webhooks/replay-dead.ts';
-import { disable, enable, rotateSecret, sendTest } from '../../webhooks/tend-webhook.ts';
-import { chosen } from '../parts.ts';
+import { requireWebhook } from '../../webhooks/manage-webhook.ts';
+import { chosen, explains } from '../parts.ts';
 import { deliveriesPage } from './deliveries-page.ts';
+import * as operations from './operations.ts';
 import { webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
 
 const list = '/admin/webhooks';
-const one = `${list}/:webhook_id`;
-type One = { Params: { webhook_id: string } };
-const config = { page: true, form: one };
+const one = `${list}/:webhook_id` as const;
 /** The others have a page of their own. */
 const deliveriesShown = 25;
 
-/** Who is told of what happens here, and whether it has arrived. */
+/** Webhooks, and what became of their deliveries. */
 export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
-  app.get(list, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorAt(deps, request);
-    return sendPage(reply, view, webhooksPage(view, await webhooksWithDead(deps), { query }));
+  const pages = pagesFor(app, deps, administratorVisitor);
+
+  pages.show(list, async ({ view, query }) => webhooksPage(view, await webhooksWithDead(deps), { query }));
+
+  pages.run(operations.createWebhookOperation, {
+    page: list,
+    input: (form) => ({ body: { url: form.url ?? '', event_types: chosen(form, 'event:', eventTypes) } }),
+    done: (made, { view }) => webhookSecretPage(view, made),
+    redraw: async ({ view }, { problem, form }) => webhooksPage(view, await webhooksWithDead(deps), { problem, form }),
   });
 
-  app.post(list, { config: { page: true, form: list } }, async (request, reply) => {
-    const { view, caller } = await administratorAt(deps, request);
-    const form = readForm(request.body);
-    try {
-      const wanted = { url: form.url ?? '', event_types: chosen(form, 'event:', eventTypes) };
-      return sendPage(reply, view, webhookSecretPage(view, await createWebhook(deps, caller, wanted)));
-    } catch (error) {
-      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      return sendPage(
-        reply,
-        view,
-        webhooksPage(view, await webhooksWithDead(deps), { problem: problemOf(view, error), form }),
-        400,
-      );
-    }
-  });
+  pages.show(one, ({ view, webhook_id, query }) => webhookWith(view, webhook_id, { query }));
 
-  app.get<One>(one, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorAt(deps, request);
-    return sendPage(reply, view, await shown(deps, view, request.params.webhook_id, { query }));
-  });
-
-  app.get<One>(`${one}/deliveries`, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorAt(deps, request);
-    const { webhook_id, url } = await requireWebhook(deps, request.params.webhook_id);
+  pages.show(`${one}/deliveries`, async ({ view, webhook_id, query }) => {
+    const { url } = await requireWebhook(deps, webhook_id);
     const state = readChoice(query, 'state', deliveryStates);
     const page = await findDeliveries(deps, webhook_id, { state, after: query.after });
-    return sendPage(reply, view, deliveriesPage(view, { webhook_id, url, state, page }));
+    return deliveriesPage(view, { webhook_id, url, state, page });
   });
 
-  app.post<One>(`${one}/replay`, { config }, async (request, reply) => {
-    const { view, caller } = await administratorAt(deps, request);
-    const { webhook_id } = request.params;
-    const { delivery_id = '' } = readForm(request.body);
-    return answerForm(reply, view, {
-      act: async () => {
-        await replay(deps, caller, { webhook_id, delivery_id });
-        return `${list}/${webhook_id}?done=replayed`;
-      },
-      again: (problem) => shown(deps, view, webhook_id, { problem }),
-    });
+  const onPage = {
+    page: one,
+    explains,
+    redraw: ({ view, webhook_id }: { view: View; webhook_id: string }, { problem }: Refused) =>
+      webhookWith(view, webhook_id, { problem }),
+  };
+  pages.run(operations.enableWebhook, { done: `${one}?done=enabled`, ...onPage });
+  pages.run(operations.disableWebhook, { done: `${one}?done=disabled`, ...onPage });
+  pages.run(operations.testWebhook, { done: `${one}?done=tested`, ...onPage });
+  pages.run(operations.replayDeadDeliveries, {
+    path: `${one}/replay-all`,
+    done: `${one}?done=replayed_all`,
+    ...onPage,
   });
+  pages.run(operations.replayDelivery, {
+    path: `${one}/replay`,
+    input: ({ delivery_id = '' }) => ({ delivery_id }),
+    done: `${one}?done=replayed`,
+    ...onPage,
+  });
+  pages.run(operations.rotateWebhookSecret, { done: (made, { view }) => webhookSecretPage(view, made), ...onPage });
+  pages.run(operations.deleteWebhook, { path: `${one}/delete`, done: `${list}?done=deleted`, ...onPage, page: list });
 
-  const steps = {
-    enable: [enable, 'enabled'],
-    disable: [disable, 'disabled'],
-    test: [sendTest, 'tested'],
-    'replay-all': [replayDead, 'replayed_all'],
-  } as const;
-  for (const [name, [step, done]] of Object.entries(steps)) {
-    app.post<One>(`${one}/${name}`, { config }, async (request, reply) => {
-      const { view, caller } = await administratorAt(deps, request);
-      const { webhook_id } = request.params;
-      return answerForm(reply, view, {
-        act: async () => {
-          await step(deps, caller, webhook_id);
-          return `${list}/${webhook_id}?done=${done}`;
-        },
-        again: (problem) => shown(deps, view, webhook_id, { problem }),
-      });
-    });
+  async function webhookWith(
+    view: View,
+    webhook_id: string,
+    shown: Pick<Parameters<typeof webhookPage>[2], 'problem' | 'query'>,
+  ) {
+    const { webhook, ...rest } = await webhookWithDeliveries(deps, webhook_id, deliveriesShown);
+    return webhookPage(view, webhook, { ...shown, ...rest });
   }
-
-  app.post<One>(`${one}/rotate-secret`, { config }, async (request, reply) => {
-    const { view, caller } = await administratorAt(deps, request);
-    return sendPage(reply, view, webhookSecretPage(view, await rotateSecret(deps, caller, request.params.webhook_id)));
-  });
-
-  app.post<One>(`${one}/delete`, { config: { page: true, form: list } }, async (request, reply) => {
-    const { caller } = await administratorAt(deps, request);
-    await removeWebhook(deps, caller, request.params.webhook_id);
-    return reply.redirect(`${list}?done=deleted`, 303);
-  });
-}
-
-async function shown(deps: Deps, view: View, webhook_id: string, told: { problem?: Html | false; query?: Parameters }) {
-  const { webhook, ...rest } = await webhookWithDeliveries(deps, webhook_id, deliveriesShown);
-  return webhookPage(view, webhook, { ...told, ...rest });
 }

@@ -142,10 +142,16 @@ export const recentlySignedIn: Access<Deps, { session: Session; caller: Caller }
   },
 };
 
-/** An administrator. Commands run with the same operations, so `run` gets the caller and no session. */
-export const administrator: Access<Deps, { caller: Caller }> = {
+/** An administrator at a page. */
+export const administratorVisitor: Access<Deps, { caller: Caller; user_id: string }> = {
   scheme: 'SessionCookie',
   description: 'Takes an administrator, whose sign-in is at most an hour old, or 15 minutes for a change.',
   refusals: ['login_required', 'access_denied', 'reauthentication_required'],
-  authenticate: async (deps, request) => ({ caller: await administratorCaller(deps, request) }),
+  async authenticate(deps, request) {
+    const session = await requireAdministrator(deps, request);
+    return { caller: callerOf(session, request), user_id: session.user_id };
+  },
 };
+
+/** An administrator. The command line runs the same operations, with a caller and without a user. */
+export const administrator: Access<Deps, { caller: Caller }> = administratorVisitor;

@@ -19,7 +19,7 @@ declare module 'fastify' {
 }
 
 /** `/users/:user_id` → `{ user_id: string }` */
-type PathParameters<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+export type PathParameters<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? { [Key in Name]: string } & PathParameters<`/${Rest}`>
   : Path extends `${string}:${infer Name}`
     ? { [Key in Name]: string }
@@ -66,6 +66,11 @@ type Shape<Deps, Given, Result> = {
 
 /** An operation in a list of several: what it takes and gives is known to itself alone. */
 export type Operation<Deps> = Shape<Deps, { body: unknown; query: unknown }, unknown>;
+
+/** What the `run` of an operation takes and resolves to. */
+export type RunOf<One> = One extends { run(deps: never, input: infer Input): Promise<infer Result> }
+  ? { input: Input; result: Result }
+  : never;
 
 /** One operation of the API. Its route, its entry in the API description and its command are made from this definition. */
 export const operation = <

@@ -1,0 +1,140 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { RequestError } from '../errors.ts';
+import type { Access } from '../http/access.ts';
+import type { Operation, PathParameters, RunOf } from '../http/operation.ts';
+import { type Parameters, readForm } from '../http/parameters.ts';
+import { filledIn } from './filled-in.ts';
+import { alert, fieldAlert } from './form.ts';
+import { type Html, html } from './html.ts';
+import { type Page, sendPage } from './page.ts';
+import { toldTo } from './told.ts';
+import type { View } from './view.ts';
+
+/** A request for a page: its authenticated requester, its path parameters by name, and how to draw the answer. */
+export type Visit<Requester, Path extends string> = Requester &
+  PathParameters<Path> & {
+    readonly view: View;
+    /** Of the query; reading it throws `invalid_request` if it is malformed. */
+    readonly query: Parameters;
+    readonly request: FastifyRequest;
+    readonly reply: FastifyReply;
+  };
+
+/** Why a form was refused, to be shown above it. */
+export type Refused = { readonly refusal: RequestError; readonly problem: Html | false; readonly form: Parameters };
+
+type Redraw<Visitor> = {
+  /** The path of the page with the form. */
+  page: string;
+  redraw(visit: Visitor, refused: Refused): Page | Promise<Page>;
+  /** Which refusals that page shows; the others get an error page. Without it, those of fields. */
+  explains?(refusal: RequestError): boolean;
+};
+
+/** A path to go on at, a page that is shown once, or an answer that has been sent. */
+type Outcome = string | Page | FastifyReply;
+
+/** Adds the pages of one kind of requester, and the forms on them. */
+export function pagesFor<Deps, Requester extends object>(
+  app: FastifyInstance,
+  deps: Deps,
+  access: Access<Deps, Requester>,
+) {
+  async function visitOf<Path extends string>(request: FastifyRequest, reply: FastifyReply) {
+    const requester = await access.authenticate(deps, request);
+    const visit = {
+      ...requester,
+      ...(request.params as object),
+      view: request.view,
+      get query() {
+        return request.queryParameters;
+      },
+      request,
+      reply,
+    };
+    return visit as unknown as Visit<Requester, Path>;
+  }
+
+  const pages = {
+    show<const Path extends string>(path: Path, draw: (visit: Visit<Requester, Path>) => Page | Promise<Page>): void {
+      app.get(path, { config: { page: true } }, async (request, reply) => {
+        const visit = await visitOf<Path>(request, reply);
+        return sendPage(reply, visit.view, await draw(visit));
+      });
+    },
+
+    /** The `POST` of a form. What it did is shown on another page (post/redirect/get), a secret at once. */
+    post<const Path extends string>(
+      path: Path,
+      form: { act(visit: Visit<Requester, Path>, form: Parameters): Promise<Outcome> } & Redraw<Visit<Requester, Path>>,
+    ): void {
+      app.post(path, { config: { page: true, form: form.page } }, async (request, reply) => {
+        const visit = await visitOf<Path>(request, reply);
+        const parameters = readForm(request.body);
+        return answerForm(reply, visit.view, {
+          act: () => form.act(visit, parameters),
+          redraw: (refusal, problem) => form.redraw(visit, { refusal, problem, form: parameters }),
+          explains: form.explains,
+        });
+      });
+    },
+
+    /** The `POST` of a form that runs an operation of the API, at the same path without `/v1` if none is given. */
+    run<One extends Operation<Deps>, const Path extends string = One['path']>(
+      operation: One,
+      {
+        path = operation.path.replace('/v1', '') as Path,
+        input,
+        done,
+        ...rest
+      }: {
+        path?: Path;
+        /** What the form says of the operation's input. */
+        input?(form: Parameters, visit: Visit<Requester, Path>): Partial<RunOf<One>['input']>;
+        /** A path, in which the path parameters are filled in, or what to make of the result. */
+        done: string | ((result: RunOf<One>['result'], visit: Visit<Requester, Path>) => Outcome);
+      } & Redraw<Visit<Requester, Path>>,
+    ): void {
+      pages.post<Path>(path, {
+        async act(visit, form) {
+          const given = { ...visit, query: {}, body: undefined, ...input?.(form, visit) };
+          const result = await operation.run(deps, given);
+          if (typeof done === 'string') return filledIn(done, visit.request.params as Record<string, string>);
+          return done(result as RunOf<One>['result'], visit);
+        },
+        ...rest,
+      });
+    },
+  };
+  return pages;
+}
+
+/** Runs what a form asked for. A refusal that its page explains is shown there, as things are by then. */
+export async function answerForm(
+  reply: FastifyReply,
+  view: View,
+  steps: {
+    act(): Promise<Outcome>;
+    redraw(refusal: RequestError, problem: Html | false): Page | Promise<Page>;
+    explains?(refusal: RequestError): boolean;
+  },
+): Promise<FastifyReply> {
+  const { act, redraw, explains = ({ problems }) => problems.length > 0 } = steps;
+  try {
+    const outcome = await act();
+    if (typeof outcome === 'string') return reply.redirect(outcome, 303);
+    return 'content' in outcome ? sendPage(reply, view, outcome) : outcome;
+  } catch (error) {
+    if (!(error instanceof RequestError) || !explains(error)) throw error;
+    if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
+    return sendPage(reply, view, await redraw(error, problemOf(view, error)), error.status);
+  }
+}
+
+/** English is better than nothing where a refusal has no translation. */
+function problemOf(view: View, refusal: RequestError): Html | false {
+  if (refusal.problems.length > 0) return fieldAlert(view, refusal.problems);
+  if (refusal.say === undefined && refusal.code === 'stale_revision') return alert(view.t('admin.problem.stale'));
+  if (refusal.say === undefined && refusal.code === 'invalid_state') return alert(view.t('admin.problem.state'));
+  return alert(toldTo(view, refusal) ?? html`<span lang="en">${refusal.message}</span>`);
+}
