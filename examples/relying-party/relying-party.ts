@@ -30,7 +30,7 @@ type Visit = { url: URL; session: Session; renewSession(): Session };
 type Answer = { page: string; status?: number } | { redirect: string };
 
 const style = readFileSync(new URL('style.css', import.meta.url));
-const mostSessions = 1000;
+const maxSessions = 1000;
 
 export function relyingParty(config: oidc.Configuration, origin: string): Server {
   /** In memory, oldest first: this is an example. A product keeps them where a restart does not lose them. */
@@ -122,7 +122,7 @@ export function relyingParty(config: oidc.Configuration, origin: string): Server
     const id = /(?:^|; )example_session=([\w-]{43})/.exec(request.headers.cookie ?? '')?.[1] ?? '';
     const renewSession = () => {
       sessions.delete(id);
-      if (sessions.size >= mostSessions) sessions.delete(sessions.keys().next().value!);
+      if (sessions.size >= maxSessions) sessions.delete(sessions.keys().next().value!);
       const session: Session = {};
       const newId = randomBytes(32).toString('base64url');
       sessions.set(newId, session);

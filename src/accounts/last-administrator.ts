@@ -10,7 +10,12 @@ import { isNotLastAdministrator, lockAdministrators } from './store.ts';
  * invites the next administrator.
  * @param once the id of the batch's event.
  */
-export const keepAnAdministrator = ({ actor }: Caller, user_id: string, once: string, now: number): Statement[] =>
+export const requireAnotherAdministrator = (
+  { actor }: Caller,
+  user_id: string,
+  once: string,
+  now: number,
+): Statement[] =>
   actor === 'cli'
     ? []
     : [lockAdministrators(), failUnless(isNotLastAdministrator(user_id), `${once}:administrator`, now)];

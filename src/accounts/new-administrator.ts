@@ -2,7 +2,7 @@ import type { Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
-import type { Sentence } from '../platform/i18n/translate.ts';
+import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { findRoleGrant } from './store.ts';
 
 /** So long after a role was given or taken, the other administrators have had time to read their mail about it. */
@@ -18,7 +18,7 @@ export async function newAdministratorUntil(deps: RoleDeps, user_id: string): Pr
 }
 
 /** No administrator, nor one within the last day. Whoever has deleted their account may have been one. */
-export async function isPlainPerson(deps: RoleDeps, user_id: string): Promise<boolean> {
+export async function isUnprivilegedUser(deps: RoleDeps, user_id: string): Promise<boolean> {
   const grant = await findRoleGrant(deps.db, user_id);
   return grant?.role === 'user' && !isNew(deps, grant.role_granted_at);
 }
@@ -32,28 +32,34 @@ const isNew = (deps: RoleDeps, role_granted_at: number | null): boolean =>
  * everybody who would read the mail about it. Whoever has the role from the operator is not held up.
  * @returns why not, with the moment from which it is possible; undefined if they may.
  */
-async function colleagueProblem(deps: RoleDeps, { actor }: Caller, user_id: string): Promise<Barred | undefined> {
+async function administratorProblem(
+  deps: RoleDeps,
+  { actor }: Caller,
+  user_id: string,
+): Promise<Restriction | undefined> {
   if (!actor.startsWith('user:') || actor === `user:${user_id}`) return undefined;
   if ((await findRoleGrant(deps.db, user_id))?.role !== 'admin') return undefined;
   const until = await newAdministratorUntil(deps, actor.slice('user:'.length));
   if (until === undefined) return undefined;
-  return { say: { key: 'users.new_administrator', values: { when: utc(until) } }, until };
+  return { userMessage: { key: 'users.new_administrator', values: { when: formatUtc(until) } }, until };
 }
-type Barred = { say: Sentence; until: number };
+type Restriction = { userMessage: MessageDescriptor; until: number };
 
 /** For a page that offers only what would work. */
-export const readColleagueProblem = async (deps: RoleDeps, caller: Caller, user_id: string) =>
-  (await colleagueProblem(deps, caller, user_id))?.say;
+export const readAdministratorProblem = async (deps: RoleDeps, caller: Caller, user_id: string) =>
+  (await administratorProblem(deps, caller, user_id))?.userMessage;
 
 /**
  * Before whatever takes something from another administrator.
  * @param user_id whom it would be done to.
  * @throws {RequestError} `access_denied`, with `allowed_at` in Unix seconds.
  */
-export async function refuseAgainstColleague(deps: RoleDeps, caller: Caller, user_id: string): Promise<void> {
-  const barred = await colleagueProblem(deps, caller, user_id);
-  if (barred !== undefined) throw refusal('access_denied', barred.say, { details: { allowed_at: barred.until } });
+export async function refuseAgainstAdministrator(deps: RoleDeps, caller: Caller, user_id: string): Promise<void> {
+  const restriction = await administratorProblem(deps, caller, user_id);
+  if (restriction !== undefined)
+    throw refusal('access_denied', restriction.userMessage, { details: { allowed_at: restriction.until } });
 }
 
 /** One spelling in every language, for a moment that somebody waits for. */
-export const utc = (at: number): string => `${new Date(at * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+export const formatUtc = (at: number): string =>
+  `${new Date(at * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

@@ -69,13 +69,13 @@ export const setDisabled = (user_id: string, disabled: boolean, now: number): St
       };
 
 /** An account has this address. */
-export const hasOwner = (email: string): Condition => ({
+export const isEmailTaken = (email: string): Condition => ({
   sql: 'exists (select 1 from users where email_key = $1)',
   params: [emailKey(email)],
 });
 
 /** Their address is still this one, and they may sign in. */
-export const isReachedAt = (user_id: string, email: string): Condition => ({
+export const isReachableAt = (user_id: string, email: string): Condition => ({
   sql: 'exists (select 1 from users where user_id = $1 and email_key = $2 and disabled_at is null)',
   params: [user_id, emailKey(email)],
 });

@@ -4,7 +4,7 @@ import { rotationPeriodSeconds } from '../oauth/signing-keys/rotate-keys.ts';
 import { type Html, html } from '../platform/pages/html.ts';
 import type { Page } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
-import { badge } from './parts.ts';
+import { badge } from './components.ts';
 
 type Dashboard = {
   /** For a review. */

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { logState } from '../audit/log-state.ts';
-import { administratorAt } from '../authentication/sessions/administrator.ts';
-import { countWaiting } from '../clients/find-clients.ts';
+import { administratorContext } from '../authentication/sessions/administrator.ts';
+import { countNeedingReview } from '../clients/find-clients.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { listKeys } from '../oauth/signing-keys/list-keys.ts';
 import { now } from '../platform/clock.ts';
 import { sendPage } from '../platform/pages/page.ts';
-import { webhookTroubles } from '../webhooks/list-webhooks.ts';
+import { webhookProblems } from '../webhooks/list-webhooks.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
 import { clientPageRoutes } from './clients/page-routes.ts';
 import { dashboardPage } from './dashboard-page.ts';
@@ -18,10 +18,10 @@ import { webhookPageRoutes } from './webhooks/page-routes.ts';
 /** Administration for people, one line an area. What they do is what `/v1/admin/…` and the command line do. */
 export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/admin', { config: { page: true } }, async (request, reply) => {
-    const { view } = await administratorAt(deps, request);
+    const { view } = await administratorContext(deps, request);
     const [waiting, webhooks, keys, log] = await Promise.all([
-      countWaiting(deps),
-      webhookTroubles(deps),
+      countNeedingReview(deps),
+      webhookProblems(deps),
       listKeys(deps),
       logState(deps),
     ]);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { completeSignIn } from '../authentication/sessions/complete-sign-in.ts';
-import { sendOnward, visitOf } from '../authentication/sessions/return-target.ts';
+import { redirectAfterSignIn, signInRequestOf } from '../authentication/sessions/return-target.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { RequestError } from '../platform/errors.ts';
 import { addOperations } from '../platform/http/operation.ts';
@@ -32,9 +32,9 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
     const acceptance = { email: form.email ?? '', name: form.name ?? '', password: form.password ?? '' };
     try {
       const user_id = await acceptInvitation(deps, token, { ...acceptance, address: request.ip });
-      const visit = await visitOf(deps, request, {});
-      const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, visit);
-      return outcome ? sendOnward(deps, reply, visit, outcome) : reply.redirect('/signin', 303);
+      const signInRequest = await signInRequestOf(deps, request, {});
+      const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
+      return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : reply.redirect('/signin', 303);
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
       const view = request.view;

@@ -1,10 +1,10 @@
 import { purgeLinks, purgeSpentTokens } from '../accounts/one-time-links/store.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
-import { sealAndKeep } from '../audit/seal-and-keep.ts';
-import { tellHead } from '../audit/tell-head.ts';
+import { publishCheckpoint } from '../audit/publish-checkpoint.ts';
+import { sealAndCheckpoint } from '../audit/seal-and-checkpoint.ts';
 import { purgeUnauthenticated } from '../audit/unauthenticated.store.ts';
 import { deviceSeconds } from '../authentication/sessions/device.ts';
-import { purgeAttempts } from '../authentication/sessions/pending-sign-ins.store.ts';
+import { purgePendingSignIns } from '../authentication/sessions/pending-sign-ins.store.ts';
 import { purgeDevices, purgeSessions } from '../authentication/sessions/store.ts';
 import { suspensionRememberedSeconds } from '../clients/delete-client.ts';
 import { purgeFailures } from '../clients/failures.store.ts';
@@ -12,19 +12,19 @@ import { failureKeptSeconds } from '../clients/failures.ts';
 import { purgeRememberedSuspensions } from '../clients/store.ts';
 import { purgePendingRequests } from '../oauth/authorize/store.ts';
 import { finishClientDeletions } from '../oauth/finish-client-deletions.ts';
+import { applyBulkRevocations } from '../oauth/grants/apply-bulk-revocations.ts';
 import { purgeExpiredGrants, purgeUnredeemedGrants } from '../oauth/grants/store.ts';
-import { writeGrantEndings } from '../oauth/grants/write-grant-endings.ts';
 import { purgeRevokedAccessTokens } from '../oauth/revoke/store.ts';
 import { rotateDueKeys } from '../oauth/signing-keys/rotate-keys.ts';
 import { accessTokenSeconds } from '../oauth/token/issue-tokens.ts';
 import { now } from '../platform/clock.ts';
 import { type BatchResult, type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
-import { beat } from '../platform/heartbeat/heartbeat.ts';
+import { recordHeartbeat } from '../platform/heartbeat/heartbeat.ts';
 import { purgeFailureCounters } from '../platform/limits/store.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/finish-deletions.ts';
 import { finishWebhookDeletions } from '../webhooks/finish-deletions.ts';
-import { purgeDead, purgeDelivered, purgeUnwanted } from '../webhooks/store.ts';
+import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/store.ts';
 import type { Deps } from './deps.ts';
 
 /** Ended sessions and grants stay this long, so that whoever is asked "what happened?" can still see it. */
@@ -45,12 +45,12 @@ const purge = async (deps: Deps, signal: AbortSignal | undefined, purges: readon
 
 /** One line a job. Each is safe on every node at any time, and alone: one that fails does not stop the others. */
 const jobs = {
-  'give a sign of life': (deps) => beat(deps),
+  'give a sign of life': (deps) => recordHeartbeat(deps),
   'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is out at once
   'send mails': (deps) => deps.mail.deliver(),
-  'seal the audit log': (deps) => sealAndKeep(deps),
-  'tell the head of the audit log': (deps) => tellHead(deps),
+  'seal the audit log': (deps) => sealAndCheckpoint(deps),
+  'tell the head of the audit log': (deps) => publishCheckpoint(deps),
   'deliver webhooks': (deps) => deps.webhookSender.deliver(),
 } satisfies Record<string, (deps: Deps) => Promise<unknown>>;
 
@@ -59,7 +59,7 @@ const jobs = {
  * from the other jobs, so that these do not wait either.
  */
 const longJobs = {
-  'end grants': writeGrantEndings,
+  'end grants': applyBulkRevocations,
   'delete clients': finishClientDeletions,
   'delete accounts': finishAccountDeletions,
   'delete webhooks': finishWebhookDeletions,
@@ -76,13 +76,13 @@ const longJobs = {
       [purgeLinks, now(deps)],
       [purgeSpentTokens, now(deps)],
     ]),
-  'purge sign-in attempts': (deps, signal) => purge(deps, signal, [[purgeAttempts, now(deps)]]),
+  'purge sign-in attempts': (deps, signal) => purge(deps, signal, [[purgePendingSignIns, now(deps)]]),
   'purge devices': (deps, signal) => purge(deps, signal, [[purgeDevices, now(deps) - deviceSeconds]]),
   'purge deliveries': (deps, signal) =>
     purge(deps, signal, [
       [purgeDelivered, now(deps) - keptSeconds],
       [purgeDead, now(deps) - unsentSeconds],
-      [purgeUnwanted, now(deps) - unsentSeconds],
+      [purgeUndeliverable, now(deps) - unsentSeconds],
     ]),
   'purge failures of clients': (deps, signal) => purge(deps, signal, [[purgeFailures, now(deps) - failureKeptSeconds]]),
   'purge remembered suspensions': (deps, signal) =>
@@ -176,7 +176,7 @@ export const keepKeysFresh = (deps: Deps): StopJobs =>
 
 /** Work that fails is tried again ever more rarely, down to once a minute: what is broken is not mended by haste. */
 function every(ms: number, work: () => Promise<boolean>): StopJobs {
-  const mostSkipped = Math.max(0, Math.floor(periodMs / ms) - 1);
+  const maxSkipped = Math.max(0, Math.floor(periodMs / ms) - 1);
   let running: Promise<boolean> | undefined;
   let skipped = 0;
   let toSkip = 0;
@@ -189,7 +189,7 @@ function every(ms: number, work: () => Promise<boolean>): StopJobs {
     const isWell = await running;
     running = undefined;
     skipped = 0;
-    toSkip = isWell ? 0 : Math.min(mostSkipped, toSkip * 2 + 1);
+    toSkip = isWell ? 0 : Math.min(maxSkipped, toSkip * 2 + 1);
   }, ms);
   timer.unref();
   return async () => {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasAdministrator } from '../accounts/store.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { StoreMisconfigured, StoreUnavailable, storeReason } from '../platform/db/db.ts';
-import { firstBeat } from '../platform/heartbeat/heartbeat.ts';
-import { endFailedRequest } from '../platform/http/under-way.ts';
+import { startHeartbeat } from '../platform/heartbeat/heartbeat.ts';
+import { endFailedRequest } from '../platform/http/request-context.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
 import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
@@ -20,11 +20,11 @@ const lastMs = 10_000;
 export async function serve(config: Config): Promise<void> {
   if (cluster.isWorker) return serveRequests(config);
   const deps = await open(config);
-  await firstBeat(deps);
+  await startHeartbeat(deps);
   const stopJobs = startJobs(deps);
   await (config.workers > 1 ? superviseWorkers(deps, stopJobs) : listen(deps, stopJobs));
   surviveExceptions(deps.log);
-  await greet(deps);
+  await printWelcome(deps);
 }
 
 /**
@@ -36,7 +36,7 @@ async function open(config: Config): Promise<Deps> {
   const log = openLog(config.logLevel);
   const loading = import('./app.ts');
   loading.catch(() => undefined); // it is awaited once there is a store
-  for (const signal of stopSignals) process.off(signal, leaveAtOnce).once(signal, leaveAtOnce);
+  for (const signal of stopSignals) process.off(signal, exitImmediately).once(signal, exitImmediately);
   for (let attempt = 1; ; attempt += 1) {
     try {
       const deps = await openDeps(config, { clock: Date.now, monotonic: () => performance.now(), log });
@@ -55,7 +55,7 @@ async function open(config: Config): Promise<Deps> {
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;
 
 /** Until there is something to stop: as the first process of a container, we have no default for signals. */
-const leaveAtOnce = () => process.exit(0);
+const exitImmediately = () => process.exit(0);
 
 /** Between two attempts to open a store that is away; the first ones come sooner. */
 const longestPauseSeconds = 5;
@@ -72,10 +72,10 @@ async function serveRequests(config: Config): Promise<void> {
 
 /** What a supervisor and its workers say to each other. */
 const [opened, ready, replace, retire, doubt] = ['opened', 'ready', 'replace', 'retire', 'doubt'] as const;
-type Leaving = NodeJS.Signals | typeof retire;
+type StopReason = NodeJS.Signals | typeof retire;
 
 /** @returns a function that lets go of every client, and ends the process. */
-async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: Leaving) => void> {
+async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: StopReason) => void> {
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(deps);
   const sayGoodbye = await deps.issuances.start();
@@ -90,7 +90,7 @@ async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: Leaving
 }
 
 /** Whoever presses Ctrl-C has no load balancer and does not want to wait. */
-const drainMs = ({ drainSeconds }: Config, leaving: Leaving) => (leaving === 'SIGINT' ? 0 : drainSeconds * 1000);
+const drainMs = ({ drainSeconds }: Config, leaving: StopReason) => (leaving === 'SIGINT' ? 0 : drainSeconds * 1000);
 
 /**
  * Resolves when every worker listens. One that dies is replaced; the store has kept whatever it acknowledged. One that
@@ -104,17 +104,17 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
   const replaced = new WeakSet<Worker>();
   // Only this process compares its clock with other nodes' and earlier runs'. A worker that believed a wrong one would end
   // for good every session that is over by it.
-  const tellDoubt = (worker: Worker) => {
+  const warnAboutFilter = (worker: Worker) => {
     if (!deps.timekeeper.isSettled() && worker.isConnected()) worker.send(doubt);
   };
-  setInterval(() => alive.forEach(tellDoubt), tellsDoubtEveryMs).unref();
+  setInterval(() => alive.forEach(warnAboutFilter), tellsDoubtEveryMs).unref();
   /** @returns whether it came to listen. */
   const start = () =>
     new Promise<boolean>((resolve) => {
       const worker = cluster.fork();
       alive.add(worker);
       worker.on('message', (message) => {
-        if (message === opened) tellDoubt(worker); // before we answer that it may listen
+        if (message === opened) warnAboutFilter(worker); // before we answer that it may listen
         if (message !== ready) return;
         listening += 1;
         resolve(true);
@@ -154,15 +154,15 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
 const tellsDoubtEveryMs = 1000;
 
 /** By signal: `cluster.disconnect` would let go of workers that still answer somebody. */
-const drain = (worker: Worker, signal: Leaving) =>
+const drain = (worker: Worker, signal: StopReason) =>
   new Promise<void>((resolve) => {
     worker.once('exit', () => resolve());
     worker.process.kill(signal as NodeJS.Signals);
   });
 
-function onStop({ log, config }: Deps, stop: (leaving: Leaving) => Promise<void>): (leaving: Leaving) => void {
+function onStop({ log, config }: Deps, stop: (leaving: StopReason) => Promise<void>): (leaving: StopReason) => void {
   let stopping = false;
-  const handle = (leaving: Leaving) => {
+  const handle = (leaving: StopReason) => {
     if (stopping) return; // Ctrl-C reaches a worker twice, from the terminal and from its supervisor
     stopping = true;
     log.info('stopping: requests under way are finished first');
@@ -172,7 +172,7 @@ function onStop({ log, config }: Deps, stop: (leaving: Leaving) => Promise<void>
       () => process.exit(1),
     );
   };
-  for (const signal of stopSignals) process.off(signal, leaveAtOnce).on(signal, handle);
+  for (const signal of stopSignals) process.off(signal, exitImmediately).on(signal, handle);
   return handle;
 }
 
@@ -193,7 +193,7 @@ function surviveExceptions(log: Deps['log'], ask?: () => void): void {
 }
 
 /** Tells whoever started it where to go. The link is a secret, so it goes to the terminal and never to the log. */
-async function greet(deps: Deps): Promise<void> {
+async function printWelcome(deps: Deps): Promise<void> {
   const { config } = deps;
   if (config.secure && config.trustProxy === false) {
     deps.log.warn(

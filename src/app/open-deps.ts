@@ -11,12 +11,12 @@ import { ensureSigningKeys } from '../oauth/signing-keys/rotate-keys.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
 import { onFullDisk, openDb } from '../platform/db/open.ts';
-import { freshCache } from '../platform/fresh-cache.ts';
 import { findHeartbeat } from '../platform/heartbeat/store.ts';
 import { newId } from '../platform/ids.ts';
 import { openOutbox, openQueue } from '../platform/mail/outbox.ts';
-import { openLook } from '../platform/pages/look.ts';
+import { openBranding } from '../platform/pages/branding.ts';
 import { openTimekeeper } from '../platform/timekeeper.ts';
+import { ttlCache } from '../platform/ttl-cache.ts';
 import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey } from '../platform/vault/master-key.ts';
 import type { Vault } from '../platform/vault/vault.ts';
 import { openWebhookSender } from '../webhooks/webhook-sender.ts';
@@ -43,9 +43,9 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   const db = await openDb(given);
   try {
     const vault = await (role === 'server' ? prepare(db, masterKey, clock) : openPrepared(db, masterKey));
-    const config = role === 'server' ? given : await asServed(given, db);
+    const config = role === 'server' ? given : await withServerSettings(given, db);
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
-    const services = freshCache(clock, (credential_id) => readCredential(db, credential_id));
+    const services = ttlCache(clock, (credential_id) => readCredential(db, credential_id));
     const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, vault });
     const clients = clientDirectory({ db, clock });
     return {
@@ -63,7 +63,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       webhookSender: openWebhookSender({ config, db, clock, log, vault }),
       services,
       issuances: openIssuances({ db, clock, log }),
-      look: openLook(config),
+      branding: openBranding(config),
       clients,
       grants,
       authorizationRequests: authorizationRequests({ db, clock, clients }),
@@ -105,7 +105,7 @@ async function openPrepared(db: MigratableDb, masterKey: Buffer): Promise<Vault>
 }
 
 /** Links that a command prints or mails begin as the server's do, whatever the shell says or leaves out. */
-async function asServed(config: Config, db: MigratableDb): Promise<Config> {
+async function withServerSettings(config: Config, db: MigratableDb): Promise<Config> {
   const server = await findHeartbeat(db);
   return server ? { ...config, baseUrl: server.base_url, secure: server.base_url.startsWith('https:') } : config;
 }

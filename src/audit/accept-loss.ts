@@ -1,9 +1,9 @@
 import { now } from '../platform/clock.ts';
 import { refusal } from '../platform/errors.ts';
 import { auditEvent, type Caller } from './audit.ts';
-import { type Broken, lossOf, origin } from './chain.ts';
+import { type ChainFault, findLoss, genesis } from './chain.ts';
 import type { Deps } from './deps.ts';
-import { acceptHead, readHeads } from './head.ts';
+import { readHeads, recordAcceptedLoss } from './head.ts';
 import { readReason } from './reason.ts';
 import { chainHead } from './store.ts';
 import type { Head } from './witness.ts';
@@ -18,12 +18,12 @@ export async function acceptLoss(
   deps: Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>,
   caller: Caller,
   text: string,
-): Promise<{ lost: Broken; head: Head }> {
+): Promise<{ lost: ChainFault; head: Head }> {
   const reason = readReason(text);
-  const lost = await lossOf(deps);
+  const lost = await findLoss(deps);
   if (!lost) throw refusal('invalid_state', { key: 'audit.nothing_lost', values: { file: deps.witness.path } });
   if (lost.why === 'file') throw refusal('invalid_state', { key: 'audit.file_unreadable' });
-  const { seq, seal } = (await chainHead(deps.db)) ?? origin;
+  const { seq, seal } = (await chainHead(deps.db)) ?? genesis;
   const seen = await deps.witness.known();
   const known = seen === undefined || seen === 'unreadable' ? undefined : seen;
   const earlier = Math.max((await readHeads(deps.db, deps.vault)).accepted?.accepted ?? 0, known?.accepted ?? 0);
@@ -37,6 +37,6 @@ export async function acceptLoss(
     },
     now(deps),
   );
-  await deps.db.batch([...acceptHead(deps.vault, { seq, seal, accepted: earlier + 1 }), event.statement]);
+  await deps.db.batch([...recordAcceptedLoss(deps.vault, { seq, seal, accepted: earlier + 1 }), event.statement]);
   return { lost, head: { seq, seal } };
 }

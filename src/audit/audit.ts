@@ -76,10 +76,10 @@ function stateText(state: Readonly<Record<string, unknown>>): string {
 }
 
 const fieldsAsLogged = (fields: object): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, asLogged(value)]));
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, toLoggedValue(value)]));
 
 /** A value as the log keeps it in a long state, to compare one with what is there: of a long object each field. */
-export function asLogged(value: unknown): unknown {
+export function toLoggedValue(value: unknown): unknown {
   const text = JSON.stringify(value);
   if (text === undefined || text.length <= longest) return value;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return fieldsAsLogged(value);
@@ -87,5 +87,5 @@ export function asLogged(value: unknown): unknown {
 }
 
 /** Whether a field of a state was too long to be kept. */
-export const isOnlyDigest = (value: unknown): boolean =>
+export const isDigestOnly = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'sha256' in value && 'bytes' in value;

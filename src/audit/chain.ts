@@ -1,16 +1,16 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { now } from '../platform/clock.ts';
 import type { Db, Statement } from '../platform/db/db.ts';
 import { UniqueViolation } from '../platform/db/db.ts';
 import type { Vault } from '../platform/vault/vault.ts';
 import type { Deps } from './deps.ts';
-import { readHeads, rememberHead } from './head.ts';
+import { readHeads, recordHead } from './head.ts';
 import {
   type AuditRow,
   type ChainHead,
   chainHead,
   countUnsealed,
-  placeAt,
+  sealAt,
   sealedRows,
   sealRow,
   unsealedRows,
@@ -18,7 +18,7 @@ import {
 import type { Head } from './witness.ts';
 
 /** Before the first event. */
-export const origin: ChainHead = { seq: 0, seal: '', at: 0 };
+export const genesis: ChainHead = { seq: 0, seal: '', at: 0 };
 const perBatch = 200;
 /** A batch holds its events twice, once for whoever wants to hear of them. */
 const bytesPerBatch = 262_144;
@@ -30,14 +30,14 @@ const rowsPerPage = 200;
  * Whatever claims to be from before this comes too late for a place: older by ten minutes than the newest event in the
  * chain, and than this node's clock as well. By the chain alone, one node whose clock is ahead would shut out all others.
  */
-export const lateBefore = (deps: Pick<Deps, 'clock'>, newest: Pick<ChainHead, 'at'> | undefined): number =>
+export const lateThreshold = (deps: Pick<Deps, 'clock'>, newest: Pick<ChainHead, 'at'> | undefined): number =>
   Math.min(newest?.at ?? 0, now(deps)) - lateAfterSeconds;
 
 /** What was sealed already is not there as it was. Nothing is sealed on top of that. */
 export class AuditLogTampered extends Error {
   override name = 'AuditLogTampered';
-  readonly loss: Broken;
-  constructor(loss: Broken) {
+  readonly loss: ChainFault;
+  constructor(loss: ChainFault) {
     super(`Event ${loss.seq} of the audit log is not what was sealed.`);
     this.loss = loss;
   }
@@ -50,7 +50,7 @@ export class AuditLogTampered extends Error {
  * every audited change of every node wait for the one before.
  *
  * So that nobody has altered events sealed anew, nothing is sealed on a chain that has lost what was sealed before
- * (`lossOf`), nor an event from long ago ({@link lateBefore}).
+ * (`findLoss`), nor an event from long ago ({@link lateThreshold}).
  *
  * Any node may seal at any time. Two that try to give different events one place violate the unique index, and the
  * later one's batch fails whole; two that agree do the same thing twice.
@@ -64,10 +64,10 @@ export async function sealAuditLog(
 ): Promise<number> {
   for (let sealed = 0; ; ) {
     // Another node may seal between the reads of the first look; what is lost is still lost at the second.
-    const loss = (await lossOf(deps)) && (await lossOf(deps));
+    const loss = (await findLoss(deps)) && (await findLoss(deps));
     if (loss) throw new AuditLogTampered(loss);
-    const newest = (await chainHead(deps.db)) ?? origin;
-    const found = await unsealedRows(deps.db, lateBefore(deps, newest), perBatch);
+    const newest = (await chainHead(deps.db)) ?? genesis;
+    const found = await unsealedRows(deps.db, lateThreshold(deps, newest), perBatch);
     const rows = firstOf(found);
     if (rows.length === 0) return sealed;
     let last = newest;
@@ -76,13 +76,13 @@ export async function sealAuditLog(
       return [sealRow(row.event_id, last.seq, last.seal), ...also(row)];
     });
     try {
-      const kept = await deps.db.batch([...statements, rememberHead(deps.vault, last)]);
+      const kept = await deps.db.batch([...statements, recordHead(deps.vault, last)]);
       if (kept.at(-1)?.changes === 0) return sealed; // another node has sealed these events already
     } catch (error) {
       if (error instanceof UniqueViolation) return sealed; // another node is at it
       throw error;
     }
-    deps.witness.remember({ seq: last.seq, seal: last.seal, accepted: await acceptedSoFar(deps) });
+    deps.witness.remember({ seq: last.seq, seal: last.seal, accepted: await acceptedLosses(deps) });
     sealed += rows.length;
     if (found.length < perBatch && rows.length === found.length) return sealed;
   }
@@ -102,17 +102,17 @@ function firstOf(found: readonly AuditRow[]): AuditRow[] {
  * record in the database. While it does not, nothing is sealed.
  * @returns undefined while all is well.
  */
-export async function lossOf(deps: Pick<Deps, 'db' | 'vault' | 'witness'>): Promise<Broken | undefined> {
+export async function findLoss(deps: Pick<Deps, 'db' | 'vault' | 'witness'>): Promise<ChainFault | undefined> {
   const { db, vault, witness } = deps;
   const seen = await witness.known(); // before the chain, which only grows
   const { recorded, accepted } = await readHeads(db, vault);
-  const unvouched = async (why: 'head' | 'file'): Promise<Broken> => ({
+  const unvouched = async (why: 'head' | 'file'): Promise<ChainFault> => ({
     seq: ((await chainHead(db))?.seq ?? 0) + 1,
     why,
   });
   if (seen === 'unreadable') return unvouched('file');
   if (seen) {
-    const lost = await lostPlace(db, seen);
+    const lost = await missingEntry(db, seen);
     const isExcused = accepted !== undefined && accepted.accepted > seen.accepted;
     if (lost && !isExcused) return lost;
     // A node that had lost nothing takes note as well, or the same acknowledgement would excuse its next loss.
@@ -125,20 +125,20 @@ export async function lossOf(deps: Pick<Deps, 'db' | 'vault' | 'witness'>): Prom
     // The first sealing may have been committed between the two looks.
     return newest === undefined || (await readHeads(db, vault)).recorded ? undefined : { seq: newest.seq, why: 'head' };
   }
-  const lost = await lostPlace(db, recorded);
-  if (!lost) witness.remember({ ...recorded, accepted: await acceptedSoFar(deps) });
+  const lost = await missingEntry(db, recorded);
+  if (!lost) witness.remember({ ...recorded, accepted: await acceptedLosses(deps) });
   return lost;
 }
 
-async function lostPlace(db: Db, { seq, seal }: Head): Promise<Broken | undefined> {
+async function missingEntry(db: Db, { seq, seal }: Head): Promise<ChainFault | undefined> {
   if (seq === 0) return undefined;
-  const found = await placeAt(db, seq);
+  const found = await sealAt(db, seq);
   if (found === undefined) return { seq, why: 'missing' };
   return found === seal ? undefined : { seq, why: 'altered' };
 }
 
 /** What a place is remembered with; of the database only while this node remembers nothing itself. */
-async function acceptedSoFar({ db, vault, witness }: Pick<Deps, 'db' | 'vault' | 'witness'>): Promise<number> {
+async function acceptedLosses({ db, vault, witness }: Pick<Deps, 'db' | 'vault' | 'witness'>): Promise<number> {
   const seen = await witness.known();
   if (seen !== undefined && seen !== 'unreadable') return seen.accepted;
   return (await readHeads(db, vault)).accepted?.accepted ?? 0;
@@ -157,11 +157,11 @@ function sealOf(vault: Vault, before: { seq: number; seal: string }, row: AuditR
  * `head`: the record of the newest place is gone or not ours. `file`: the file that keeps it outside the database cannot be
  * read. `unexpected`: another seal than the one given.
  */
-export const brokenWays = ['missing', 'altered', 'head', 'file', 'unexpected'] as const;
-export type Broken = { seq: number; why: (typeof brokenWays)[number] };
+export const chainFaults = ['missing', 'altered', 'head', 'file', 'unexpected'] as const;
+export type ChainFault = { seq: number; why: (typeof chainFaults)[number] };
 
 /** A place and its seal, as an earlier report gave them. */
-export type Expected = { seq: number; seal: string };
+export type ExpectedHead = { seq: number; seal: string };
 
 /** What a check of the chain found. `head` is worth keeping elsewhere: a log whose end was cut off has an older one. */
 export type ChainReport = {
@@ -172,7 +172,7 @@ export type ChainReport = {
   /** Events without a place that claim to be older than that: nobody puts such here in good faith. */
   unsealed_late: number;
   /** The first place where the chain is broken. */
-  broken?: Broken;
+  broken?: ChainFault;
   /** Its end, or the record of it, is lost: nothing is sealed until an operator acknowledges that. */
   stopped: boolean;
 };
@@ -185,7 +185,7 @@ type ChainDeps = Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>;
  * Reads the whole log and computes every seal anew, a page at a time between the requests of others. Writes nothing.
  * @param expected to be found in it. Without it, whoever asks while a check runs gets the report of that one.
  */
-export function verifyAuditLog(deps: ChainDeps, expected?: Expected): Promise<ChainReport> {
+export function verifyAuditLog(deps: ChainDeps, expected?: ExpectedHead): Promise<ChainReport> {
   if (expected) return readChain(deps, expected);
   const running = verifying.get(deps.db);
   if (running) return running;
@@ -194,11 +194,11 @@ export function verifyAuditLog(deps: ChainDeps, expected?: Expected): Promise<Ch
   return report;
 }
 
-async function readChain(deps: ChainDeps, expected?: Expected): Promise<ChainReport> {
-  let last = origin;
-  const loss = await lossOf(deps); // before the chain, which only grows
-  const report = async (broken?: Broken): Promise<ChainReport> => {
-    const { all, late } = await countUnsealed(deps.db, lateBefore(deps, last));
+async function readChain(deps: ChainDeps, expected?: ExpectedHead): Promise<ChainReport> {
+  let last = genesis;
+  const loss = await findLoss(deps); // before the chain, which only grows
+  const report = async (broken?: ChainFault): Promise<ChainReport> => {
+    const { all, late } = await countUnsealed(deps.db, lateThreshold(deps, last));
     const head = { seq: last.seq, seal: last.seal };
     return { verified: last.seq, head, unsealed: all - late, unsealed_late: late, broken, stopped: loss !== undefined };
   };
@@ -211,7 +211,7 @@ async function readChain(deps: ChainDeps, expected?: Expected): Promise<ChainRep
       last = { seq: row.seq, seal: row.seal, at: Math.max(last.at, row.at) };
     }
     if (rows.length === 0) break;
-    await breathe();
+    await yieldToEventLoop();
   }
   if (expected && expected.seq > last.seq) return report({ seq: last.seq + 1, why: 'missing' });
   return report(loss?.why === 'missing' ? { seq: last.seq + 1, why: 'missing' } : loss);

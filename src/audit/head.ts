@@ -1,7 +1,7 @@
 import type { Db, Statement } from '../platform/db/db.ts';
 import { type Vault, WrongMasterKey } from '../platform/vault/vault.ts';
-import { findHeads, keepAcceptance, keepHead, replaceHead } from './store.ts';
-import type { Head, Seen } from './witness.ts';
+import { findHeads, replaceHead, storeAcceptance, storeHead } from './store.ts';
+import type { Head, WitnessedHead } from './witness.ts';
 
 const purpose = 'audit-head';
 const acceptancePurpose = 'audit-loss-accepted';
@@ -10,8 +10,8 @@ const acceptancePurpose = 'audit-loss-accepted';
  * The newest place of the chain, a second time in the database. It is sealed as a whole: whoever can write there may take
  * it away or put an older one back, and cannot make one.
  */
-export const rememberHead = (vault: Vault, { seq, seal }: Head): Statement =>
-  keepHead({ seq, seal }, vault.seal(purpose, JSON.stringify({ seq, seal })));
+export const recordHead = (vault: Vault, { seq, seal }: Head): Statement =>
+  storeHead({ seq, seal }, vault.seal(purpose, JSON.stringify({ seq, seal })));
 
 /**
  * What the database vouches for, in one look, since every node asks each second. `recorded` is the newest place: undefined
@@ -21,20 +21,20 @@ export const rememberHead = (vault: Vault, { seq, seal }: Head): Statement =>
 export async function readHeads(
   db: Db,
   vault: Vault,
-): Promise<{ recorded: Head | 'forged' | undefined; accepted: Seen | undefined }> {
+): Promise<{ recorded: Head | 'forged' | undefined; accepted: WitnessedHead | undefined }> {
   const kept = await findHeads(db);
   const head = kept.find(({ name }) => name === 'head');
   const recorded = head && unseal<Head>(vault, purpose, head.sealed);
   const acceptance = kept.find(({ name }) => name === 'accepted');
   return {
     recorded: head && (recorded?.seq === head.seq ? recorded : 'forged'),
-    accepted: acceptance && unseal<Seen>(vault, acceptancePurpose, acceptance.sealed),
+    accepted: acceptance && unseal<WitnessedHead>(vault, acceptancePurpose, acceptance.sealed),
   };
 }
 
 /** For the batch of an acknowledgement: the record of the newest place is set back, too. */
-export const acceptHead = (vault: Vault, { seq, seal, accepted }: Seen): Statement[] => [
-  keepAcceptance(accepted, vault.seal(acceptancePurpose, JSON.stringify({ seq, seal, accepted }))),
+export const recordAcceptedLoss = (vault: Vault, { seq, seal, accepted }: WitnessedHead): Statement[] => [
+  storeAcceptance(accepted, vault.seal(acceptancePurpose, JSON.stringify({ seq, seal, accepted }))),
   replaceHead(seq, vault.seal(purpose, JSON.stringify({ seq, seal }))),
 ];
 

@@ -1,4 +1,4 @@
-import { type Broken, lateBefore, lossOf } from './chain.ts';
+import { type ChainFault, findLoss, lateThreshold } from './chain.ts';
 import type { Deps } from './deps.ts';
 import { chainHead, countUnsealed } from './store.ts';
 
@@ -8,12 +8,12 @@ export type LogState = {
   unsealed: number;
   late: number;
   /** What stops the sealing, and with it the webhooks. */
-  lost: Broken | undefined;
+  lost: ChainFault | undefined;
 };
 
 export async function logState(deps: Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>): Promise<LogState> {
-  const lost = await lossOf(deps);
+  const lost = await findLoss(deps);
   const head = await chainHead(deps.db);
-  const unsealed = await countUnsealed(deps.db, lateBefore(deps, head));
+  const unsealed = await countUnsealed(deps.db, lateThreshold(deps, head));
   return { sealed: head?.seq ?? 0, unsealed: unsealed.all, late: unsealed.late, lost };
 }

@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { deliveriesOf } from '../webhooks/manage-webhook.ts';
 import { AuditLogTampered, sealAuditLog } from './chain.ts';
 import type { Deps } from './deps.ts';
@@ -38,22 +38,30 @@ export async function readLog(deps: LogDeps, filter: AuditFilter, limit: number)
 /** An event that may have no place in the chain yet. */
 export type AnyRecord = Omit<AuditRecord, 'seq' | 'seal'> & { seq: number | null; seal: string | null };
 
-const unplaced = (row: AuditRow) => ({ ...row, seq: null, seal: null });
+const withoutSequence = (row: AuditRow) => ({ ...row, seq: null, seal: null });
 
 /** As {@link readLog} for whoever must not seal: events without a place come first. */
-export async function readLogAsIs({ db }: Pick<Deps, 'db'>, filter: AuditFilter, limit: number): Promise<AnyRecord[]> {
-  const unsealed = (await searchUnsealed(db, filter, limit)).map(unplaced);
+export async function readLogWithoutSealing(
+  { db }: Pick<Deps, 'db'>,
+  filter: AuditFilter,
+  limit: number,
+): Promise<AnyRecord[]> {
+  const unsealed = (await searchUnsealed(db, filter, limit)).map(withoutSequence);
   const sealed = unsealed.length < limit ? await searchAuditLog(db, filter, limit - unsealed.length) : [];
   return [...unsealed, ...sealed].map(auditRecord);
 }
 
 /** What looks mistyped in a filter that matches nothing. */
-export type FilterDoubt = 'action' | 'actor';
+export type FilterWarning = 'action' | 'actor';
 
 /** @returns undefined for a filter that may well be meant as it is. */
-export async function doubtOf({ db }: Pick<Deps, 'db'>, filter: AuditFilter): Promise<FilterDoubt | undefined> {
+export async function filterWarningOf(
+  { db }: Pick<Deps, 'db'>,
+  filter: AuditFilter,
+): Promise<FilterWarning | undefined> {
   if (filter.actor && !/^(user|client|service):.|^(cli|system)$/.test(filter.actor)) return 'actor';
-  if (filter.action && (await readLogAsIs({ db }, { action: filter.action }, 1)).length === 0) return 'action';
+  if (filter.action && (await readLogWithoutSealing({ db }, { action: filter.action }, 1)).length === 0)
+    return 'action';
   return undefined;
 }
 
@@ -82,7 +90,7 @@ export async function* exportLog(deps: LogDeps, filter: AuditFilter, format: Exp
 }
 
 /** As {@link exportLog} for whoever must not seal: events without a place come first. */
-export async function* exportLogAsIs(
+export async function* exportLogWithoutSealing(
   deps: Pick<Deps, 'db'>,
   filter: AuditFilter,
   format: ExportFormat,
@@ -90,10 +98,10 @@ export async function* exportLogAsIs(
   if (format === 'csv') yield headings;
   for (let last: AuditRow | undefined; ; ) {
     const rows = await searchUnsealed(deps.db, filter, rowsPerPage, last);
-    if (rows.length > 0) yield rows.map(unplaced).map(lines[format]).join('');
+    if (rows.length > 0) yield rows.map(withoutSequence).map(lines[format]).join('');
     last = rows.at(-1);
     if (rows.length < rowsPerPage) break;
-    await breathe();
+    await yieldToEventLoop();
   }
   yield* sealedAs(deps, filter, format);
 }
@@ -103,7 +111,7 @@ async function* sealedAs(deps: Pick<Deps, 'db'>, filter: AuditFilter, format: Ex
     const rows = await searchAuditLog(deps.db, { ...filter, before }, rowsPerPage);
     if (rows.length > 0) yield rows.map(lines[format]).join('');
     if (rows.length < rowsPerPage) return;
-    await breathe(); // the embedded store answers without waiting: nobody else would be served until the last page
+    await yieldToEventLoop(); // the embedded store answers without waiting: nobody else would be served until the last page
     before = rows.at(-1)?.seq;
   }
 }

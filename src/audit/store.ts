@@ -95,7 +95,7 @@ export const chainHead = (db: Db) =>
        from audit_log where seq is not null order by seq desc limit 1`,
   );
 
-export const placeAt = async (db: Db, seq: number): Promise<string | undefined> =>
+export const sealAt = async (db: Db, seq: number): Promise<string | undefined> =>
   (await db.get<{ seal: string }>('select seal from audit_log where seq = $1', [seq]))?.seal;
 
 /** `head`: the newest place. `accepted`: the last loss that was acknowledged, its number as `seq`. */
@@ -103,7 +103,7 @@ export const findHeads = (db: Db) =>
   db.all<{ name: string; seq: number; sealed: string }>('select name, seq, sealed from audit_heads');
 
 /** Only a place of the chain, which another node may have filled meanwhile; and a slower node puts no older one back. */
-export const keepHead = ({ seq, seal }: { seq: number; seal: string }, sealed: string): Statement => ({
+export const storeHead = ({ seq, seal }: { seq: number; seal: string }, sealed: string): Statement => ({
   sql: `insert into audit_heads (name, seq, sealed)
         select 'head', cast($1 as bigint), $2 where exists (select 1 from audit_log where seq = $1 and seal = $3)
         on conflict (name) do update set seq = excluded.seq, sealed = excluded.sealed
@@ -113,7 +113,7 @@ export const keepHead = ({ seq, seal }: { seq: number; seal: string }, sealed: s
 
 /** Whatever is there, also an older one. */
 export const replaceHead = (seq: number, sealed: string): Statement => replaceNamed('head', seq, sealed);
-export const keepAcceptance = (count: number, sealed: string): Statement => replaceNamed('accepted', count, sealed);
+export const storeAcceptance = (count: number, sealed: string): Statement => replaceNamed('accepted', count, sealed);
 
 const replaceNamed = (name: string, seq: number, sealed: string): Statement => ({
   sql: `insert into audit_heads (name, seq, sealed) values ($1, $2, $3)

@@ -1,6 +1,6 @@
 import { now } from '../platform/clock.ts';
+import { decodeCursor, encodeCursor } from '../platform/db/cursor.ts';
 import type { Statement } from '../platform/db/db.ts';
-import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
 import type { Deps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
 import { addressKey } from '../platform/ip-address.ts';
@@ -56,7 +56,7 @@ export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event
   const detail = event.detail === undefined ? null : JSON.stringify(event.detail);
   const address = event.address.slice(0, longestAddress);
   const event_key = digest(JSON.stringify([hour, action, reason, target, detail, addressKey(address)]));
-  const rest = { reason: restReason, target: null, detail: null, address: null };
+  const rest = { reason: overflowReason, target: null, detail: null, address: null };
   return countEvent(
     { event_key, hour, action, reason, target, detail, address },
     { event_key: digest(JSON.stringify([hour, action])), hour, action, ...rest },
@@ -66,7 +66,7 @@ export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event
 }
 
 /** Of a row that counts what had no row of its own any more in that hour. */
-export const restReason = 'more';
+export const overflowReason = 'more';
 
 /** `count` events, the first and the last of them at these times. */
 export type UnauthenticatedRecord = Omit<UnauthenticatedRow, 'event_key' | 'hour' | 'detail'> & { detail: unknown };
@@ -89,7 +89,7 @@ export async function listUnauthenticated(
   { db }: Pick<Deps, 'db'>,
   { target, address, before, limit }: { target?: string; address?: string; before?: string; limit: number },
 ): Promise<UnauthenticatedList> {
-  const place = placeOfName('before', before);
+  const place = decodeCursor('before', before);
   const from = place && { first_at: place.at, event_key: place.id };
   const rows = await listEvents(db, {
     target: target || undefined,
@@ -104,6 +104,6 @@ export async function listUnauthenticated(
       ...row,
       detail: detail === null ? null : JSON.parse(detail),
     })),
-    next: rows.length > limit && last ? nameOfPlace({ at: last.first_at, id: last.event_key }) : undefined,
+    next: rows.length > limit && last ? encodeCursor({ at: last.first_at, id: last.event_key }) : undefined,
   };
 }

@@ -7,7 +7,7 @@ import { makeFolder } from '../platform/db/make-folder.ts';
 export type Head = { seq: number; seal: string };
 
 /** @property accepted how many losses had been acknowledged when it was seen. */
-export type Seen = Head & { accepted: number };
+export type WitnessedHead = Head & { accepted: number };
 
 /**
  * The newest place of the chain that was ever seen here, kept where whoever can write the database cannot reach: in the
@@ -17,17 +17,17 @@ export type Witness = {
   /** The file, for what is said to operators. */
   readonly path: string;
   /** Undefined before anything was seen; `unreadable` when the file is there and does not say. */
-  known(): Promise<Seen | 'unreadable' | undefined>;
+  known(): Promise<WitnessedHead | 'unreadable' | undefined>;
   /** For the memory of this process. An older place than the known one is ignored. */
-  remember(seen: Seen): void;
+  remember(seen: WitnessedHead): void;
   /** After an acknowledged loss: whatever was known before counts no more. */
-  replace(seen: Seen): void;
+  replace(seen: WitnessedHead): void;
   /** Writes the file, if there is anything new. A file that cannot be written is logged once. */
   keep(): Promise<void>;
 };
 
 export function openWitness(path: string, log: Logger): Witness {
-  let last: Seen | undefined;
+  let last: WitnessedHead | undefined;
   let kept: string | undefined;
   let isUnwritable = false;
   const known = async () => {
@@ -37,7 +37,7 @@ export function openWitness(path: string, log: Logger): Witness {
     last = read;
     return last;
   };
-  const replace = (newest: Seen) => {
+  const replace = (newest: WitnessedHead) => {
     last = newest;
   };
   return {
@@ -66,11 +66,11 @@ export function openWitness(path: string, log: Logger): Witness {
 const cannotKeep =
   'the newest place of the audit log cannot be kept outside the database: after a restart, a log whose end was cut off is found only by `signet audit verify --expect`. Set SIGNET_AUDIT_HEAD_FILE to a path that this process may write';
 
-async function readSeen(path: string): Promise<Seen | 'unreadable' | undefined> {
+async function readSeen(path: string): Promise<WitnessedHead | 'unreadable' | undefined> {
   try {
-    const { seq, seal, accepted } = JSON.parse(await readFile(path, 'utf8')) as Partial<Seen>;
+    const { seq, seal, accepted } = JSON.parse(await readFile(path, 'utf8')) as Partial<WitnessedHead>;
     const isSound = Number.isSafeInteger(seq) && typeof seal === 'string' && Number.isSafeInteger(accepted);
-    return isSound ? ({ seq, seal, accepted } as Seen) : 'unreadable';
+    return isSound ? ({ seq, seal, accepted } as WitnessedHead) : 'unreadable';
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : 'unreadable';
   }

@@ -1,4 +1,4 @@
-import { endSessionOf } from '../authentication/sessions/end-session-of.ts';
+import { endUserSession } from '../authentication/sessions/end-user-session.ts';
 import { listSessions, sessionRecord } from '../authentication/sessions/list-sessions.ts';
 import { entitlementHistory, historyRecord } from '../entitlements/read-history.ts';
 import type { EntitlementVersion, StoredEntitlement } from '../entitlements/store.ts';
@@ -9,7 +9,7 @@ import { done, listed, table, time } from '../platform/cli/report.ts';
 import { findPerson, person } from './users.ts';
 
 const caller = { actor: 'cli' } as const;
-const mostListed = 500;
+const maxListed = 500;
 
 export const accessCommands = {
   'sessions list': command({
@@ -32,16 +32,16 @@ export const accessCommands = {
     operands: { ...person, session_id: { value: 'session_id' } },
     async run(deps, { who, session_id }) {
       const { user_id } = await findPerson(deps, who);
-      const ending = endSessionOf(deps, caller, { user_id, session_id });
+      const ending = endUserSession(deps, caller, { user_id, session_id });
       return done(ending, { ended: session_id }, `${session_id} has ended, and its tokens are dead.`);
     },
   }),
   'grants list': command({
-    summary: `Lists what a person has let clients have, the newest ${mostListed}, newest first.`,
+    summary: `Lists what a person has let clients have, the newest ${maxListed}, newest first.`,
     operands: person,
     async run(deps, { who }) {
       const { user_id } = await findPerson(deps, who);
-      const grants = (await listGrants(deps, user_id, mostListed)).map(grantRecord);
+      const grants = (await listGrants(deps, user_id, maxListed)).map(grantRecord);
       return listed('grants', grants, ['GRANT', 'CLIENT', 'LAST USED', 'SCOPE', 'NAME'], (one) => [
         one.grant_id,
         one.client_id,

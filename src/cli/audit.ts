@@ -1,8 +1,14 @@
 import { once } from 'node:events';
 import { acceptLoss } from '../audit/accept-loss.ts';
-import { type Expected, verifyAuditLog } from '../audit/chain.ts';
-import { momentIn } from '../audit/moment.ts';
-import { type AnyRecord, doubtOf, exportFormats, exportLogAsIs, readLogAsIs } from '../audit/read-log.ts';
+import { type ExpectedHead, verifyAuditLog } from '../audit/chain.ts';
+import { parseTime } from '../audit/parse-time.ts';
+import {
+  type AnyRecord,
+  exportFormats,
+  exportLogWithoutSealing,
+  filterWarningOf,
+  readLogWithoutSealing,
+} from '../audit/read-log.ts';
 import type { AuditFilter } from '../audit/store.ts';
 import { listUnauthenticated } from '../audit/unauthenticated.ts';
 import { command, UsageError } from '../platform/cli/command.ts';
@@ -23,9 +29,9 @@ export const auditCommands = {
     options: { ...filters, limit: { value: 'n', whole: [1, 10_000], help: 'how many at most; 50 without it' } },
     async run(deps, { limit = 50, ...given }) {
       const filter = filterOf(given);
-      const events = await readLogAsIs(deps, filter, limit);
+      const events = await readLogWithoutSealing(deps, filter, limit);
       if (events.length === 0) {
-        const doubt = await doubtOf(deps, filter);
+        const doubt = await filterWarningOf(deps, filter);
         return { json: { events }, text: `No event matches the filter.${doubt ? ` ${whatIsMeant[doubt]}` : ''}` };
       }
       return listed('events', events, ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'], line);
@@ -57,7 +63,7 @@ export const auditCommands = {
     summary: 'Prints the audit log, newest first, however long it is: redirect it to a file.',
     options: { ...filters, format: { oneOf: exportFormats, help: 'jsonl without it' } },
     async run(deps, { format = 'jsonl', ...given }, { stdout }) {
-      for await (const text of exportLogAsIs(deps, filterOf(given), format)) {
+      for await (const text of exportLogWithoutSealing(deps, filterOf(given), format)) {
         if (!stdout.write(text)) await once(stdout, 'drain'); // no more than a page in memory
       }
       return undefined;
@@ -124,7 +130,7 @@ const whatIs = {
   unexpected: 'has another seal than expected',
 } as const;
 
-function readExpected(value: string | undefined): Expected | undefined {
+function readExpected(value: string | undefined): ExpectedHead | undefined {
   if (value === undefined) return undefined;
   const [, seq, seal] = /^(\d{1,15}):([\w-]{43})$/.exec(value) ?? [];
   if (seq === undefined || seal === undefined) throw new UsageError('--expect takes <seq>:<seal>, as a check gave it.');
@@ -142,12 +148,12 @@ const line = (row: AnyRecord): string[] => [
 
 const filterOf = ({ since, until, ...same }: Filters): AuditFilter => ({
   ...same,
-  since: readMoment('since', since, 'first'),
-  until: readMoment('until', until, 'last'),
+  since: readTime('since', since, 'first'),
+  until: readTime('until', until, 'last'),
 });
 
-function readMoment(name: string, text: string | undefined, edge: 'first' | 'last'): number | undefined {
-  const at = text === undefined ? undefined : momentIn(text, edge);
+function readTime(name: string, text: string | undefined, edge: 'first' | 'last'): number | undefined {
+  const at = text === undefined ? undefined : parseTime(text, edge);
   if (text !== undefined && at === undefined)
     throw new UsageError(`--${name} takes a day such as 2027-01-31, or 2027-01-31T08:00:00Z.`);
   return at;

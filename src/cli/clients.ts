@@ -1,4 +1,5 @@
-import { type Client, changeWaits, consentPolicies, reviewedRecord, waitsForReview } from '../clients/client.ts';
+import { listedRecords } from '../clients/assess-risks.ts';
+import { type Client, consentPolicies, hasPendingChange, needsReview, reviewedRecord } from '../clients/client.ts';
 import { changePolicy } from '../clients/client-policy.ts';
 import { deleteClient } from '../clients/delete-client.ts';
 import { findClients, listings } from '../clients/find-clients.ts';
@@ -13,7 +14,6 @@ import { registerClient } from '../clients/register-client.ts';
 import { readRegistration } from '../clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../clients/review-client.ts';
 import type { Risk } from '../clients/risk-signals.ts';
-import { listedRecords } from '../clients/weigh-risks.ts';
 import { command, UsageError } from '../platform/cli/command.ts';
 import { done, type Report, shownOnce, table, time } from '../platform/cli/report.ts';
 
@@ -53,7 +53,7 @@ function reviewReport(review: ClientReview): Report {
     ...changes.flatMap(changeLines),
     ...risks.map(({ code, severity, detail }) => `  ${severity}  ${code}  ${detail.map(printed).join(', ')}`),
     ...(lastRejection ? rejectionLines(lastRejection) : []),
-    ...(waitsForReview(client)
+    ...(needsReview(client)
       ? ['', `Approve just this: signet clients approve ${client.client_id} --revision ${client.revision}`]
       : []),
   ];
@@ -96,7 +96,7 @@ const counting = (count: number, what: string) => `${count} ${what}${count === 1
 const nothingFound = (query: string, status: string) =>
   `No client ${status === 'all' ? 'in any state' : `listed as ${status}`} has ${printed(query)} in its name, its owner's name or e-mail address, or as an id.`;
 
-const statusOf = (one: Client) => one.status + (changeWaits(one) ? ', change waits' : '');
+const statusOf = (one: Client) => one.status + (hasPendingChange(one) ? ', change waits' : '');
 
 export const clientCommands = {
   'clients create': command({

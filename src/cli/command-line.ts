@@ -9,9 +9,9 @@ import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
 import { MigrationRefused } from '../platform/db/migrate.ts';
 import { databaseFile } from '../platform/db/open.ts';
 import { ConfigError, RequestError } from '../platform/errors.ts';
-import { mailDoubt } from '../platform/heartbeat/heartbeat.ts';
+import { mailWarning } from '../platform/heartbeat/heartbeat.ts';
 import { editDistance } from '../platform/text/edit-distance.ts';
-import { plainForeign } from '../platform/text/foreign-text.ts';
+import { visibleText } from '../platform/text/untrusted-text.ts';
 import { version } from '../platform/version.ts';
 import { commandGroups, commands } from './commands.ts';
 
@@ -102,7 +102,7 @@ async function run(name: string, command: Command, { args, terminal, environment
   try {
     const report = await command.run(deps, read.given, terminal);
     if (!report) return 0;
-    const doubt = deps.mail.promised > 0 ? await mailDoubt(deps) : undefined;
+    const doubt = deps.mail.enqueued > 0 ? await mailWarning(deps) : undefined;
     if (doubt) terminal.stderr.write(`signet: warning: ${doubt}\n`);
     const json = doubt ? { ...(report.json as object), warnings: [doubt] } : report.json;
     terminal.stdout.write(read.json ? `${JSON.stringify(json)}\n` : `${report.text}\n`);
@@ -166,7 +166,7 @@ function soughtBy({ code }: RequestError, args: readonly string[]): string {
   if (code !== 'not_found' || !command) return '';
   const read = readArguments(command, args.slice(name.split(' ').length));
   const typed = read === 'help' ? [] : Object.keys(command.operands ?? {}).map((operand) => read.given[operand]);
-  const shown = typed.map((one) => plainForeign(String(one), 60)).filter(Boolean);
+  const shown = typed.map((one) => visibleText(String(one), 60)).filter(Boolean);
   return shown.length > 0 ? ` It was asked for: ${shown.join(' ')}` : '';
 }
 

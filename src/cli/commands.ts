@@ -3,7 +3,7 @@ import { accessCommands } from './access.ts';
 import { auditCommands } from './audit.ts';
 import { clientCommands } from './clients.ts';
 import { operationCommands } from './operation.ts';
-import { ownerlessClientCommands } from './ownerless-clients.ts';
+import { firstPartyClientCommands } from './ownerless-clients.ts';
 import { serviceCredentialCommands } from './service-credentials.ts';
 import { userCommands } from './users.ts';
 import { webhookCommands } from './webhooks.ts';
@@ -12,7 +12,7 @@ import { webhookCommands } from './webhooks.ts';
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
   ['People', userCommands],
   ['Access', accessCommands],
-  ['Clients', { ...clientCommands, ...ownerlessClientCommands }],
+  ['Clients', { ...clientCommands, ...firstPartyClientCommands }],
   ['Service credentials', serviceCredentialCommands],
   ['Webhooks', webhookCommands],
   ['Audit log', auditCommands],

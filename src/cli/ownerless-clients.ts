@@ -6,10 +6,10 @@ import { command, UsageError } from '../platform/cli/command.ts';
 import { listed, shownOnce, time } from '../platform/cli/report.ts';
 import { client, report, target } from './clients.ts';
 
-const ofNobody = (client_id: string) => ({ ...target(client_id), owner_user_id: null });
+const ownerlessTarget = (client_id: string) => ({ ...target(client_id), owner_user_id: null });
 
 /** What owners do with their clients, for those that have none. */
-export const ownerlessClientCommands = {
+export const firstPartyClientCommands = {
   'clients edit': command({
     summary: 'Changes a client without an owner. What was approved serves until the change is approved, too.',
     operands: client,
@@ -33,7 +33,7 @@ export const ownerlessClientCommands = {
       };
       const changes = Object.entries(wanted).filter(([, value]) => value !== undefined);
       if (changes.length === 0) throw new UsageError('Nothing to change: name at least one field.');
-      const edited = await editClient(deps, ofNobody(client_id), readClientEdit(Object.fromEntries(changes)));
+      const edited = await editClient(deps, ownerlessTarget(client_id), readClientEdit(Object.fromEntries(changes)));
       const waits = edited.status === 'pending_review' || edited.pending_change !== null;
       if (!given.approve || !waits) return report(edited);
       return report(await approveClient(deps, target(client_id), { revision: edited.revision }));
@@ -53,7 +53,7 @@ export const ownerlessClientCommands = {
     summary: 'Gives a client without an owner one more secret, printed this once. The one before goes on.',
     operands: client,
     async run(deps, { client_id }) {
-      const { secret, client_secret } = await addSecret(deps, ofNobody(client_id));
+      const { secret, client_secret } = await addSecret(deps, ownerlessTarget(client_id));
       return {
         json: { ...secret, client_secret },
         text: shownOnce({ secret_id: secret.secret_id, client_secret }),
@@ -67,7 +67,7 @@ export const ownerlessClientCommands = {
       overlap: { value: 'seconds', whole: [0, overlaps.week], help: 'how long it still works; 0 without it' },
     },
     async run(deps, { client_id, secret_id, overlap = 0 }) {
-      const retired = await retireSecret(deps, { ...ofNobody(client_id), secret_id, overlapSeconds: overlap });
+      const retired = await retireSecret(deps, { ...ownerlessTarget(client_id), secret_id, overlapSeconds: overlap });
       return { json: retired, text: `${secret_id} ends at ${time(retired.expires_at)}.` };
     },
   }),

@@ -1,10 +1,10 @@
 import type { Deps } from '../app/deps.ts';
 import { allCredentials } from '../entitlements/service-credentials/list-credentials.ts';
 import {
+  changeCredentialTerms,
   createCredential,
   findCredential,
   longestOverlapSeconds,
-  restrictTo,
   retire,
   rotateCredential,
 } from '../entitlements/service-credentials/manage-credential.ts';
@@ -92,7 +92,7 @@ export const serviceCredentialCommands = {
     operands: credential,
     options: terms,
     async run(deps, { client_id, permission, product = [] }) {
-      await restrictTo(deps, caller, client_id, { permissions: permission, products: product });
+      await changeCredentialTerms(deps, caller, client_id, { permissions: permission, products: product });
       return show(deps, client_id);
     },
   }),

@@ -15,7 +15,7 @@ import type { LockState } from '../platform/limits/failure-limits.ts';
 const caller = { actor: 'cli' } as const;
 /** The operand of everything about one person. */
 export const person = { who: { value: 'user_id or e-mail' } } as const;
-const mostFound = 500;
+const maxFound = 500;
 
 const rowsOf = (user: User) => [
   ['User', user.user_id],
@@ -106,9 +106,9 @@ export const userCommands = {
     run: async (deps) => found(await listUsers(deps.db)),
   }),
   'users find': command({
-    summary: `Finds accounts by the beginning of the e-mail address, a part of the name, or the id. The newest ${mostFound}, newest first.`,
+    summary: `Finds accounts by the beginning of the e-mail address, a part of the name, or the id. The newest ${maxFound}, newest first.`,
     operands: { query: { value: 'query' } },
-    run: async (deps, { query }) => found((await findUsers(deps, { query, limit: mostFound })).users),
+    run: async (deps, { query }) => found((await findUsers(deps, { query, limit: maxFound })).users),
   }),
   'users show': command({
     summary: 'Shows one account; with --all, also how the person signs in, and what they have.',

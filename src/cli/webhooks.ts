@@ -1,6 +1,6 @@
 import { replayDeadDeliveries, replayDelivery, webhookOperations } from '../admin/webhooks/operations.ts';
 import { command, UsageError } from '../platform/cli/command.ts';
-import { mostReplayed } from '../webhooks/replay-dead.ts';
+import { maxReplayed } from '../webhooks/replay-dead.ts';
 import { commandsOf } from './operation-command.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -11,7 +11,7 @@ export const webhookCommands = {
   'webhooks replay': command({
     summary: 'Replay a delivery that was given up; with --all, every one of the webhook.',
     operands: { webhook_id: { value: 'webhook_id' }, delivery_id: { value: 'delivery_id', optional: true } },
-    options: { all: { help: `all that were given up, the oldest first, up to ${mostReplayed} at once` } },
+    options: { all: { help: `all that were given up, the oldest first, up to ${maxReplayed} at once` } },
     async run(deps, { webhook_id, delivery_id, all }) {
       if (all === (delivery_id !== undefined)) throw new UsageError('It takes either a <delivery_id> or --all.');
       if (delivery_id !== undefined) {

@@ -9,10 +9,10 @@ import { findAnyClient } from './list-clients.ts';
 import {
   clientCarries,
   deleteClient,
-  letClientWait,
   markClient,
-  rememberSuspension,
+  recordSuspension,
   setClientStatus,
+  submitForReview,
   updateClient,
 } from './store.ts';
 
@@ -20,7 +20,7 @@ export type ClientDeps = Pick<Deps, 'db' | 'clock' | 'clients'>;
 export type ClientTarget = { client_id: string; caller: Caller };
 
 /** Seconds until it is worth asking again whether a client may wait for review: reviewing is done by people. */
-export const reviewTakes = 3600;
+export const reviewRetrySeconds = 3600;
 
 /** What a rule decides about the client that it was shown. */
 export type ClientChange = {
@@ -33,11 +33,11 @@ export type ClientChange = {
   /** Statements of the same batch, given the event that the client carries if the change was made. */
   also?: readonly Statement[] | ((event_id: string) => readonly Statement[]);
   /** For a change that lets the client wait for review: how many of its owner's may, this one among them. */
-  mostPending?: number;
+  maxPending?: number;
 };
 
 /** Each lost race means that somebody else's change was kept, so this many in a row is a fight and not bad luck. */
-const mostAttempts = 5;
+const maxAttempts = 5;
 
 /**
  * How what a client is registered with changes: read, decide, and write if it is still what was read. A client is
@@ -46,7 +46,7 @@ const mostAttempts = 5;
  *
  * @param decide throws the refusal; returns undefined if there is nothing to change.
  * @returns the client as it is now.
- * @throws notFound; staleRevision after losing too many races; rateLimited for `mostPending`; whatever `decide` throws.
+ * @throws notFound; staleRevision after losing too many races; rateLimited for `maxPending`; whatever `decide` throws.
  */
 export async function changeClient(
   deps: ClientDeps,
@@ -54,14 +54,14 @@ export async function changeClient(
   decide: (client: Client) => ClientChange | undefined | Promise<ClientChange | undefined>,
 ): Promise<Client> {
   let seen = await findAnyClient(deps, target.client_id);
-  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const change = await decide(seen);
     if (change === undefined) return seen;
     const changed = await tryChange(deps, target.caller, seen, change);
     if (changed !== undefined) return changed;
     const found = await findAnyClient(deps, target.client_id);
     // Nobody was quicker, so it was the number of those that wait.
-    if (found.event_id === seen.event_id && change.mostPending !== undefined) throw rateLimited(reviewTakes);
+    if (found.event_id === seen.event_id && change.maxPending !== undefined) throw rateLimited(reviewRetrySeconds);
     seen = found;
   }
   throw staleRevision(seen.revision);
@@ -141,7 +141,7 @@ export async function endClient(
   const [marked] = await deps.db.batch([
     markClient(client_id, event.event_id, unless),
     event.statement,
-    rememberSuspension(client_id, event.event_id, at),
+    recordSuspension(client_id, event.event_id, at),
     ...deleteClient(client_id, event.event_id),
   ]);
   deps.clients.forget(client_id);
@@ -155,7 +155,7 @@ async function tryChange(
   deps: ClientDeps,
   caller: Caller,
   seen: Client,
-  { to, also = [], mostPending, ...change }: ClientChange,
+  { to, also = [], maxPending, ...change }: ClientChange,
 ): Promise<Client | undefined> {
   const at = now(deps);
   const event = auditEvent(
@@ -171,9 +171,9 @@ async function tryChange(
   );
   const changed: Client = { ...seen, updated_at: at, ...to, event_id: event.event_id };
   const update =
-    mostPending === undefined
+    maxPending === undefined
       ? [updateClient(changed, seen)]
-      : [...lockOwner(seen), letClientWait(changed, { event_id: seen.event_id, mostPending })];
+      : [...lockOwner(seen), submitForReview(changed, { event_id: seen.event_id, maxPending })];
   const results = await deps.db.batch([
     ...update,
     event.statement,

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Db } from '../platform/db/db.ts';
-import { freshCache } from '../platform/fresh-cache.ts';
+import { ttlCache } from '../platform/ttl-cache.ts';
 import { type Client, isClientId } from './client.ts';
 import { readClient } from './store.ts';
 
@@ -16,7 +16,7 @@ export type ClientDirectory = {
 };
 
 export function clientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
-  const cache = freshCache(clock, (client_id) => readClient(db, client_id));
+  const cache = ttlCache(clock, (client_id) => readClient(db, client_id));
   return {
     find: async (client_id) => (isClientId(client_id) ? cache.find(client_id) : undefined),
     forget: cache.forget,

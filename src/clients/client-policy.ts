@@ -2,7 +2,7 @@ import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, invalidState } from '../platform/errors.ts';
 import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './change-client.ts';
 import type { Client, ConsentPolicy } from './client.ts';
-import { refuseOwn } from './reviewer.ts';
+import { refuseSelfApproval } from './reviewer.ts';
 
 /** What administrators decide about a client beside what its owner asks for. Left out: as it is. */
 export type PolicyChange = {
@@ -28,7 +28,7 @@ export const policyAfter = (client: Client, change: PolicyChange): Required<Poli
  * policy with the approval. The revision stays: nothing that its owner asked for is different.
  *
  * @returns the client as it is now; unchanged, and without an audit event, if that is the policy already.
- * @throws notFound; invalidState for a client that was never approved; invalidFields; accessDenied as {@link refuseOwn}
+ * @throws notFound; invalidState for a client that was never approved; invalidFields; accessDenied as {@link refuseSelfApproval}
  * says, since whoever may not approve a client may not loosen what its approval decided either.
  */
 export async function changePolicy(
@@ -38,7 +38,7 @@ export async function changePolicy(
 ): Promise<Client> {
   checkPolicy(change);
   return changeClient(deps, target, async (client) => {
-    await refuseOwn(deps, target.caller.actor, client);
+    await refuseSelfApproval(deps, target.caller.actor, client);
     if (client.status !== 'approved' && client.status !== 'suspended') throw invalidState(client.status);
     const to = policyAfter(client, change);
     return sameJson(to, policyAfter(client, {})) ? undefined : { action: 'client.policy_changed', to };

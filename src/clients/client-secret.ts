@@ -14,7 +14,7 @@ export const newSecretRow = (secret: string, at: number): ClientSecret => ({
 });
 
 /** @param at Unix seconds. */
-export const isAlive = ({ expires_at }: Pick<ClientSecret, 'expires_at'>, at: number): boolean =>
+export const isActiveSecret = ({ expires_at }: Pick<ClientSecret, 'expires_at'>, at: number): boolean =>
   expires_at === null || expires_at > at;
 
 /**
@@ -29,7 +29,7 @@ export function verifyClientSecret(client: Pick<Client, 'secrets'>, secret: stri
   let verified = false;
   for (const known of client.secrets) {
     const isEqual = timingSafeEqual(sent, Buffer.from(known.secret_hash));
-    if (isEqual && isAlive(known, now)) verified = true;
+    if (isEqual && isActiveSecret(known, now)) verified = true;
   }
   return verified;
 }

@@ -42,10 +42,10 @@ const onlyReviewed = (one: ReviewedFields) =>
 export const needsConsentChoice = ({ is_first_party }: Client): boolean => !is_first_party;
 
 /** As it serves: without the change that waits. */
-export const servedFields = (client: Client): ReviewedFields => onlyReviewed(client);
+export const approvedFields = (client: Client): ReviewedFields => onlyReviewed(client);
 
 /** As its owner wants it: with the change that waits. */
-export const wantedFields = (client: Client): ReviewedFields => onlyReviewed({ ...client, ...client.pending_change });
+export const proposedFields = (client: Client): ReviewedFields => onlyReviewed({ ...client, ...client.pending_change });
 
 /** A registered client. Times are Unix seconds. Shared between requests by the directory, so nobody writes to it. */
 export type Client = ReviewedFields & {
@@ -74,11 +74,11 @@ export type Client = ReviewedFields & {
 };
 
 /** Somebody has to decide about its edit. That of a suspended client is decided once the client is reinstated. */
-export const changeWaits = ({ status, pending_change }: Client): boolean =>
+export const hasPendingChange = ({ status, pending_change }: Client): boolean =>
   status === 'approved' && pending_change !== null;
 
 /** An administrator has to decide about it: it is new, or a change of it waits. */
-export const waitsForReview = (client: Client): boolean => client.status === 'pending_review' || changeWaits(client);
+export const needsReview = (client: Client): boolean => client.status === 'pending_review' || hasPendingChange(client);
 
 /** `expires_at` is set once it has been retired. Nothing of the secret itself is kept, not even its last letters. */
 export type ClientSecret = {

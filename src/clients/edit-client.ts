@@ -1,10 +1,10 @@
 import type { Deps } from '../platform/deps.ts';
 import { rateLimited, staleRevision } from '../platform/errors.ts';
 import type { Limits } from '../platform/limits/limit-settings.ts';
-import { type ClientChange, type ClientDeps, reviewTakes, sameJson } from './change-client.ts';
+import { type ClientChange, type ClientDeps, reviewRetrySeconds, sameJson } from './change-client.ts';
+import { changeOwnClient, type OwnTarget } from './change-own-client.ts';
 import { type Client, type ReviewedFields, reviewedFields } from './client.ts';
 import { hasTooManyPending } from './list-clients.ts';
-import { changeOwnClient, type OwnTarget } from './own-change.ts';
 import type { ClientEdit } from './registration.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function editClient(
     const change = makeChange(client, edit.fields, deps.config.limits);
     // Asked here so that a refusal does not count as a change. Of two at once it is decided when they are written.
     if (change && client.status === 'rejected' && client.owner_user_id !== null) {
-      if (await hasTooManyPending(deps, client.owner_user_id)) throw rateLimited(reviewTakes);
+      if (await hasTooManyPending(deps, client.owner_user_id)) throw rateLimited(reviewRetrySeconds);
     }
     return change;
   });
@@ -44,7 +44,7 @@ function makeChange(
   return {
     action: 'client.edited',
     to: { ...fields, status: 'pending_review', status_reason: null, revision: client.revision + 1 },
-    mostPending: pendingClients,
+    maxPending: pendingClients,
   };
 }
 

@@ -9,7 +9,7 @@ import pino from 'pino';
 import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { countFailure, failuresOf } from './failures.store.ts';
-import { commonEnd, commonStart, nearestTo, recordFailure, withoutSecrets } from './failures.ts';
+import { closestMatch, commonEnd, commonStart, recordFailure, withoutSecrets } from './failures.ts';
 
 test('the redirect URI that was probably meant is the one that is most alike', () => {
   const registered = ['https://shop.test/cb', 'https://shop.test/admin/cb', 'http://localhost:3000/cb'];
@@ -20,8 +20,8 @@ test('the redirect URI that was probably meant is the one that is most alike', (
     'http://localhost:3001/cb': registered[2],
     'http://localhost:3000/': registered[2],
   };
-  for (const [sent, expected] of Object.entries(meant)) assert.equal(nearestTo(registered, sent), expected, sent);
-  assert.equal(nearestTo([], 'x'), undefined);
+  for (const [sent, expected] of Object.entries(meant)) assert.equal(closestMatch(registered, sent), expected, sent);
+  assert.equal(closestMatch([], 'x'), undefined);
 });
 
 test('what two texts have in common is cut from both without cutting a character in half', () => {

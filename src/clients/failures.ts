@@ -58,12 +58,12 @@ export class FailureCause {
  * and a code, and of a kind this many are written in a minute. A kind has room of its own, or whoever wants to hide one
  * failure would cause many of another.
  */
-const mostKept = 10;
-const mostPerMinute = 5;
+const maxKept = 10;
+const maxPerMinute = 5;
 /** Four weeks after it happened last: whoever looks for what went wrong looks soon. */
 export const failureKeptSeconds = 28 * 86_400;
 /** Kinds of clients whose minute is remembered; beyond it the oldest is forgotten, which costs a few writes more. */
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 type RecorderDeps = Pick<Deps, 'db' | 'clock' | 'log'>;
 type Minute = { startedAt: number; failures: number };
@@ -73,7 +73,7 @@ type Recorder = {
   lastWrite: Promise<void>;
   waiting: number;
 };
-const mostWaiting = 1000;
+const maxWaiting = 1000;
 
 /** By database, because that is whose rows they are: two services in one process (as in tests) stay apart. */
 const recorders = new WeakMap<Db, Recorder>();
@@ -94,7 +94,7 @@ type Place = { client_id: string; stage: FailureStage };
 export function recordFailure(deps: RecorderDeps, place: Place, failure: Failure): void {
   const recorder = recorderOf(deps.db);
   const kind = `${place.client_id} ${place.stage} ${failure.code}`;
-  if (recorder.waiting >= mostWaiting || !hasRoom(deps, recorder, kind)) return;
+  if (recorder.waiting >= maxWaiting || !hasRoom(deps, recorder, kind)) return;
   recorder.waiting += 1;
   recorder.lastWrite = recorder.lastWrite
     .then(() => setImmediate())
@@ -106,12 +106,12 @@ export function recordFailure(deps: RecorderDeps, place: Place, failure: Failure
 }
 
 async function writeFailure(deps: RecorderDeps, place: Place, { code, detail: describe }: Failure): Promise<void> {
-  const detail = describe ? JSON.stringify(tidy(describe())) : null;
+  const detail = describe ? JSON.stringify(truncateDetail(describe())) : null;
   const { client_id, stage } = place;
   const failure_id = `fail_${digest(JSON.stringify([client_id, stage, code, detail]))}`;
   await deps.db.batch([
     countFailure({ failure_id, ...place, code, detail, at: now(deps) }),
-    trimFailures({ ...place, code }, mostKept),
+    trimFailures({ ...place, code }, maxKept),
   ]);
 }
 
@@ -120,12 +120,12 @@ function hasRoom(deps: RecorderDeps, { minutes }: Recorder, key: string): boolea
   const age = known === undefined ? Number.POSITIVE_INFINITY : now(deps) - known.startedAt;
   if (known && age >= 0 && age < 60) {
     known.failures += 1;
-    return known.failures <= mostPerMinute;
+    return known.failures <= maxPerMinute;
   }
   minutes.delete(key); // a key set again would keep its old place; the newest belongs last
   minutes.set(key, { startedAt: now(deps), failures: 1 });
   const [oldest] = minutes.keys();
-  if (minutes.size > mostRemembered && oldest !== undefined) minutes.delete(oldest);
+  if (minutes.size > maxRemembered && oldest !== undefined) minutes.delete(oldest);
   return true;
 }
 
@@ -138,7 +138,7 @@ const confidential =
 /** What somebody sent, without what could still open something. */
 export const withoutSecrets = (text: string): string => text.replace(confidential, '[removed]');
 
-const tidy = (detail: FailureDetail): FailureDetail =>
+const truncateDetail = (detail: FailureDetail): FailureDetail =>
   Object.fromEntries(
     Object.entries(detail)
       .filter(([, text]) => text !== undefined)
@@ -146,7 +146,7 @@ const tidy = (detail: FailureDetail): FailureDetail =>
   );
 
 /** Of the registered ones the one that was probably meant: with the longest beginning and end in common. */
-export function nearestTo(registered: readonly string[], sent: string): string | undefined {
+export function closestMatch(registered: readonly string[], sent: string): string | undefined {
   const likeness = (uri: string) => {
     const start = commonStart(uri, sent);
     return start + commonEnd(uri.slice(start), sent.slice(start));

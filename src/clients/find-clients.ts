@@ -1,7 +1,7 @@
-import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
+import { decodeCursor, encodeCursor } from '../platform/db/cursor.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Client } from './client.ts';
-import { type ClientListing, countWaitingClients, searchClients } from './store.ts';
+import { type ClientListing, countClientsNeedingReview, searchClients } from './store.ts';
 
 export const listings = [
   'all',
@@ -30,7 +30,7 @@ export async function findClients(
 ): Promise<ClientPage> {
   const { query = '', after, limit = 50 } = search;
   const { listing = query.trim() === '' ? 'waiting' : 'all' } = search;
-  const place = placeOfName('after', after);
+  const place = decodeCursor('after', after);
   const found = await searchClients(deps.db, {
     listing,
     query: query.trim().slice(0, 100),
@@ -40,8 +40,8 @@ export async function findClients(
   const clients = found.slice(0, limit);
   const last = clients.at(-1);
   const hasMore = found.length > limit && last !== undefined;
-  return { clients, next: hasMore ? nameOfPlace({ at: last.created_at, id: last.client_id }) : undefined };
+  return { clients, next: hasMore ? encodeCursor({ at: last.created_at, id: last.client_id }) : undefined };
 }
 
 /** How many wait for a review: new clients, and changes of approved ones. */
-export const countWaiting = (deps: Pick<Deps, 'db'>) => countWaitingClients(deps.db);
+export const countNeedingReview = (deps: Pick<Deps, 'db'>) => countClientsNeedingReview(deps.db);

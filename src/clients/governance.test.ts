@@ -4,7 +4,7 @@ import { onBothEngines } from '../../test/support/databases.ts';
 import type { Db } from '../platform/db/db.ts';
 import { RequestError } from '../platform/errors.ts';
 import { deleteClient } from './delete-client.ts';
-import { countWaiting, findClients } from './find-clients.ts';
+import { countNeedingReview, findClients } from './find-clients.ts';
 import { findAnyClient } from './list-clients.ts';
 import { clientReview } from './read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from './review-client.ts';
@@ -150,10 +150,10 @@ onBothEngines(
     for (const listing of ['waiting', 'pending_change'] as const) {
       assert.deepEqual((await findClients(deps, { listing })).clients, [], 'it cannot be decided');
     }
-    assert.deepEqual(await countWaiting(deps), { pending: 0, changes: 0 });
+    assert.deepEqual(await countNeedingReview(deps), { pending: 0, changes: 0 });
     const reinstated = await reinstateClient(deps, review(client));
     assert.deepEqual([reinstated.status, reinstated.redirect_uris], ['approved', client.redirect_uris]);
-    assert.deepEqual(await countWaiting(deps), { pending: 0, changes: 1 });
+    assert.deepEqual(await countNeedingReview(deps), { pending: 0, changes: 1 });
   },
 );
 

@@ -2,14 +2,14 @@ import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../platform/errors.ts';
 import type { ClientDeps } from './change-client.ts';
+import { changeOwnClient, type OwnTarget, requireOwnClient } from './change-own-client.ts';
 import type { Client, ClientSecret } from './client.ts';
-import { isAlive, newClientSecret, newSecretRow } from './client-secret.ts';
+import { isActiveSecret, newClientSecret, newSecretRow } from './client-secret.ts';
 import { findAnyClient } from './list-clients.ts';
-import { changeOwnClient, type OwnTarget, refuseUnlessOwn } from './own-change.ts';
-import { deleteEndedSecrets, endSecret, insertSecret } from './store.ts';
+import { deleteExpiredSecrets, expireSecret, insertSecret } from './store.ts';
 
 /** One in use, and one that replaces it. */
-const mostAlive = 2;
+const maxActiveSecrets = 2;
 
 /** How long a secret may go on after it was retired, in seconds. */
 export const overlaps = { now: 0, hour: 3600, day: 86_400, week: 7 * 86_400 } as const;
@@ -40,12 +40,12 @@ export async function listSecrets(
   owner_user_id: string | null,
 ): Promise<SecretRecord[]> {
   const client = await findAnyClient(deps, client_id);
-  refuseUnlessOwn(client, { owner_user_id });
-  return aliveSecretsOf(deps, client).map(secretRecord);
+  requireOwnClient(client, { owner_user_id });
+  return activeSecretsOf(deps, client).map(secretRecord);
 }
 
-const aliveSecretsOf = (deps: Pick<ClientDeps, 'clock'>, client: Client): ClientSecret[] =>
-  client.secrets.filter((secret) => isAlive(secret, now(deps)));
+const activeSecretsOf = (deps: Pick<ClientDeps, 'clock'>, client: Client): ClientSecret[] =>
+  client.secrets.filter((secret) => isActiveSecret(secret, now(deps)));
 
 /**
  * One more secret for a confidential client.
@@ -64,8 +64,8 @@ export async function addSecret(
   const client = await changeOwnClient(deps, target, (client) => {
     if (client.client_type === 'public') throw refused(client, 'problem.secret.public');
     const { client_id } = client;
-    const alive = aliveSecretsOf(deps, client);
-    if (alive.length >= mostAlive) throw refused(client, 'problem.secret.two');
+    const alive = activeSecretsOf(deps, client);
+    if (alive.length >= maxActiveSecrets) throw refused(client, 'problem.secret.two');
     ended = expires_at === null ? [] : alive.filter((other) => other.expires_at === null);
     return {
       action: 'client.secret_added',
@@ -75,9 +75,9 @@ export async function addSecret(
       },
       to: { updated_at: client.updated_at }, // nothing that a reviewer reads has changed
       also: (event_id) => [
-        deleteEndedSecrets(client_id, now(deps)),
+        deleteExpiredSecrets(client_id, now(deps)),
         insertSecret({ ...secret, client_id }, event_id),
-        ...ended.map(({ secret_id }) => endSecret({ secret_id, client_id, expires_at: expires_at ?? 0 }, event_id)),
+        ...ended.map(({ secret_id }) => expireSecret({ secret_id, client_id, expires_at: expires_at ?? 0 }, event_id)),
       ],
     };
   });
@@ -104,7 +104,7 @@ export async function retireSecret(
   const expires_at = now(deps) + target.overlapSeconds;
   let retired: SecretRecord | undefined;
   await changeOwnClient(deps, target, (client) => {
-    const alive = aliveSecretsOf(deps, client);
+    const alive = activeSecretsOf(deps, client);
     const secret = alive.find(({ secret_id }) => secret_id === target.secret_id);
     if (!secret) throw notFound();
     const hasSuccessor = alive.some((other) => other.secret_id !== secret.secret_id && other.expires_at === null);
@@ -115,7 +115,7 @@ export async function retireSecret(
       after: { secret_id: secret.secret_id, expires_at },
       to: { updated_at: client.updated_at },
       also: (event_id) => [
-        endSecret({ secret_id: secret.secret_id, client_id: client.client_id, expires_at }, event_id),
+        expireSecret({ secret_id: secret.secret_id, client_id: client.client_id, expires_at }, event_id),
       ],
     };
   });

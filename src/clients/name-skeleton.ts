@@ -73,13 +73,13 @@ export function nameSkeleton(name: string): string {
 }
 
 /** Short names may differ in a letter or two and not look alike: `App` and `Api`. */
-const mostEdits = (length: number) => (length < 4 ? 0 : length < 6 ? 1 : 2);
+const maxEdits = (length: number) => (length < 4 ? 0 : length < 6 ? 1 : 2);
 
-export const looksAlike = (one: string, other: string): boolean => areAlike(nameSkeleton(one), nameSkeleton(other));
+export const looksAlike = (one: string, other: string): boolean => areSimilar(nameSkeleton(one), nameSkeleton(other));
 
 /** @returns whether two skeletons differ in at most two letters. */
-export function areAlike(from: string, to: string): boolean {
-  const most = mostEdits(Math.min(from.length, to.length));
+export function areSimilar(from: string, to: string): boolean {
+  const most = maxEdits(Math.min(from.length, to.length));
   if (from === '' || to === '' || Math.abs(from.length - to.length) > most) return false;
   return sharesPiece(from, to, most + 1) && editDistance(from, to, most) <= most;
 }
@@ -94,5 +94,5 @@ function sharesPiece(from: string, to: string, pieces: number): boolean {
 }
 
 /** @returns whether one skeleton contains the other, as "Signet Support" contains "Signet". */
-export const speaksFor = (from: string, whole: string, shortest: number): boolean =>
+export const containsName = (from: string, whole: string, shortest: number): boolean =>
   whole.length >= shortest && from.includes(whole);

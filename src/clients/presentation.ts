@@ -1,4 +1,4 @@
-import type { Sentence } from '../platform/i18n/translate.ts';
+import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { isIpAddress } from '../platform/ip-address.ts';
 
 /**
@@ -18,7 +18,7 @@ export function nameWarning(name: string): string | undefined {
 }
 
 /** What stands against a logo. An IP address is refused: a logo lives on a host that somebody has a certificate for. */
-export function logoUrlProblem(text: string): Sentence | undefined {
+export function logoUrlProblem(text: string): MessageDescriptor | undefined {
   const problem = homepageUrlProblem(text);
   if (problem !== undefined) return problem;
   const host = new URL(text).hostname;
@@ -27,7 +27,7 @@ export function logoUrlProblem(text: string): Sentence | undefined {
 }
 
 /** What stands against a homepage: anything that is not plainly https, such as `javascript:` in whatever letters. */
-export function homepageUrlProblem(text: string): Sentence | undefined {
+export function homepageUrlProblem(text: string): MessageDescriptor | undefined {
   if (text.length > longestUrl) return { key: 'problem.url.long', values: { most: longestUrl } };
   const url = /^https:\/\/[\x21-\x7e]+$/.test(text) && !/["'<>\\^`{|}]/.test(text) ? URL.parse(text) : null;
   if (url === null) return { key: 'problem.url.https' };

@@ -1,20 +1,20 @@
 import { findUser } from '../accounts/store.ts';
 import type { User } from '../accounts/user.ts';
-import { asLogged, isOnlyDigest } from '../audit/audit.ts';
+import { isDigestOnly, toLoggedValue } from '../audit/audit.ts';
 import { newestAuditRowOf } from '../audit/store.ts';
 import type { Deps } from '../platform/deps.ts';
+import { riskContext } from './assess-risks.ts';
 import { sameJson } from './change-client.ts';
 import {
   type Client,
+  needsReview,
+  proposedFields,
   type ReviewedFields,
   reviewedFields,
   reviewedRecord,
-  waitsForReview,
-  wantedFields,
 } from './client.ts';
 import { findAnyClient } from './list-clients.ts';
 import { type Risk, riskSignals } from './risk-signals.ts';
-import { riskContext } from './weigh-risks.ts';
 
 /** One field that its owner wants different. */
 export type FieldChange = { field: keyof ReviewedFields; before: unknown; after: unknown };
@@ -46,7 +46,7 @@ export async function clientReview(deps: Pick<Deps, 'db' | 'config'>, client_id:
   const [owner, context, lastRejection] = await Promise.all([
     client.owner_user_id === null ? undefined : findUser(deps.db, client.owner_user_id),
     riskContext(deps),
-    waitsForReview(client) ? lastRejectionOf(deps, client) : undefined,
+    needsReview(client) ? lastRejectionOf(deps, client) : undefined,
   ]);
   return { client, owner, changes: changesOf(client), risks: riskSignals(client, context), lastRejection };
 }
@@ -69,13 +69,14 @@ async function lastRejectionOf({ db }: Pick<Deps, 'db'>, client: Client): Promis
     rejected?: ReviewedFields & { revision: number };
   };
   if (decision === undefined || rejected === undefined) return undefined;
-  const wanted = wantedFields(client);
+  const wanted = proposedFields(client);
   const changes = reviewedFields
     .filter(
-      (field) => !sameJson(rejected[field], isOnlyDigest(rejected[field]) ? asLogged(wanted[field]) : wanted[field]),
+      (field) =>
+        !sameJson(rejected[field], isDigestOnly(rejected[field]) ? toLoggedValue(wanted[field]) : wanted[field]),
     )
     // Of a very long one the log keeps only whether it is still the same.
-    .map((field) => ({ field, before: isOnlyDigest(rejected[field]) ? null : rejected[field], after: wanted[field] }));
+    .map((field) => ({ field, before: isDigestOnly(rejected[field]) ? null : rejected[field], after: wanted[field] }));
   return { at: decision.at, reason: decision.reason, revision: rejected.revision, changes };
 }
 

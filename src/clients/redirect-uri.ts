@@ -1,4 +1,4 @@
-import type { Sentence } from '../platform/i18n/translate.ts';
+import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 
 /** Longer ones reach the limits of browsers and proxies, and no callback needs it. */
 const longest = 2048;
@@ -16,11 +16,11 @@ const uriCharacters = /^[A-Za-z0-9\-._~:/?[\]@!$&'()+,;=%]+$/;
  * the specification refuses (§2.2), what is no URI, and what one reader takes for another address than the next one does:
  * the reviewer, the browser, a proxy, the server behind it. See docs/decisions/0006.
  */
-export function redirectUriProblem(uri: string): Sentence | undefined {
+export function redirectUriProblem(uri: string): MessageDescriptor | undefined {
   return charactersProblem(uri) ?? addressProblem(uri) ?? pathProblem(uri) ?? queryProblem(uri);
 }
 
-function charactersProblem(uri: string): Sentence | undefined {
+function charactersProblem(uri: string): MessageDescriptor | undefined {
   if (uri.length > longest) return { key: 'problem.url.long', values: { most: longest } };
   if (uri.includes('*')) return { key: 'problem.redirect_uri.wildcard' };
   if (uri.includes('#')) return { key: 'problem.redirect_uri.fragment' }; // RFC 6749 §3.1.2
@@ -30,7 +30,7 @@ function charactersProblem(uri: string): Sentence | undefined {
   return undefined;
 }
 
-function addressProblem(uri: string): Sentence | undefined {
+function addressProblem(uri: string): MessageDescriptor | undefined {
   const [, authority = ''] = /^https?:\/\/([^/?]+)/i.exec(uri) ?? [];
   const url = authority === '' ? null : URL.parse(uri);
   if (url === null) return { key: 'problem.redirect_uri.scheme' };
@@ -44,7 +44,7 @@ function addressProblem(uri: string): Sentence | undefined {
 }
 
 /** @param uri one that parses. */
-function pathProblem(uri: string): Sentence | undefined {
+function pathProblem(uri: string): MessageDescriptor | undefined {
   const path = uri.replace(/^[^/]*\/\/[^/?]*/, '').replace(/\?.*$/, '');
   // A proxy that decodes once more sees other segments than the browser that was sent there (RFC 9700 §4.1.1).
   if (/%(?:2f|5c|25)/i.test(path)) return { key: 'problem.redirect_uri.escapes' };
@@ -73,7 +73,7 @@ const responseParameters: ReadonlySet<string> = new Set([
  * A parameter that stands there already comes twice in the answer, and which of both counts is the client's guess. Names
  * are judged as the most lenient server reads them: decoded, in any case, without PHP's brackets, parted by `;` as well.
  */
-function queryProblem(uri: string): Sentence | undefined {
+function queryProblem(uri: string): MessageDescriptor | undefined {
   const [, query = ''] = uri.split(/\?(.*)/s);
   const names = [...new URLSearchParams(query.replaceAll(';', '&')).keys()];
   const isReserved = names.some((name) => responseParameters.has(name.trim().toLowerCase().replace(/\[.*$/s, '')));

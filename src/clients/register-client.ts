@@ -4,7 +4,7 @@ import type { Deps, LimitDeps } from '../platform/deps.ts';
 import { rateLimited } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
-import { type ClientDeps, lockOwner, loggedState, reviewTakes } from './change-client.ts';
+import { type ClientDeps, lockOwner, loggedState, reviewRetrySeconds } from './change-client.ts';
 import type { Client } from './client.ts';
 import { newClientSecret, newSecretRow } from './client-secret.ts';
 import type { Registration } from './registration.ts';
@@ -67,7 +67,7 @@ export async function registerClient(
     ...secrets.map((secret) => insertSecret({ ...secret, client_id }, event.event_id)),
     event.statement,
   ]);
-  if (results[insert.length - 1]?.changes !== 1) throw rateLimited(reviewTakes);
+  if (results[insert.length - 1]?.changes !== 1) throw rateLimited(reviewRetrySeconds);
   deps.clients.forget(client_id);
   return { client, client_secret };
 }

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
-import type { Sentence } from '../platform/i18n/translate.ts';
-import { displayNameProblem, tidyName } from '../platform/text/display-name.ts';
+import type { MessageDescriptor } from '../platform/i18n/translate.ts';
+import { displayNameProblem, normalizeName } from '../platform/text/display-name.ts';
 import { type ShapeError, shapeProblems } from '../platform/text/field-problems.ts';
 import { type ClientType, clientTypes, type ReviewedFields } from './client.ts';
 import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
@@ -11,14 +11,14 @@ import { defaultScope, scopeNames } from './scopes.ts';
 import { algorithms } from './signing-algorithm.ts';
 
 /** Of any list. */
-const mostEntries = 20;
+const maxEntries = 20;
 
 /** What the owner may choose later on as well. Lengths and characters are judged below, with words of their own. */
 const editable = {
   name: Type.String({ description: 'What people read when they sign in, 1 to 100 characters.' }),
   redirect_uris: Type.Array(Type.String({ format: 'uri' }), {
     minItems: 1,
-    maxItems: mostEntries,
+    maxItems: maxEntries,
     uniqueItems: true,
     description: 'HTTPS, matched exactly; HTTP for localhost only. Together at most 8192 characters.',
   }),
@@ -79,7 +79,7 @@ export function readRegistration(sent: unknown): Registration {
   const problems = contentProblems(body);
   if (problems.length > 0) throw invalidFields(problems);
   return {
-    name: tidyName(body.name),
+    name: normalizeName(body.name),
     client_type: body.client_type,
     redirect_uris: body.redirect_uris,
     allowed_scopes: body.allowed_scopes ?? [...defaultScope],
@@ -96,7 +96,7 @@ export function readClientEdit(sent: unknown): ClientEdit {
   const problems = contentProblems(body);
   if (problems.length > 0) throw invalidFields(problems);
   const { revision, ...fields }: Static<typeof EditBody> = body;
-  return { revision, fields: fields.name === undefined ? fields : { ...fields, name: tidyName(fields.name) } };
+  return { revision, fields: fields.name === undefined ? fields : { ...fields, name: normalizeName(fields.name) } };
 }
 
 /** What stands against the members that a draft has; a member that is missing may still come. Nothing is changed. */
@@ -109,20 +109,20 @@ export const checkDraft = (body: unknown): readonly FieldProblem[] =>
  */
 function withShortLists(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const short = (value: unknown) => (Array.isArray(value) ? value.slice(0, mostEntries + 1) : value);
+  const short = (value: unknown) => (Array.isArray(value) ? value.slice(0, maxEntries + 1) : value);
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, short(value)]));
 }
 
 /** Wrong shapes, and what is wrong with the members whose shape is right. */
 const allProblems = (errors: ShapeError[], body: unknown): FieldProblem[] => [
-  ...shapeProblems(errors).map(inTheirWords),
+  ...shapeProblems(errors).map(withUserMessages),
   ...(typeof body === 'object' && body !== null ? contentProblems(body) : []),
 ];
 
 /** What a shape demands is written for programs; people are told the same by the field that it is about. */
-function inTheirWords(problem: FieldProblem): FieldProblem {
+function withUserMessages(problem: FieldProblem): FieldProblem {
   const field = formFields.find((name) => problem.path === name || problem.path.startsWith(`${name}/`));
-  return field === undefined ? problem : { ...problem, say: { key: `problem.client.${field}` } };
+  return field === undefined ? problem : { ...problem, userMessage: { key: `problem.client.${field}` } };
 }
 
 const formFields = ['name', 'client_type', 'redirect_uris', 'allowed_scopes', 'id_token_signed_response_alg'] as const;
@@ -134,7 +134,7 @@ function contentProblems(body: {
   logo_url?: unknown;
   homepage_url?: unknown;
 }): FieldProblem[] {
-  const uris: unknown[] = Array.isArray(body.redirect_uris) ? body.redirect_uris.slice(0, mostEntries) : [];
+  const uris: unknown[] = Array.isArray(body.redirect_uris) ? body.redirect_uris.slice(0, maxEntries) : [];
   return [
     ...nameProblem(body.name),
     ...uris.flatMap((uri, place) => textProblem(`redirect_uris/${place}`, uri, redirectUriProblem)),
@@ -145,20 +145,24 @@ function contentProblems(body: {
 }
 
 /** Characters of all redirect URIs of a client. The audit log keeps each version for good. */
-const mostTogether = 8192;
+const maxTogether = 8192;
 
 function togetherProblem(uris: readonly unknown[]): FieldProblem[] {
   const length = uris.reduce((sum: number, uri) => sum + (typeof uri === 'string' ? uri.length : 0), 0);
-  if (length <= mostTogether) return [];
-  return [fieldProblem('redirect_uris', { key: 'problem.redirect_uri.together', values: { most: mostTogether } })];
+  if (length <= maxTogether) return [];
+  return [fieldProblem('redirect_uris', { key: 'problem.redirect_uri.together', values: { most: maxTogether } })];
 }
 
 function nameProblem(name: unknown): FieldProblem[] {
   const message = typeof name === 'string' ? displayNameProblem(name) : undefined;
-  return message === undefined ? [] : [{ path: 'name', message, say: { key: 'problem.client.name' } }];
+  return message === undefined ? [] : [{ path: 'name', message, userMessage: { key: 'problem.client.name' } }];
 }
 
-function textProblem(path: string, value: unknown, problemOf: (text: string) => Sentence | undefined): FieldProblem[] {
-  const say = typeof value === 'string' ? problemOf(value) : undefined;
-  return say === undefined ? [] : [fieldProblem(path, say)];
+function textProblem(
+  path: string,
+  value: unknown,
+  problemOf: (text: string) => MessageDescriptor | undefined,
+): FieldProblem[] {
+  const userMessage = typeof value === 'string' ? problemOf(value) : undefined;
+  return userMessage === undefined ? [] : [fieldProblem(path, userMessage)];
 }

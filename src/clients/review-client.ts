@@ -3,10 +3,10 @@ import { readReason } from '../audit/reason.ts';
 import { now } from '../platform/clock.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
 import { type ClientDeps, changeClient, changeStatus } from './change-client.ts';
-import { type Client, needsConsentChoice, type ReviewedFields, waitsForReview, wantedFields } from './client.ts';
+import { type Client, needsConsentChoice, needsReview, proposedFields, type ReviewedFields } from './client.ts';
 import { checkPolicy, type PolicyChange, policyAfter } from './client-policy.ts';
 import type { Deps } from './deps.ts';
-import { refuseOwn } from './reviewer.ts';
+import { refuseSelfApproval } from './reviewer.ts';
 
 /**
  * What administrators do with a client (decisions §11). Each refuses with invalidState, which tells the present state,
@@ -29,13 +29,13 @@ type ReviewDeps = ClientDeps & Pick<Deps, 'config' | 'grants'>;
 /**
  * A client that waits for review may start logins; a change that waits becomes what serves.
  * @throws staleRevision if the owner edited it since; invalidState if nothing waits; invalidFields for a policy or
- * scopes that cannot be; accessDenied as {@link refuseOwn} says.
+ * scopes that cannot be; accessDenied as {@link refuseSelfApproval} says.
  */
 export async function approveClient(deps: ReviewDeps, target: ReviewTarget, approval: Approval): Promise<Client> {
   checkPolicy(approval);
   return changeClient(deps, target, async (client) => {
-    await refuseOwn(deps, target.caller.actor, client);
-    if (!waitsForReview(client)) throw invalidState(client.status);
+    await refuseSelfApproval(deps, target.caller.actor, client);
+    if (!needsReview(client)) throw invalidState(client.status);
     if (client.revision !== approval.revision) throw staleRevision(client.revision);
     if (approval.consentMustBeChosen && approval.consent === undefined && needsConsentChoice(client)) {
       throw invalidFields([fieldProblem('consent', { key: 'problem.client.consent' })]);
@@ -69,9 +69,9 @@ export async function rejectClient(
 ): Promise<Client> {
   const status_reason = readReason(reason);
   return changeClient(deps, target, (client) => {
-    if (!waitsForReview(client)) throw invalidState(client.status);
+    if (!needsReview(client)) throw invalidState(client.status);
     if (revision !== undefined && revision !== client.revision) throw staleRevision(client.revision);
-    const after = { rejected: { revision: client.revision, ...wantedFields(client) } };
+    const after = { rejected: { revision: client.revision, ...proposedFields(client) } };
     return client.status === 'approved'
       ? { action: 'client.change_rejected', reason: status_reason, after, to: { pending_change: null, status_reason } }
       : { action: 'client.rejected', reason: status_reason, after, to: { status: 'rejected', status_reason } };
@@ -106,7 +106,7 @@ export async function reinstateClient(deps: ReviewDeps, target: ReviewTarget): P
     target,
     { action: 'client.reinstated', from: 'suspended', to: 'approved' },
     {
-      allow: (client) => refuseOwn(deps, target.caller.actor, client),
+      allow: (client) => refuseSelfApproval(deps, target.caller.actor, client),
       also: deps.grants.revokeOfClient(target.client_id, 'client_suspended', now(deps)),
     },
   );

@@ -1,9 +1,9 @@
-import { isPlainPerson, newAdministratorUntil, utc } from '../accounts/new-administrator.ts';
+import { formatUtc, isUnprivilegedUser, newAdministratorUntil } from '../accounts/new-administrator.ts';
 import { listAdministrators } from '../accounts/store.ts';
 import { actorsSince } from '../audit/store.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
-import type { Sentence } from '../platform/i18n/translate.ts';
+import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import type { Client } from './client.ts';
 
 type ReviewDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
@@ -20,44 +20,48 @@ type ReviewDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
  * @param client as it is when the decision is made.
  * @throws {RequestError} `access_denied`.
  */
-export async function refuseOwn(deps: ReviewDeps, actor: string, client: Client): Promise<void> {
+export async function refuseSelfApproval(deps: ReviewDeps, actor: string, client: Client): Promise<void> {
   const problem = await reviewerProblem(deps, actor, client);
   if (problem !== undefined) throw refusal('access_denied', problem);
 }
 
-async function reviewerProblem(deps: ReviewDeps, actor: string, client: Client): Promise<Sentence | undefined> {
+async function reviewerProblem(
+  deps: ReviewDeps,
+  actor: string,
+  client: Client,
+): Promise<MessageDescriptor | undefined> {
   if (deps.config.selfApproval || !actor.startsWith('user:')) return undefined;
   const user_id = actor.slice('user:'.length);
   const { owner_user_id } = client;
   if (owner_user_id === user_id) return { key: 'clients.own_approval' };
-  const askers = owner_user_id === null ? await askersOf(deps, client) : [];
-  if (askers.includes(actor)) return { key: 'clients.own_change' };
+  const requesters = owner_user_id === null ? await requestersOf(deps, client) : [];
+  if (requesters.includes(actor)) return { key: 'clients.own_change' };
   const newUntil = await newAdministratorUntil(deps, user_id);
   if (newUntil === undefined) return undefined;
   const isOfNoColleague =
     owner_user_id === null
-      ? client.is_first_party && !askers.some((asker) => asker.startsWith('user:')) // an owner who is gone may have been anybody
-      : await isPlainPerson(deps, owner_user_id);
-  return isOfNoColleague ? undefined : { key: 'clients.new_administrator', values: { when: utc(newUntil) } };
+      ? client.is_first_party && !requesters.some((asker) => asker.startsWith('user:')) // an owner who is gone may have been anybody
+      : await isUnprivilegedUser(deps, owner_user_id);
+  return isOfNoColleague ? undefined : { key: 'clients.new_administrator', values: { when: formatUtc(newUntil) } };
 }
 
 /** Why an administrator may not approve a client, and whether anybody else could. */
-export type ReviewerProblem = { say: Sentence; isOnlyAdministrator: boolean };
+export type ReviewerProblem = { userMessage: MessageDescriptor; isOnlyAdministrator: boolean };
 
-/** For a page that offers only what would work. @returns undefined if {@link refuseOwn} would let them. */
+/** For a page that offers only what would work. @returns undefined if {@link refuseSelfApproval} would let them. */
 export async function readReviewerProblem(
   deps: ReviewDeps,
   user_id: string,
   client: Client,
 ): Promise<ReviewerProblem | undefined> {
-  const say = await reviewerProblem(deps, `user:${user_id}`, client);
-  if (say === undefined) return undefined;
+  const userMessage = await reviewerProblem(deps, `user:${user_id}`, client);
+  if (userMessage === undefined) return undefined;
   const administrators = await listAdministrators(deps.db);
-  return { say, isOnlyAdministrator: administrators.every((one) => one.user_id === user_id) };
+  return { userMessage, isOnlyAdministrator: administrators.every((one) => one.user_id === user_id) };
 }
 
 /** Who has registered or edited it since it was last approved. */
-const askersOf = ({ db }: ReviewDeps, { client_id }: Client): Promise<string[]> =>
+const requestersOf = ({ db }: ReviewDeps, { client_id }: Client): Promise<string[]> =>
   actorsSince(db, client_id, {
     did: ['client.registered', 'client.edited', 'client.change_requested'],
     since: ['client.approved', 'client.change_approved'],

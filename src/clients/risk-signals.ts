@@ -1,6 +1,6 @@
 import { isLoopback } from '../platform/ip-address.ts';
 import type { Client, ReviewedFields } from './client.ts';
-import { areAlike, looksAlike, nameSkeleton, speaksFor } from './name-skeleton.ts';
+import { areSimilar, containsName, looksAlike, nameSkeleton } from './name-skeleton.ts';
 import { nameWarning } from './presentation.ts';
 import type { Scope } from './scopes.ts';
 
@@ -116,7 +116,7 @@ function suspendedRisks(
   const ofOwner = others.filter((other) => owner_user_id !== null && other.owner_user_id === owner_user_id);
   return [
     ...warning('owner_has_suspended_client', firstNames(ofOwner)),
-    ...warning('suspended_client_name', firstNames(others.filter((other) => areAlike(skeleton, other.skeleton)))),
+    ...warning('suspended_client_name', firstNames(others.filter((other) => areSimilar(skeleton, other.skeleton)))),
     ...warning(
       'suspended_client_host',
       hosts.filter((host) => others.some((other) => other.hosts.includes(host))),
@@ -134,8 +134,8 @@ function nameRisks({ name, client_id, owner_user_id }: Client, { service, approv
     .filter((other) => other.client_id !== client_id)
     .filter((other) => owner_user_id === null || other.owner_user_id !== owner_user_id)
     // A short name is a word that many names hold.
-    .filter((other) => areAlike(skeleton, other.skeleton) || speaksFor(skeleton, other.skeleton, 6));
-  const isService = looksAlike(name, service) || speaksFor(skeleton, nameSkeleton(service), 4);
+    .filter((other) => areSimilar(skeleton, other.skeleton) || containsName(skeleton, other.skeleton, 6));
+  const isService = looksAlike(name, service) || containsName(skeleton, nameSkeleton(service), 4);
   return [
     ...warning('name_resembles_client', firstNames(alike)),
     ...warning('name_resembles_service', isService ? [service] : []),
@@ -156,11 +156,11 @@ function hostRisks(client: Client, hosts: readonly string[], known: Known): Risk
 
 /** A logo or homepage of another host borrows somebody's looks, or tells them who signs in. */
 function presentationRisks({ logo_url, homepage_url }: ReviewedFields, hosts: readonly string[]): Risk[] {
-  const foreign = (url: string | null) => hostsOf([url ?? '']).filter((host) => !hosts.includes(host));
-  const all = new Set([...hosts, ...foreign(logo_url), ...foreign(homepage_url)]);
+  const untrusted = (url: string | null) => hostsOf([url ?? '']).filter((host) => !hosts.includes(host));
+  const all = new Set([...hosts, ...untrusted(logo_url), ...untrusted(homepage_url)]);
   return [
-    ...notice('foreign_logo_host', foreign(logo_url)),
-    ...notice('foreign_homepage_host', foreign(homepage_url)),
+    ...notice('foreign_logo_host', untrusted(logo_url)),
+    ...notice('foreign_homepage_host', untrusted(homepage_url)),
     // What a browser may draw in letters that look like other ones (RFC 3492).
     ...warning(
       'punycode_host',

@@ -86,14 +86,14 @@ export type ClientSearch = {
   limit: number;
 };
 
-/** As `waitsForReview` says: an edit of a suspended client is nothing to decide until the client is reinstated. */
-const changeWaits = `(c.status = 'approved' and c.pending_change is not null)`;
-const waits = `(c.status = 'pending_review' or ${changeWaits})`;
+/** As `needsReview` says: an edit of a suspended client is nothing to decide until the client is reinstated. */
+const hasPendingChange = `(c.status = 'approved' and c.pending_change is not null)`;
+const waits = `(c.status = 'pending_review' or ${hasPendingChange})`;
 
 function conditionOf(listing: ClientListing): string {
   if (listing === 'all') return 'true';
   if (listing === 'waiting') return waits;
-  return listing === 'pending_change' ? changeWaits : 'c.status = $8';
+  return listing === 'pending_change' ? hasPendingChange : 'c.status = $8';
 }
 
 /** Oldest first, a page at a time. Letters beyond ASCII are found in the case in which they were written. */
@@ -124,7 +124,7 @@ export async function searchClients(db: Db, { listing, query, after, limit }: Cl
 }
 
 /** How many wait for a review: new clients, and changes of approved ones. */
-export async function countWaitingClients(db: Db): Promise<{ pending: number; changes: number }> {
+export async function countClientsNeedingReview(db: Db): Promise<{ pending: number; changes: number }> {
   const row = await db.get<{ pending: number; changes: number }>(
     `select count(case when c.status = 'pending_review' then 1 end) as pending,
             count(case when c.status <> 'pending_review' then 1 end) as changes
@@ -159,7 +159,7 @@ export const readRememberedSuspensions = (db: Db, limit: number) =>
   );
 
 /** For a client that is about to be deleted, by the event that it carries; nothing unless it is suspended. */
-export const rememberSuspension = (client_id: string, event_id: string, now: number): Statement => ({
+export const recordSuspension = (client_id: string, event_id: string, now: number): Statement => ({
   sql: `insert into remembered_suspensions (client_id, owner_user_id, name, redirect_uris, deleted_at)
         select client_id, owner_user_id, name, redirect_uris, cast($3 as bigint)
           from clients where client_id = $1 and event_id = $2 and status = 'suspended'`,
@@ -196,8 +196,8 @@ const countPending = (owner_user_id: string) =>
   `(select count(*) from clients other
      where other.owner_user_id = ${owner_user_id} and other.status = 'pending_review')`;
 
-/** Changes nothing when the owner already has `mostPending` clients waiting for review. */
-export const insertClient = (client: Client, mostPending: number): Statement => ({
+/** Changes nothing when the owner already has `maxPending` clients waiting for review. */
+export const insertClient = (client: Client, maxPending: number): Statement => ({
   sql: `insert into clients
       (client_id, name, redirect_uris, allowed_scopes, logo_url, homepage_url, id_token_signed_response_alg,
        refresh_retry_window, consent, status, status_reason, revision, pending_change, event_id, updated_at,
@@ -210,7 +210,7 @@ export const insertClient = (client: Client, mostPending: number): Statement => 
     client.owner_user_id,
     client.client_type,
     client.created_at,
-    mostPending,
+    maxPending,
     client.is_first_party ? 1 : 0,
   ],
 });
@@ -224,7 +224,7 @@ export const insertSecret = (secret: ClientSecret & { client_id: string }, event
 });
 
 /** From `expires_at` on it authenticates nobody. Only for a client that this event has just changed. */
-export const endSecret = (
+export const expireSecret = (
   secret: { secret_id: string; client_id: string; expires_at: number },
   event_id: string,
 ): Statement => ({
@@ -235,7 +235,7 @@ export const endSecret = (
 });
 
 /** What has ended is not kept for ever: the list of a client's secrets stays as short as it looks. */
-export const deleteEndedSecrets = (client_id: string, endedBy: number): Statement => ({
+export const deleteExpiredSecrets = (client_id: string, endedBy: number): Statement => ({
   sql: 'delete from client_secrets where client_id = $1 and expires_at <= $2',
   params: [client_id, endedBy],
 });
@@ -250,11 +250,11 @@ export const updateClient = (client: Client, seen: { event_id: string }): Statem
   params: [...allColumns(client), seen.event_id],
 });
 
-/** The same for a change after which it waits for review, unless `mostPending` others of its owner do already. */
-export function letClientWait(client: Client, seen: { event_id: string; mostPending: number }): Statement {
+/** The same for a change after which it waits for review, unless `maxPending` others of its owner do already. */
+export function submitForReview(client: Client, seen: { event_id: string; maxPending: number }): Statement {
   const { sql, params = [] } = updateClient(client, seen);
   const mayWait = `(status = 'pending_review' or ${countPending('clients.owner_user_id')} < cast($17 as bigint))`;
-  return { sql: `${sql} and ${mayWait}`, params: [...params, seen.mostPending] };
+  return { sql: `${sql} and ${mayWait}`, params: [...params, seen.maxPending] };
 }
 
 /** Whoever holds the row is waited for; then only its state decides. */
@@ -299,7 +299,7 @@ export const deleteClient = (client_id: string, event_id: string): Statement[] =
 ];
 
 /** What somebody registered stays when their account is deleted, without an owner. */
-export const releaseClientsOf = (owner_user_id: string): Statement => ({
+export const orphanClientsOf = (owner_user_id: string): Statement => ({
   sql: 'update clients set owner_user_id = null where owner_user_id = $1',
   params: [owner_user_id],
 });

@@ -1,8 +1,8 @@
 import type { Deps as AuthenticationDeps } from '../authentication/deps.ts';
-import type { FreshCache } from '../platform/fresh-cache.ts';
+import type { TtlCache } from '../platform/ttl-cache.ts';
 import type { ServiceCredential } from './service-credentials/service-credential.ts';
 
 export type Deps = AuthenticationDeps & {
   /** Service credentials, at most a second old. */
-  readonly services: FreshCache<ServiceCredential | undefined>;
+  readonly services: TtlCache<ServiceCredential | undefined>;
 };

@@ -1,5 +1,5 @@
 import { requireUser } from '../accounts/require-user.ts';
-import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
+import { decodeCursor, encodeCursor } from '../platform/db/cursor.ts';
 import type { Deps } from '../platform/deps.ts';
 import { invalidFields } from '../platform/errors.ts';
 import { isProduct } from './service-credentials/service-credential.ts';
@@ -44,10 +44,10 @@ export async function entitlementHistory(
 
 /** A product is any text, so it travels encoded. */
 const nameOf = ({ written_at, version, product }: VersionPlace): string =>
-  nameOfPlace({ at: written_at, id: `${version}.${Buffer.from(product).toString('base64url')}` });
+  encodeCursor({ at: written_at, id: `${version}.${Buffer.from(product).toString('base64url')}` });
 
 function placeOf(name: string | undefined): VersionPlace | undefined {
-  const place = placeOfName('before', name);
+  const place = decodeCursor('before', name);
   if (place === undefined) return undefined;
   const [, version = '', encoded = ''] = /^(\d{1,16})\.([\w-]{1,600})$/.exec(place.id) ?? [];
   const product = Buffer.from(encoded, 'base64url').toString();

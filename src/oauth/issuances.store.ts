@@ -12,7 +12,7 @@ export const recordRun = (db: Db, run_id: string, now: number) =>
   );
 
 /** It has answered everything that it was asked. */
-export const forgetRun = (db: Db, run_id: string) => db.run('delete from issuing_runs where run_id = $1', [run_id]);
+export const deleteRun = (db: Db, run_id: string) => db.run('delete from issuing_runs where run_id = $1', [run_id]);
 
 export const findRun = (db: Db, run_id: string) =>
   db.get<Run>('select run_id, seen_at, lost_at from issuing_runs where run_id = $1', [run_id]);

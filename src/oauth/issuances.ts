@@ -6,8 +6,8 @@ import { outcomeUnknown, RequestError } from '../platform/errors.ts';
 import { newSuffix } from '../platform/ids.ts';
 import { findGrant, type Grant, markUnanswered } from './grants/store.ts';
 import {
+  deleteRun,
   findRun,
-  forgetRun,
   listRunsNotLost,
   purgeLostRuns,
   type Run,
@@ -16,7 +16,7 @@ import {
 } from './issuances.store.ts';
 
 /** So long a client may repeat a request whose answer may not have reached it. */
-export const unansweredSeconds = 300;
+export const retryWindowSeconds = 300;
 /** How often a run says that it is there. What it issued since it last did may have been unanswered when it died. */
 const beatMs = 60_000;
 /** No request is under way for longer, so one that was issued so long before the last beat has been answered. */
@@ -26,7 +26,7 @@ const retriesMs = [50, 150, 400, 900, 1_500];
 /** The rest of the wait for a store that says nothing at all. */
 const patienceMs = 4_000;
 /** In memory until the store takes them. More than can be on the wire at once. */
-const mostDoubts = 20_000;
+const maxDoubts = 20_000;
 const doubtsPerBatch = 100;
 const firstPassMs = 500;
 const longestPassMs = 30_000;
@@ -70,9 +70,9 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
   let pass: NodeJS.Timeout | undefined;
 
   function doubt(issuance: Issuance): void {
-    const oldest = doubts.size >= mostDoubts ? doubts.keys().next().value : undefined;
+    const oldest = doubts.size >= maxDoubts ? doubts.keys().next().value : undefined;
     if (oldest !== undefined) doubts.delete(oldest);
-    doubts.set(issuance.issuance_id, { ...issuance, until: now(deps) + unansweredSeconds });
+    doubts.set(issuance.issuance_id, { ...issuance, until: now(deps) + retryWindowSeconds });
     pass ??= setTimeout(writeDoubts, firstPassMs, firstPassMs).unref();
   }
 
@@ -166,7 +166,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
   async function diedMeanwhile(run: Run, issued_at: number): Promise<boolean> {
     if (issued_at < run.seen_at - longestRequestSeconds) return false;
     const at = now(deps);
-    if (run.lost_at !== null) return Math.abs(at - run.lost_at) <= unansweredSeconds;
+    if (run.lost_at !== null) return Math.abs(at - run.lost_at) <= retryWindowSeconds;
     if (await db.isRunning(run.run_id)) return false;
     await recordLoss(db, run.run_id, at);
     return true;
@@ -189,7 +189,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
   /** Further ahead than any node writes it, though its clock may differ, it is from a clock that was wrong. */
   function isAhead(until: number | null): boolean {
     const left = (until ?? 0) - now(deps);
-    return left > 0 && left <= unansweredSeconds * 2;
+    return left > 0 && left <= retryWindowSeconds * 2;
   }
 
   async function beat(): Promise<void> {
@@ -198,7 +198,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
     for (const { run_id } of await listRunsNotLost(db, runsPerBeat)) {
       if (run_id !== db.run_id && !(await db.isRunning(run_id))) await recordLoss(db, run_id, at);
     }
-    await purgeLostRuns(db, at - unansweredSeconds * 2);
+    await purgeLostRuns(db, at - retryWindowSeconds * 2);
   }
 
   return {
@@ -211,7 +211,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
       if (!run) return false;
       const issued_at = refreshed_at ?? 0;
       if (await diedMeanwhile(run, issued_at)) return true;
-      return Math.abs(now(deps) - issued_at) < unansweredSeconds && (await isToldLate({ grant_id, issuance_id }));
+      return Math.abs(now(deps) - issued_at) < retryWindowSeconds && (await isToldLate({ grant_id, issuance_id }));
     },
     async start() {
       await beat();
@@ -226,7 +226,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
         if (doubts.size > 0) await writeDoubts(firstPassMs);
         clearTimeout(pass);
         // With doubts that nobody took down, the end of this run counts as a crash.
-        if (doubts.size === 0) await forgetRun(db, db.run_id).catch(() => undefined);
+        if (doubts.size === 0) await deleteRun(db, db.run_id).catch(() => undefined);
       };
     },
   };

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Db } from './db/db.ts';
 import type { Outbox } from './mail/outbox.ts';
-import type { Look } from './pages/look.ts';
+import type { Branding } from './pages/branding.ts';
 import type { Timekeeper } from './timekeeper.ts';
 import type { Vault } from './vault/vault.ts';
 
@@ -22,7 +22,7 @@ export type Deps = {
   /** Mail to users. */
   readonly mail: Outbox;
   /** Name, logo, stylesheet and scripts of every page. */
-  readonly look: Look;
+  readonly branding: Branding;
 };
 
 /** Reads or writes the store at a moment. */

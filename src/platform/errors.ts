@@ -1,4 +1,4 @@
-import { inEnglish, type Sentence } from './i18n/translate.ts';
+import { inEnglish, type MessageDescriptor } from './i18n/translate.ts';
 
 /** Every refusal that Signet gives, and the status that carries it (decisions §1). */
 export const statusOf = {
@@ -49,7 +49,7 @@ export class RequestError extends Error {
   /** The scope that a token lacks, for the challenge (RFC 6750 §3.1). */
   readonly scope: string | undefined;
   /** What a page says instead of `message`, in its reader's language. */
-  readonly say: Sentence | undefined;
+  readonly userMessage: MessageDescriptor | undefined;
   /** What is wrong with which field, for a form to show. */
   readonly problems: readonly FieldProblem[];
   /** Where a page that shows it leads on: a path on our own origin. */
@@ -63,7 +63,7 @@ export class RequestError extends Error {
       details?: ErrorDetails;
       retryAfter?: number;
       scope?: string;
-      say?: Sentence;
+      userMessage?: MessageDescriptor;
       problems?: readonly FieldProblem[];
       back?: string;
     } = {},
@@ -74,24 +74,28 @@ export class RequestError extends Error {
     this.details = options.details ?? {};
     this.retryAfter = options.retryAfter;
     this.scope = options.scope;
-    this.say = options.say;
+    this.userMessage = options.userMessage;
     this.problems = options.problems ?? [];
     this.back = options.back;
   }
 }
 
-/** `path` is a JSON pointer without its first slash; `message` is for programs, `say` for people. */
-export type FieldProblem = { path: string; message: string; say?: Sentence };
+/** `path` is a JSON pointer without its first slash; `message` is for programs, `userMessage` for people. */
+export type FieldProblem = { path: string; message: string; userMessage?: MessageDescriptor };
 
 /** For what a person has typed: the same sentence for both. */
-export const fieldProblem = (path: string, say: Sentence): FieldProblem => ({ path, message: inEnglish(say), say });
+export const fieldProblem = (path: string, userMessage: MessageDescriptor): FieldProblem => ({
+  path,
+  message: inEnglish(userMessage),
+  userMessage,
+});
 
 /** A refusal that a person may read. */
 export const refusal = (
   code: ErrorCode,
-  say: Sentence,
+  userMessage: MessageDescriptor,
   options: { cause?: unknown; details?: ErrorDetails; back?: string } = {},
-) => new RequestError(code, inEnglish(say), { ...options, say });
+) => new RequestError(code, inEnglish(userMessage), { ...options, userMessage });
 
 export const invalidRequest = (description: string) => new RequestError('invalid_request', description);
 /** @param problems what is wrong, one entry a field. */
@@ -145,7 +149,7 @@ export const outcomeUnknown = (cause?: unknown) =>
   new RequestError(
     'temporarily_unavailable',
     'Signet could not confirm the change. It may or may not have been kept: look before you repeat it. A token request may be repeated as it is.',
-    { cause, retryAfter: 2, say: { key: 'refusal.outcome_unknown' } },
+    { cause, retryAfter: 2, userMessage: { key: 'refusal.outcome_unknown' } },
   );
 
 /** A sentence for the operator: which setting, what is wrong with it, what it takes. */

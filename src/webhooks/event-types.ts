@@ -66,27 +66,27 @@ type State = Readonly<Record<string, unknown>>;
 type Ended = { user_id: unknown; client_id: unknown; session_id: unknown; except_session_id?: unknown };
 
 const all = 'all';
-const everythingOf = (user_id: string | null): Ended => ({ user_id, client_id: all, session_id: all });
-const everyoneAt = (client_id: string | null): Ended => ({ user_id: all, client_id, session_id: all });
+const allAccessOfUser = (user_id: string | null): Ended => ({ user_id, client_id: all, session_id: all });
+const allUsersOfClient = (client_id: string | null): Ended => ({ user_id: all, client_id, session_id: all });
 
 /** Every action that ends grants is here, or they would end untold. */
 const endedBy: { readonly [Type in EventType]?: (target: string | null, state: State) => Ended } = {
-  'user.disabled': everythingOf,
-  'user.deleted': everythingOf,
-  'user.signed_out': everythingOf,
-  'user.factors_reset': everythingOf,
-  'password.changed': everythingOf,
-  'password.set': everythingOf,
-  'password.reset': everythingOf,
-  'password.removed': everythingOf,
+  'user.disabled': allAccessOfUser,
+  'user.deleted': allAccessOfUser,
+  'user.signed_out': allAccessOfUser,
+  'user.factors_reset': allAccessOfUser,
+  'password.changed': allAccessOfUser,
+  'password.set': allAccessOfUser,
+  'password.reset': allAccessOfUser,
+  'password.removed': allAccessOfUser,
   'session.ended': (session_id, { user_id }) => ({ user_id, client_id: all, session_id }),
   'session.ended_others': (user_id, { kept_session_id }) => ({
-    ...everythingOf(user_id),
+    ...allAccessOfUser(user_id),
     except_session_id: kept_session_id,
   }),
   'app.disconnected': (client_id, { user_id }) => ({ user_id, client_id, session_id: all }),
-  'client.suspended': everyoneAt,
-  'client.deleted': everyoneAt,
+  'client.suspended': allUsersOfClient,
+  'client.deleted': allUsersOfClient,
   'grant.revoked': (_, { user_id, client_id, session_id }) => ({ user_id, client_id, session_id }),
 };
 

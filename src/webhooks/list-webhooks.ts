@@ -1,5 +1,5 @@
 import type { Deps } from '../audit/deps.ts';
-import { nameOfPlace, placeOfName } from '../platform/db/list-place.ts';
+import { decodeCursor, encodeCursor } from '../platform/db/cursor.ts';
 import { deliveryRecord, requireWebhook, webhookRecord } from './manage-webhook.ts';
 import {
   countDeadDeliveries,
@@ -22,7 +22,7 @@ export async function webhooksWithDead(deps: ReadDeps) {
 }
 
 /** How many deliveries were given up in all, and how many webhooks are off, whoever switched them off. */
-export async function webhookTroubles(deps: ReadDeps): Promise<{ dead: number; off: number }> {
+export async function webhookProblems(deps: ReadDeps): Promise<{ dead: number; off: number }> {
   const [webhooks, dead] = await Promise.all([listWebhooks(deps.db), countDeadDeliveries(deps.db)]);
   return {
     dead: [...dead.values()].reduce((sum, count) => sum + count, 0),
@@ -51,7 +51,7 @@ export async function findDeliveries(
   { state, after, limit = 50 }: DeliverySearch = {},
 ): Promise<DeliveryPage> {
   await requireWebhook(deps, webhook_id);
-  const place = placeOfName('after', after);
+  const place = decodeCursor('after', after);
   const found = await listDeliveries(deps.db, webhook_id, limit + 1, {
     state,
     after: place && { created_at: place.at, delivery_id: place.id },
@@ -60,7 +60,7 @@ export async function findDeliveries(
   const last = deliveries.at(-1);
   return {
     deliveries,
-    next: found.length > limit && last ? nameOfPlace({ at: last.created_at, id: last.delivery_id }) : undefined,
+    next: found.length > limit && last ? encodeCursor({ at: last.created_at, id: last.delivery_id }) : undefined,
   };
 }
 

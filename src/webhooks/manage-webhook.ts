@@ -25,7 +25,7 @@ import {
   replayDelivery,
   type Webhook,
 } from './store.ts';
-import { mayDeliver, mayReach } from './target.ts';
+import { isAllowedAddress, mayDeliver } from './target.ts';
 
 /** A webhook as administrators see it; its secret was shown once. */
 export const webhookRecord = ({ webhook_id, url, event_types, created_at, disabled_at }: Webhook) => ({
@@ -63,7 +63,7 @@ export async function createWebhook(
   if (types.length === 0 || !types.every(isEventType)) {
     // A program is told the names, which a page has in its form.
     const message = `Must be one or more of: ${eventTypes.join(', ')}.`;
-    problems.push({ path: 'event_types', message, say: { key: 'problem.webhook.events' } });
+    problems.push({ path: 'event_types', message, userMessage: { key: 'problem.webhook.events' } });
   }
   if (problems.length > 0) throw invalidFields(problems);
   const at = now(deps);
@@ -187,7 +187,7 @@ function targetProblem({ config }: Pick<Deps, 'config'>, url: string): MessageKe
   if (protocol !== 'https:' && !(protocol === 'http:' && config.webhookInternal.length > 0))
     return 'problem.webhook.url.https';
   const isLiteral = /^[\d.]+$|^\[/.test(hostname);
-  if (isLiteral && !mayReach(hostname, allowed)) return 'problem.webhook.url.internal';
+  if (isLiteral && !isAllowedAddress(hostname, allowed)) return 'problem.webhook.url.internal';
   if (isLiteral && !mayDeliver(protocol, hostname, allowed)) return 'problem.webhook.url.clear';
   return undefined;
 }

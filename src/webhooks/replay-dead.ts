@@ -5,12 +5,12 @@ import { requireEnabled } from './manage-webhook.ts';
 import { countDeadOf, hasDead, lockWebhook, replayDeadDeliveries } from './store.ts';
 
 /** One statement has the store for itself meanwhile, and this many take it a fraction of a second. */
-export const mostReplayed = 10_000;
+export const maxReplayed = 10_000;
 
 /**
  * Sends what was given up for one webhook once more, the oldest first. Whoever asks again when nothing is left changes
  * nothing, and the log tells nothing.
- * @returns how many wait again, and how many are still given up: above `mostReplayed` it takes another time.
+ * @returns how many wait again, and how many are still given up: above `maxReplayed` it takes another time.
  * @throws {RequestError} `not_found`; `invalid_state` when the webhook is off.
  */
 export async function replayDead(
@@ -24,7 +24,7 @@ export async function replayDead(
   const [, , replayed] = await deps.db.batch([
     lockWebhook(webhook_id),
     auditEvent(event, at).statement, // before the change: afterwards nothing may be left to tell it by
-    replayDeadDeliveries(webhook_id, mostReplayed, at),
+    replayDeadDeliveries(webhook_id, maxReplayed, at),
   ]);
   return { replayed: replayed?.changes ?? 0, dead: await countDeadOf(deps.db, webhook_id) };
 }

@@ -266,7 +266,7 @@ export const purgeDelivered = (db: Db, before: number, rows: number) => purge(db
 export const purgeDead = (db: Db, before: number, rows: number) => purge(db, 'dead_at < $1', before, rows);
 
 /** What waits for a webhook that nobody has switched on again. */
-export const purgeUnwanted = (db: Db, before: number, rows: number) =>
+export const purgeUndeliverable = (db: Db, before: number, rows: number) =>
   purge(
     db,
     'next_attempt_at < $1 and webhook_id in (select webhook_id from webhooks where disabled_at is not null)',

@@ -3,12 +3,12 @@ import { isInSubnets, isPublicAddress } from '../platform/ip-address.ts';
 import type { Resolve } from './resolve-host.ts';
 
 /** @param allowed internal addresses that the operator allows. */
-export const mayReach = (address: string, allowed: BlockList): boolean =>
+export const isAllowedAddress = (address: string, allowed: BlockList): boolean =>
   isPublicAddress(address) || isInSubnets(address, allowed);
 
 /** @returns whether a delivery by this scheme may go to the address: without TLS only to one that the operator allows. */
 export const mayDeliver = (protocol: string, address: string, allowed: BlockList): boolean =>
-  protocol === 'https:' ? mayReach(address, allowed) : isInSubnets(address, allowed);
+  protocol === 'https:' ? isAllowedAddress(address, allowed) : isInSubnets(address, allowed);
 
 export class InternalTarget extends Error {
   override name = 'InternalTarget';

@@ -22,7 +22,7 @@ import {
 import { forbiddenTarget, guardedLookup, InternalTarget, mayDeliver } from './target.ts';
 
 /** How long a target may take for its answer. */
-const patienceMs = 10_000;
+const deliveryTimeoutMs = 10_000;
 
 /** What went wrong, in words for an administrator; `isSilent`: there was no answer, and another delivery would get none. */
 type Problem = { told: string; isSilent: boolean };
@@ -30,7 +30,7 @@ type Problem = { told: string; isSilent: boolean };
 /** Seconds until the next attempt, by attempts made: three days in all, then it is dead and an administrator's. */
 const retryAfterSeconds = [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400, 86_400];
 /** No other node tries within the time that an attempt may take; one does if this node dies. */
-const claimSeconds = patienceMs / 1000 + 20;
+const claimSeconds = deliveryTimeoutMs / 1000 + 20;
 /** So many at once to one target. */
 const abreast = 5;
 /** A target that did not answer at all is left alone this long by this node. */
@@ -176,7 +176,7 @@ async function send(deps: SendDeps, url: URL, headers: Record<string, string>, b
   const lookup = guardedLookup(deps.resolve, url.protocol, allowed);
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(patienceMs);
+    const signal = AbortSignal.timeout(deliveryTimeoutMs);
     const sent = request(url, { method: 'POST', headers, signal, lookup, agent: false }, (answer) => {
       answer.resume();
       answer.destroy();

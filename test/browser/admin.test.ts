@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
@@ -18,13 +18,13 @@ async function begin(t: TestContext) {
   const signet = await startSignet(t, {
     env: { SIGNET_RATE_LIMITS: 'off', SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' },
   });
-  const admin = await signet.signedInPerson({ role: 'admin' });
+  const admin = await signet.signedInUser({ role: 'admin' });
   const visitor = await openBrowser(t, { origins: [signet.url], javaScript: false });
   await signInHere(visitor.page, signet, admin);
   return { signet, admin, ...visitor };
 }
 
-async function signInHere(page: Page, signet: Signet, { email, password }: Person) {
+async function signInHere(page: Page, signet: Signet, { email, password }: TestUser) {
   await page.goto(`${signet.url}/signin?next=/admin`);
   await page.locator('#username').fill(email);
   await page.locator('#password').fill(password);
@@ -39,7 +39,7 @@ async function pictures(page: Page, name: string, isWhole = true) {
 }
 
 /** axe-core runs by the debugger, and needs a page in which scripts may run. */
-async function withScripts(t: TestContext, signet: Signet, admin: Person) {
+async function withScripts(t: TestContext, signet: Signet, admin: TestUser) {
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url] });
   await signInHere(page, signet, admin);
   return { page, expectQuiet };
@@ -47,7 +47,7 @@ async function withScripts(t: TestContext, signet: Signet, admin: Person) {
 
 test('every page of administration is accessible, light and dark, on a phone and on a desk, in both languages', async (t) => {
   const { signet, admin } = await begin(t);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const shop = { name: 'Example shop', redirect_uris: ['https://shop.example/cb'] };
   const pending = await signet.registerClient({ owner, approved: false, ...shop });
   await rejectClient(signet.deps, { client_id: pending.client_id, caller: { actor: 'cli' } }, 'Which shop is this?');
@@ -65,7 +65,7 @@ test('every page of administration is accessible, light and dark, on a phone and
   const receiver = await openReceiver(t);
   receiver.status = 500;
   const made = await admin.browser.postJson('/v1/admin/webhooks', { url: receiver.url, event_types: ['user.created'] });
-  await signet.signedInPerson();
+  await signet.signedInUser();
   await signet.runJobs();
   await signet.newBrowser().post('/signin', { username: owner.email, password: 'wrong' });
   await signet.deps.db.run(
@@ -142,7 +142,7 @@ test('every page of administration is accessible, light and dark, on a phone and
 
 test('a review without JavaScript: the queue, the difference, a refusal that explains itself, the approval', async (t) => {
   const { signet, page, expectQuiet } = await begin(t);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const { client_id } = await signet.registerClient({ owner, name: 'Field Notes' });
   await edit(signet, owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://new.example/cb'] });
 
@@ -226,7 +226,7 @@ test('a service credential and a webhook: each secret is shown once, and gone wi
 
 test('somebody is found and barred; after 15 minutes the administrator confirms first, and lands on the same page', async (t) => {
   const { signet, admin, page, expectQuiet } = await begin(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   await page
     .getByRole('link', { name: message('admin.tab.users') })
     .first()
@@ -262,7 +262,7 @@ test('somebody is found and barred; after 15 minutes the administrator confirms 
 
 test('what strangers chose breaks no page: markup, what turns letters around, words without end', async (t) => {
   const { signet, admin } = await begin(t);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const word = 'W'.repeat(300);
   const change = JSON.stringify({ name: word, redirect_uris: [`https://${word}.example/${word}`], logo_url: word });
@@ -287,7 +287,7 @@ test('what strangers chose breaks no page: markup, what turns letters around, wo
   expectQuiet();
 });
 
-const edit = (signet: Signet, owner: Person, client_id: string, fields: Record<string, unknown>) =>
+const edit = (signet: Signet, owner: TestUser, client_id: string, fields: Record<string, unknown>) =>
   owner.browser.send(`/v1/oauth/clients/${client_id}`, {
     method: 'PATCH',
     headers: { origin: signet.url, 'content-type': 'application/json' },

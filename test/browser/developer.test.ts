@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { approveClient, rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser, type Visitor } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { picture } from './picture.ts';
 
@@ -14,7 +14,7 @@ const cli = { actor: 'cli' } as const;
 const callback = 'https://shop.test/callback';
 
 /** Signs in through the form and comes back to the page that was asked for. */
-async function open(page: Page, { url }: Signet, person: Person, path: string): Promise<void> {
+async function open(page: Page, { url }: Signet, person: TestUser, path: string): Promise<void> {
   await page.goto(url + path);
   if (new URL(page.url()).pathname !== '/signin') return;
   await page.getByLabel(message('field.email')).fill(person.email);
@@ -34,7 +34,7 @@ const idOf = (page: Page) => page.locator('#client-id').textContent();
 
 test('a developer registers with a script that warns at once and copies', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signet.newPerson();
+  const ada = await signet.newUser();
   const { context, page, expectQuiet } = await openBrowser(t, { origins: [signet.url] });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: signet.url });
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
@@ -101,7 +101,7 @@ test('a developer registers with a script that warns at once and copies', async 
 
 test('all of it works without JavaScript', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signet.newPerson();
+  const ada = await signet.newUser();
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
   const path = async (part: string) => page.goto(`${signet.url}/developer/clients/${client_id}${part}`);
 
@@ -151,7 +151,7 @@ test('all of it works without JavaScript', async (t) => {
 
 test('each page of a client is readable by everybody, whatever state it is in and whatever it is called', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signet.signedInPerson();
+  const ada = await signet.signedInUser();
   const visitor = await openBrowser(t, { origins: [signet.url] });
   await lendSession(visitor, ada, signet);
   const { page, expectQuiet } = visitor;
@@ -199,6 +199,6 @@ test('each page of a client is readable by everybody, whatever state it is in an
 });
 
 /** The cookies of a person who has signed in over plain HTTP. */
-async function lendSession({ context }: Visitor, { browser }: Person, { url }: Signet): Promise<void> {
+async function lendSession({ context }: Visitor, { browser }: TestUser, { url }: Signet): Promise<void> {
   await context.addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })));
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/free-port.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import type { Settings } from '../support/server-process.ts';
 import type { Signet } from '../support/signet.ts';
 
@@ -67,7 +67,7 @@ export async function startExample(t: TestContext, env: Settings): Promise<Examp
 export async function startRegisteredExample(
   t: TestContext,
   signet: Signet,
-  owner: Person,
+  owner: TestUser,
   consent: 'skip' | 'required',
 ): Promise<Example> {
   await owner.signIn();

@@ -12,7 +12,7 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   const upstream = await startUpstream(t, () => clock());
   const signet = await startSignet(t, { env: acmeAt(upstream.issuer) });
   clock = () => Math.floor(signet.clock() / 1000);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   upstream.account = { sub: 'p', email: 'a.rather.long.address.of.somebody@mail.example.org', email_verified: false };
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, upstream.issuer] });
   const providers = `${signet.url}/account/security/providers`;

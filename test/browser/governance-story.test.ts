@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { readAnswer } from '../support/browser.ts';
 import { openBrowser } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -18,9 +18,9 @@ test('a client from its registration to its suspension: developer, administrator
   const product = await openProduct(t);
   const origins = [signet.url, product.origin];
   const [developer, administrator, person] = [
-    await signet.newPerson(),
-    await signet.newPerson({ role: 'admin' }),
-    await signet.newPerson(),
+    await signet.newUser(),
+    await signet.newUser({ role: 'admin' }),
+    await signet.newUser(),
   ];
   const desks = await Promise.all([
     openBrowser(t, { origins }),
@@ -158,7 +158,7 @@ async function openProduct(t: TestContext) {
 }
 
 /** @param code for whoever has a second factor. */
-async function goTo(page: Page, signet: Signet, path: string, person: Person, code?: () => string) {
+async function goTo(page: Page, signet: Signet, path: string, person: TestUser, code?: () => string) {
   await page.goto(signet.url + path);
   await signInHere(page, person);
   if (code) {
@@ -169,7 +169,7 @@ async function goTo(page: Page, signet: Signet, path: string, person: Person, co
   await page.waitForURL(signet.url + path);
 }
 
-async function signInHere(page: Page, { email, password }: Person) {
+async function signInHere(page: Page, { email, password }: TestUser) {
   await page.locator('#username').fill(email);
   await page.locator('#password').fill(password);
   await page.locator('#signin-submit').click();

@@ -4,7 +4,7 @@ import { createUser } from '../../src/authentication/account-links/create-user.t
 import { approveClient } from '../../src/clients/review-client.ts';
 import type { Visitor } from '../support/chromium.ts';
 import { type Mailbox, openMailbox } from '../support/mailbox.ts';
-import { Person } from '../support/person.ts';
+import { TestUser } from '../support/person.ts';
 import { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { post } from '../support/two-factor.ts';
@@ -13,11 +13,11 @@ export type World = {
   signet: Signet;
   mailbox: Mailbox;
   /** An administrator with a password alone. */
-  ada: Person;
+  ada: TestUser;
   /** Has every factor there is. */
-  grace: Person;
+  grace: TestUser;
   /** Is new here: her address is not verified, and her authenticator app is being set up. */
-  mary: Person;
+  mary: TestUser;
   client: RegisteredClient;
 };
 
@@ -65,18 +65,18 @@ export async function openWorld(t: TestContext): Promise<World> {
 export async function named(
   signet: Signet,
   who: { name: string; email: string; role?: 'admin' | 'user'; emailVerified?: boolean },
-): Promise<Person> {
+): Promise<TestUser> {
   const account = { role: 'user', emailVerified: false, password, ...who } as const;
   const user_id = await createUser(signet.deps, account, 'cli');
-  return new Person(signet, { user_id, email: who.email, password });
+  return new TestUser(signet, { user_id, email: who.email, password });
 }
 
-export async function signInWith({ url }: Signet, { browser, email }: Person, agent: string) {
+export async function signInWith({ url }: Signet, { browser, email }: TestUser, agent: string) {
   const answer = await browser.post('/signin', { username: email, password }, { 'user-agent': agent });
   assert.equal(answer.status, 303, `${url}: ${answer.text}`);
 }
 
-async function withEveryFactor(signet: Signet): Promise<Person> {
+async function withEveryFactor(signet: Signet): Promise<TestUser> {
   const { db } = signet.deps;
   const grace = await named(signet, { name: 'Grace Hopper', email: 'grace@example.com', emailVerified: true });
   await signInWith(signet, grace, agents.phone);
@@ -104,7 +104,7 @@ async function withEveryFactor(signet: Signet): Promise<Person> {
   return grace;
 }
 
-async function appOf(signet: Signet, owner: Person, name: string, homepage_url: string | null) {
+async function appOf(signet: Signet, owner: TestUser, name: string, homepage_url: string | null) {
   const redirect_uri = 'https://field-notes.example.com/cb';
   const body = { name, homepage_url, client_type: 'confidential', redirect_uris: [redirect_uri] };
   const { json } = await owner.browser.postJson('/v1/oauth/clients', {
@@ -117,6 +117,6 @@ async function appOf(signet: Signet, owner: Person, name: string, homepage_url: 
 }
 
 /** Signs the real browser in with the session that the person has already. */
-export async function lendSession({ context }: Visitor, { browser }: Person, { url }: Signet) {
+export async function lendSession({ context }: Visitor, { browser }: TestUser, { url }: Signet) {
   await context.addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })));
 }

@@ -4,7 +4,7 @@ import type { CDPSession, Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { startSignet } from '../support/signet.ts';
 
 const pages = '/account/security/passkeys';
@@ -171,7 +171,7 @@ test('a lost connection is a sentence, not silence', async (t) => {
 
 test('without JavaScript the page lists, and says what adding and removing need', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const { context, page: own } = await openBrowser(t, { origins: [signet.url] });
   await plugIn(await context.newCDPSession(own));
   await signInWithPassword(own, signet.url, person);
@@ -194,7 +194,7 @@ test('without JavaScript the page lists, and says what adding and removing need'
 /** A Signet, a person, and a browser with an authenticator that says yes to everything. */
 async function begin(t: TestContext, others: string[] = []) {
   const signet = await startSignet(t);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   await person.browser.post('/signin', { username: person.email, password: person.password });
   const { context, page, expectQuiet } = await openBrowser(t, { origins: [signet.url, ...others] });
   const authenticator = await plugIn(await context.newCDPSession(page));
@@ -223,7 +223,7 @@ async function plugIn(session: CDPSession) {
   };
 }
 
-async function signInWithPassword(page: Page, url: string | undefined, { email, password }: Person) {
+async function signInWithPassword(page: Page, url: string | undefined, { email, password }: TestUser) {
   if (url !== undefined) await page.goto(`${url}/signin`);
   await page.locator('#username').fill(email);
   await page.locator('#password').fill(password);
@@ -232,7 +232,7 @@ async function signInWithPassword(page: Page, url: string | undefined, { email, 
 }
 
 /** The browser goes on with the session that the person has in another one. */
-const lend = (page: Page, { browser }: Person, url: string) =>
+const lend = (page: Page, { browser }: TestUser, url: string) =>
   page.context().addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })));
 
 async function addPasskey(page: Page, url: string) {

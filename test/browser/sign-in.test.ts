@@ -9,7 +9,7 @@ import { succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { message, sentence } from '../support/messages.ts';
-import { Person } from '../support/person.ts';
+import { TestUser } from '../support/person.ts';
 import { bareSettings, startServer } from '../support/server-process.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { exampleSettings, startExample, startRegisteredExample } from './example-process.ts';
@@ -177,7 +177,7 @@ test('a client on a loopback address is let through the page, whatever the famil
   for (const host of ['127.0.0.1', '[::1]']) {
     const redirect_uri = `http://${host}:9/callback`; // nobody listens there: that Chromium asks is enough
     const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url, new URL(redirect_uri).origin] });
     await page.goto(signet.url + client.authorizePath());
     const arrival = page.waitForRequest((request) => request.url().startsWith(`${redirect_uri}?code=`));
@@ -196,7 +196,7 @@ test('a client may send people on from its redirect URI to another origin of its
   t.after(() => callback.close());
   const redirect_uri = `http://localhost:${port}/callback`;
   const client = await signet.registerClient({ redirect_uris: [redirect_uri] });
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   const origins = [signet.url, new URL(redirect_uri).origin, new URL(application).origin];
   const { page, expectQuiet } = await openBrowser(t, { origins });
   await page.goto(signet.url + client.authorizePath());
@@ -230,10 +230,10 @@ async function begin(
 }
 
 /** A person as a screenshot should show one. */
-async function named(signet: Signet, name: string): Promise<Person> {
+async function named(signet: Signet, name: string): Promise<TestUser> {
   const email = `${name.split(' ')[0]?.toLowerCase()}@example.com`;
   const user_id = await createUser(signet.deps, { email, name, password, role: 'user', emailVerified: true }, 'cli');
-  return new Person(signet, { user_id, email, password });
+  return new TestUser(signet, { user_id, email, password });
 }
 
 /** The example has the clock of the machine, so both must mean the same by "expired". */

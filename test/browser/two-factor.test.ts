@@ -4,20 +4,20 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { codesOf } from '../support/two-factor.ts';
 
 async function arrive(t: TestContext, options: { javaScript: boolean }) {
   const signet = await startSignet(t);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], ...options });
   await page.goto(`${signet.url}/signin?next=/account/security/totp`);
   await signIn(page, person);
   return { signet, person, page, expectQuiet };
 }
 
-async function signIn(page: Page, { email, password }: Person) {
+async function signIn(page: Page, { email, password }: TestUser) {
   await page.fill('#username', email);
   await page.fill('#password', password);
   await page.click('#signin-submit');

@@ -11,7 +11,7 @@ import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { listed } from '../support/passkeys.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
 import { totpAt, wrongCode } from '../support/two-factor.ts';
@@ -20,7 +20,7 @@ const phrase = 'harbour velvet cactus ninety';
 const locationOf = ({ headers }: Answer) => headers.get('location') ?? '';
 
 /** What an HTTP client sends that says how a body is written, and has none. */
-async function postNothing({ url }: Signet, { browser }: Person, path: string, headers: Record<string, string>) {
+async function postNothing({ url }: Signet, { browser }: TestUser, path: string, headers: Record<string, string>) {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   return new Promise<number | undefined>((resolve, reject) => {
     const request = httpRequest(new URL(path, url), { method: 'POST', headers: { cookie, origin: url, ...headers } });
@@ -35,7 +35,7 @@ async function postNothing({ url }: Signet, { browser }: Person, path: string, h
 
 test('specification 4.14: what takes no body takes none, whatever its content type', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const types = ['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'application/octet-stream'];
   for (const type of types) {
     for (const [framing, value] of [
@@ -47,7 +47,7 @@ test('specification 4.14: what takes no body takes none, whatever its content ty
       assert.equal(status, 200, `${type} ${framing}`);
     }
   }
-  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const administrator = await signet.signedInUser({ role: 'admin' });
   for (const type of types) {
     const headers = { 'content-type': type, 'content-length': '0' };
     assert.equal(await postNothing(signet, administrator, '/v1/admin/audit/verify', headers), 200, type);
@@ -71,7 +71,7 @@ onBothEngines('every name is stored in one composed form, by whichever way it ca
   const account = { email: 'amelie@example.com', password: phrase, role: 'user', emailVerified: true } as const;
   const user_id = await createUser(signet.deps, { ...account, name: typed }, 'cli');
   assert.equal((await findUser(signet.deps.db, user_id))?.name, kept);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   await person.addPasskey(undefined, typed);
   assert.equal((await listed(person))[0]?.name, kept);
   const terms = { name: typed, permissions: ['tokens:introspect'], products: [] };
@@ -96,7 +96,7 @@ onBothEngines('NO-01: the log says who signed up, and from where', async (t, eng
 
 onBothEngines('PW-03: a password that was replaced within the same second signs nobody in', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const thief = person.elsewhere();
   const held = holdNextCall(signet.deps.db, /insert into sessions/);
   const entering = thief.signIn();
@@ -109,7 +109,7 @@ onBothEngines('PW-03: a password that was replaced within the same second signs 
 
 async function waitingForCode(t: TestContext, env: Record<string, string> = {}) {
   const signet = await startSignet(t, { env });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const app = await owner.enableTotp();
   const other = owner.elsewhere();
   assert.equal(locationOf(await other.signIn()), '/signin/second-factor');
@@ -140,7 +140,7 @@ test('the second step asks for digits by a numeric keyboard, and for a backup co
 
 test('a reload of the page with new backup codes is no error', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signet.signedInPerson();
+  const { browser } = await signet.signedInUser();
   const path = '/account/security/totp';
   await browser.post(`${path}/enroll`);
   const secret = /id="totp-secret">([A-Z2-7 ]+)</.exec((await browser.get(path)).text)?.[1]?.replaceAll(' ', '') ?? '';
@@ -158,7 +158,7 @@ test('a reload of the page with new backup codes is no error', async (t) => {
 
 test('the field for a new password is called that where there is an old one', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signet.signedInPerson();
+  const { browser } = await signet.signedInUser();
   assert.match(
     (await browser.get('/account/security/password')).text,
     pattern`<label for="password">${sentence('field.new_password')}</label>`,
@@ -167,7 +167,7 @@ test('the field for a new password is called that where there is an old one', as
 
 onBothEngines('specification 2.1: a picture is set by its address, and told with the profile', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const { browser } = person;
   const client = await signet.registerClient();
   const { access_token } = await person.obtainTokens(client, { scope: 'openid profile' });

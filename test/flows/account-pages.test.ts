@@ -4,11 +4,11 @@ import { auditRowsOf } from '../../src/audit/store.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
 
-const patch = ({ browser }: Person, body: unknown): Promise<Answer> =>
+const patch = ({ browser }: TestUser, body: unknown): Promise<Answer> =>
   browser.send('/v1/me', {
     method: 'PATCH',
     body: JSON.stringify(body),
@@ -19,7 +19,7 @@ onBothEngines('a person says who they are', async (t, engine) => {
   const signet = await startSignet(t, { engine });
 
   await t.test('a person changes their name and language, and only those', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     signet.clock.advance(60);
     const answer = await patch(person, { name: '  Ada Lovelace ', locale: 'de' });
     assert.equal(answer.status, 200);
@@ -40,7 +40,7 @@ onBothEngines('a person says who they are', async (t, engine) => {
   });
 
   await t.test('what is wrong with a profile is said, and nothing is changed', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const before = (await person.browser.get('/v1/me')).json;
     const wrong: unknown[] = [
       { name: '' },
@@ -85,7 +85,7 @@ test('the security page tells what there is, and advises who has a password alon
   const signet = await startSignet(t, {
     env: { SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' },
   });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const { text } = await person.browser.get('/account/security');
   for (const name of ['password', 'passkeys', 'totp', 'providers']) {
     assert.match(text, new RegExp(`href="/account/security/${name}"`));
@@ -109,13 +109,13 @@ test('the security page tells what there is, and advises who has a password alon
   );
 
   const without = await startSignet(t);
-  const other = await without.signedInPerson();
+  const other = await without.signedInUser();
   assert.doesNotMatch((await other.browser.get('/account/security')).text, /security\/providers/);
 });
 
 test('nobody has entitlements yet, and both the program and the page say so', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const answer = await person.browser.get('/v1/me/entitlements');
   assert.deepEqual([answer.status, answer.json], [200, { entitlements: [] }]);
   assert.match((await person.browser.get('/account/entitlements')).text, /class="empty"/);

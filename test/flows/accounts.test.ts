@@ -7,7 +7,7 @@ import type { Browser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { Person } from '../support/person.ts';
+import { TestUser } from '../support/person.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
@@ -35,10 +35,10 @@ const auditOf = ({ deps }: Signet, target: string) =>
   deps.db.all<{ action: string }>('select action from audit_log where target = $1 order by at, event_id', [target]);
 
 /** An account that an operator made, whose address nobody has confirmed. */
-async function unverifiedPerson(signet: Signet, email: string): Promise<Person> {
+async function unverifiedPerson(signet: Signet, email: string): Promise<TestUser> {
   const account = { email, name: 'Ada', password: phrase, role: 'user', emailVerified: false } as const;
   const user_id = await createUser(signet.deps, account, 'cli');
-  const person = new Person(signet, { user_id, email, password: phrase });
+  const person = new TestUser(signet, { user_id, email, password: phrase });
   assert.equal((await person.signIn()).status, 303);
   return person;
 }
@@ -66,7 +66,7 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
   });
 
   await t.test('an address that has an account gets a mail that says so, and its owner keeps it', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const asked = await signet.newBrowser().post('/signup', { email: ` ${person.email.toUpperCase()} ` });
     assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/signup/sent']);
     const mail = await mailbox.next(person.email, sentence('mail.sign_up_taken.subject'));
@@ -163,7 +163,7 @@ onBothEngines('an address that an operator typed is verified by its reader', asy
   assert.match((await stranger.get(path)).text, sentence('email.sign_in_first'));
   const unsigned = await stranger.post(path);
   assert.equal(unsigned.headers.get('location'), '/signin?next=%2Faccount%2Femail%3Funfinished%3D1');
-  const neighbour = await signet.signedInPerson();
+  const neighbour = await signet.signedInUser();
   assert.equal((await neighbour.browser.get(path)).status, 403);
   assert.equal((await neighbour.browser.post(path)).status, 403);
   assert.equal((await browser.get(path)).status, 200);
@@ -195,7 +195,7 @@ test('a link verifies only the address that it was sent to', async (t) => {
 
 onBothEngines('an address changes when its new mailbox is shown to be theirs', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const { browser } = person;
 
   await t.test('the link goes to the new address, the word of the change to the old one', async () => {
@@ -220,7 +220,7 @@ onBothEngines('an address changes when its new mailbox is shown to be theirs', a
   });
 
   await t.test('a taken address answers alike, kills the same links, and its owner hears of it', async () => {
-    const owner = await signet.newPerson();
+    const owner = await signet.newUser();
     await browser.postJson('/v1/me/email', { email: 'earlier@example.com' });
     const earlier = linkIn(await mailbox.next('earlier@example.com'), /^\/verify-email\//);
     const taken = await browser.postJson('/v1/me/email', { email: owner.email });
@@ -259,7 +259,7 @@ onBothEngines('an address changes when its new mailbox is shown to be theirs', a
 
 onBothEngines('a changed password ends all that the old one had opened', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient();
   const tokens = await person.obtainTokens(client);
   const elsewhere = person.elsewhere();
@@ -294,7 +294,7 @@ onBothEngines('a changed password ends all that the old one had opened', async (
 
 onBothEngines('the password comes and goes, but never as the last way in', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const { browser, user_id, email } = await signet.signedInPerson();
+  const { browser, user_id, email } = await signet.signedInUser();
   assert.match((await browser.get('/account/security/password')).text, sentence('password.last_way'));
   assert.equal((await browser.post('/account/security/password/remove')).status, 409);
   assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
@@ -324,7 +324,7 @@ const deletion = ({ url }: Signet, body?: unknown): RequestInit => ({
 
 test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 minutes', async (t) => {
   const { signet, mailbox } = await world(t);
-  const { browser, email } = await signet.signedInPerson();
+  const { browser, email } = await signet.signedInUser();
   signet.clock.advance(901);
   const pages = [
     ['/account/security/password', '/account/security/password'],
@@ -357,9 +357,9 @@ test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 m
 
 onBothEngines('a deleted account is gone at once, and its address is free for somebody else', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
-  const visitor = await signet.signedInPerson();
+  const visitor = await signet.signedInUser();
   const tokens = await person.obtainTokens(client);
   assert.equal((await person.browser.get('/account/delete')).status, 200);
   assert.equal((await person.browser.post('/account/delete', { email: 'wrong@example.com' })).status, 400);
@@ -391,10 +391,10 @@ onBothEngines('a deleted account is gone at once, and its address is free for so
 
 onBothEngines('the last administrator stays, also when two go at the same moment', async (t, engine) => {
   const { signet } = await world(t, engine);
-  const one = await signet.signedInPerson({ role: 'admin' });
+  const one = await signet.signedInUser({ role: 'admin' });
   assert.match((await one.browser.get('/account/delete')).text, sentence('delete.last_administrator'));
   assertRefused(await one.browser.send('/v1/me', deletion(signet, { email: one.email })), 409, 'invalid_state');
-  const two = await signet.signedInPerson({ role: 'admin' });
+  const two = await signet.signedInUser({ role: 'admin' });
   const answers = await Promise.all(
     [one, two].map(({ browser, email }) => browser.send('/v1/me', deletion(signet, { email }))),
   );

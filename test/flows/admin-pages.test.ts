@@ -6,12 +6,12 @@ import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
-const administrator = (signet: Signet) => signet.signedInPerson({ role: 'admin' });
+const administrator = (signet: Signet) => signet.signedInUser({ role: 'admin' });
 
 const pages = [
   '',
@@ -24,14 +24,14 @@ const pages = [
   '/audit/unauthenticated',
 ].map((page) => `/admin${page}`);
 
-const pending = (signet: Signet, owner?: Person) =>
+const pending = (signet: Signet, owner?: TestUser) =>
   signet.registerClient({ approved: false, owner, redirect_uris: ['https://shop.example/cb'] });
 
 /** What a page tells about what was done, or what stands against it. */
 const told = ({ text }: Answer) => /<div class="(?:notice|alert)"[^>]*>(.*?)<\/div>/s.exec(text)?.[1] ?? '';
 
 /** A post that goes well leads to a page that says so. */
-async function follow(person: Person, answer: Answer): Promise<Answer> {
+async function follow(person: TestUser, answer: Answer): Promise<Answer> {
   assert.equal(answer.status, 303, answer.text);
   const page = await person.browser.get(answer.headers.get('location') ?? '');
   assert.equal(page.status, 200, page.text);
@@ -40,8 +40,8 @@ async function follow(person: Person, answer: Answer): Promise<Answer> {
 
 test('a stranger is taken to sign in and back, a person without the role is refused', async (t) => {
   const signet = await startSignet(t);
-  const stranger = await signet.newPerson();
-  const ordinary = await signet.signedInPerson();
+  const stranger = await signet.newUser();
+  const ordinary = await signet.signedInUser();
   for (const page of pages) {
     const answer = await stranger.browser.get(page);
     assert.equal(answer.status, 303, page);
@@ -102,8 +102,8 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
     [`${webhook}/delete`, '/admin/webhooks'],
     ['/admin/audit/verify', '/admin/audit'],
   ];
-  const ordinary = await signet.signedInPerson();
-  const stranger = await signet.newPerson();
+  const ordinary = await signet.signedInUser();
+  const stranger = await signet.newUser();
   for (const [path, page] of changes) {
     const answer = await admin.browser.post(path);
     assert.equal(answer.status, 303, path);
@@ -182,7 +182,7 @@ test('an approval without a scope, or with a window that is none, is sent back a
 test('an edit that comes in between is shown, and not approved unread', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const { client_id } = await signet.registerClient({ owner });
   const edit = (revision: number, uri: string) =>
     owner.browser.send(`/v1/oauth/clients/${client_id}`, {
@@ -209,7 +209,7 @@ test('an edit that comes in between is shown, and not approved unread', async (t
 test('rejecting, suspending and reinstating say why, and nothing happens without a reason', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const { client_id } = await pending(signet, owner);
   const step = (name: string, fields: Record<string, string> = {}) =>
     admin.browser.post(`/admin/clients/${client_id}/${name}`, fields);
@@ -310,7 +310,7 @@ test('a client is deleted when its id was typed, and not before', async (t) => {
 onBothEngines('a person is found, seen, barred with a reason, and let in again', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const admin = await administrator(signet);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const found = await admin.browser.get(`/admin/users?${new URLSearchParams({ q: person.email })}`);
   assert.match(found.text, new RegExp(person.user_id));
   assert.doesNotMatch(found.text, new RegExp(admin.user_id));
@@ -329,7 +329,7 @@ onBothEngines('a person is found, seen, barred with a reason, and let in again',
 test('a session and a grant are ended one by one, or all at once', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const path = `/admin/users/${person.user_id}`;
   const [, end = ''] =
     /action="(\/admin\/users\/[^"]+\/sessions\/[^"]+\/end)"/.exec((await admin.browser.get(path)).text) ?? [];
@@ -346,7 +346,7 @@ test('a session and a grant are ended one by one, or all at once', async (t) => 
 test('an administrator is made and unmade by another one, never by themselves', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const path = `/admin/users/${person.user_id}`;
   await follow(admin, await admin.browser.post(`${path}/role`, { role: 'admin' }));
   assert.equal((await person.browser.get('/admin')).status, 200);
@@ -364,7 +364,7 @@ test('an administrator is made and unmade by another one, never by themselves', 
 test('the history of an entitlement is on its person', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   const service = await signet.newService();
   await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 1, plan: 'free' }));
   await postEntitlement(signet, service.authorization, writeOf(person.user_id, { version: 2, plan: 'team' }));
@@ -434,7 +434,7 @@ test('a webhook shows its secret once, its deliveries, and a dead one is sent ag
   const webhook_id = /wh_[\w-]{22}/.exec(made.text)?.[0];
   const path = `/admin/webhooks/${webhook_id}`;
   assert.doesNotMatch((await admin.browser.get(path)).text, /whsec_/);
-  await signet.newPerson();
+  await signet.newUser();
   for (let days = 0; days < 12; days++) {
     await signet.runJobs();
     signet.clock.advance(86_400);
@@ -556,7 +556,7 @@ test('the pages speak German', async (t) => {
 onBothEngines('the list of clients is searched, paged, and has changes apart', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const admin = await administrator(signet);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   for (const name of ['Field Notes', '100% Melon', 'Melon_Farm']) await signet.registerClient({ owner, name });
   const changed = await signet.registerClient({ owner, name: 'Changed' });
   await owner.browser.send(`/v1/oauth/clients/${changed.client_id}`, {
@@ -611,7 +611,7 @@ onBothEngines('the list of clients is searched, paged, and has changes apart', a
 test('a page that has nothing for somebody leads somewhere', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const ordinary = await signet.signedInPerson();
+  const ordinary = await signet.signedInUser();
   const missing = await admin.browser.get('/admin/clients/cl_unknown');
   assert.deepEqual(
     [missing.status, /href="\/admin"/.test(missing.text), /<p class="actions">.*href="\/account"/s.test(missing.text)],

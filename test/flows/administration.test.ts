@@ -4,7 +4,7 @@ import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
@@ -14,7 +14,7 @@ const reason = 'Reported by its users.';
 
 /** An administrator, with a shorthand for what they do. */
 async function administratorOf(signet: Signet) {
-  const person = await signet.signedInPerson({ role: 'admin' });
+  const person = await signet.signedInUser({ role: 'admin' });
   const send = (method: string, path: string, body?: object) =>
     person.browser.send(`/v1/admin${path}`, {
       method,
@@ -42,7 +42,7 @@ onBothEngines(
   async (t, engine) => {
     const signet = await startSignet(t, { engine, env });
     const root = await administratorOf(signet);
-    const owner = await signet.signedInPerson();
+    const owner = await signet.signedInUser();
     const { client_id } = await signet.registerClient({ owner, approved: false, name: 'Signet Login' });
     signet.clock.advance(1);
     const second = await signet.registerClient({ owner, approved: false });
@@ -185,8 +185,8 @@ test('nobody approves their own client or its change, unless the service is conf
 onBothEngines('people are found by address, name and id, a page at a time', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
   const root = await administratorOf(signet);
-  const people: Person[] = [];
-  for (let count = 0; count < 5; count += 1) people.push(await signet.newPerson());
+  const people: TestUser[] = [];
+  for (let count = 0; count < 5; count += 1) people.push(await signet.newUser());
   await signet.deps.db.run(`update users set name = '100% Åsa_Öberg' where user_id = $1`, [people[0]!.user_id]);
   const found = async (query: string) =>
     ids(await root.get(`/users?query=${encodeURIComponent(query)}`), 'users', 'user_id');
@@ -248,7 +248,7 @@ onBothEngines('a place in a list that no page has given is refused, in every lis
 test('a person is shown with how they sign in and what they have, and never with a secret', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await administratorOf(signet);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
   await person.obtainTokens(client);
   const service = await signet.newService();
@@ -290,7 +290,7 @@ test('a person is shown with how they sign in and what they have, and never with
 test('a session is ended only under the name of its person', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await administratorOf(signet);
-  const [person, other] = [await signet.signedInPerson(), await signet.signedInPerson()];
+  const [person, other] = [await signet.signedInUser(), await signet.signedInUser()];
   const { sessions } = (await root.get(`/users/${person.user_id}/sessions`)) as { sessions: Json[] };
   refused(await root.send('DELETE', `/users/${other.user_id}/sessions/${sessions[0]?.session_id}`), [404, 'not_found']);
   assert.equal((await person.browser.get('/v1/oauth/clients')).status, 200);
@@ -299,7 +299,7 @@ test('a session is ended only under the name of its person', async (t) => {
 onBothEngines('wrong passwords that closed the door are seen and forgotten', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const root = await administratorOf(signet);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   for (let count = 0; count < 5; count += 1) await person.signIn({ password: 'wrong' });
   const { lock } = (await root.get(`/users/${person.user_id}`)) as { lock: Json };
   assert.deepEqual([lock.failures, lock.disabled], [5, false]);
@@ -325,7 +325,7 @@ onBothEngines(
     const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
     const { db } = signet.deps;
     const root = await administratorOf(signet);
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     await db.batch([
       {
         sql: `insert into totp (user_id, secret_sealed, confirmed_at, last_step) values ($1, 'x', 1, 1)`,
@@ -371,7 +371,7 @@ onBothEngines('there is always an administrator who may sign in, however many ac
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
   const root = await administratorOf(signet);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const lastOne = { current_status: 'last_administrator' };
   refused(await root.send('PUT', `/users/${root.user_id}/role`, { role: 'user' }), [403, 'access_denied']);
   refused(await root.send('POST', `/users/${root.user_id}/disable`, { reason }), [409, 'invalid_state'], lastOne);
@@ -389,13 +389,13 @@ onBothEngines('there is always an administrator who may sign in, however many ac
   await signet.runJobs();
   await mailbox.next(person.email, sentence('mail.role_admin.subject'));
 
-  const put = (by: Person, whom: Person) =>
+  const put = (by: TestUser, whom: TestUser) =>
     by.browser.send(`/v1/admin/users/${whom.user_id}/role`, {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },
       body: '{"role":"user"}',
     });
-  const disable = (by: Person, whom: Person) =>
+  const disable = (by: TestUser, whom: TestUser) =>
     by.browser.postJson(`/v1/admin/users/${whom.user_id}/disable`, { reason });
   const answers = await Promise.all([
     ...[1, 2, 3].flatMap(() => [put(root, person), put(person, root)]),
@@ -409,7 +409,7 @@ onBothEngines('there is always an administrator who may sign in, however many ac
 onBothEngines('of many who disable or enable one person at once, one does', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
   const root = await administratorOf(signet);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   for (const step of ['disable', 'enable']) {
     const body = step === 'disable' ? { reason } : undefined;
     const answers = await Promise.all(
@@ -472,7 +472,7 @@ test('webhooks are made and removed, and what was given up is sent again', async
   const path = `/webhooks/${made.webhook_id}`;
   assert.match(String(secret), /^whsec_/);
   assert.deepEqual(await root.get('/webhooks'), { webhooks: [made] });
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   await root.post(`/users/${person.user_id}/disable`, { reason });
   await root.get('/audit'); // gives the event its place, and with it the delivery
   const { deliveries } = (await root.get(`${path}/deliveries`)) as { deliveries: Json[] };

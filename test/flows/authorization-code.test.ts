@@ -6,7 +6,7 @@ import { startSignet } from '../support/signet.ts';
 onBothEngines('a person signs in on the way to a client, and the client gets tokens that work', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
 
   const first = await person.browser.get(client.authorizePath());
   assert.equal(first.status, 302);
@@ -32,7 +32,7 @@ onBothEngines('a person signs in on the way to a client, and the client gets tok
 onBothEngines('a replayed refresh token ends its whole grant', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const first = await person.obtainTokens(client);
   const other = await person.obtainTokens(client);
   const second = tokensOf(await client.refresh(first.refresh_token));
@@ -45,7 +45,7 @@ onBothEngines('a replayed refresh token ends its whole grant', async (t, engine)
 onBothEngines('of 64 parallel redemptions of one code one wins', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const code = await person.authorize(client);
   const answers = await Promise.all(Array.from({ length: 64 }, () => client.redeem(code)));
   assert.equal(answers.filter(({ status }) => status === 200).length, 1);

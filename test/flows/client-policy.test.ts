@@ -5,19 +5,19 @@ import { registerClient as registerByOperator } from '../../src/clients/register
 import { readRegistration } from '../../src/clients/registration.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
-const administrator = (signet: Signet) => signet.signedInPerson({ role: 'admin' });
-const pageOf = async ({ browser }: Person, client_id: string) =>
+const administrator = (signet: Signet) => signet.signedInUser({ role: 'admin' });
+const pageOf = async ({ browser }: TestUser, client_id: string) =>
   (await browser.get(`/admin/clients/${client_id}`)).text;
 const consentRadios = (page: string, form: string) =>
   (new RegExp(`action="/admin/clients/[^"]*/${form}">(.*?)</form>`, 's').exec(page)?.[1] ?? '').match(
     /<input type="radio" name="consent"[^>]*>/g,
   ) ?? [];
 
-const sendPolicy = (signet: Signet, { browser }: Person, client_id: string, policy: object) =>
+const sendPolicy = (signet: Signet, { browser }: TestUser, client_id: string, policy: object) =>
   browser.send(`/v1/admin/clients/${client_id}/policy`, {
     method: 'PATCH',
     headers: { origin: signet.url, 'content-type': 'application/json' },
@@ -27,7 +27,7 @@ const sendPolicy = (signet: Signet, { browser }: Person, client_id: string, poli
 test('the reviewer of a client that somebody registered chooses whether people are asked', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const { client_id } = await signet.registerClient({ owner, approved: false });
   const status = async () => (await signet.deps.clients.find(client_id))?.status;
   const path = `/admin/clients/${client_id}`;
@@ -86,7 +86,7 @@ onBothEngines(
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
     const admin = await administrator(signet);
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const client = await signet.registerClient({ approved: false });
     const { client_id } = client;
     const refused = await sendPolicy(signet, admin, client_id, { consent: 'required' });
@@ -173,7 +173,7 @@ test('nobody changes the policy of their own client; a lone administrator is tol
   assert.equal(form.status, 403);
   assert.equal((await signet.deps.clients.find(client_id))?.consent, 'required');
 
-  const accomplice = await signet.newPerson();
+  const accomplice = await signet.newUser();
   await changeRole(signet.deps, { actor: `user:${alone.user_id}` }, accomplice.user_id, 'admin');
   await accomplice.browser.post('/signin', { username: accomplice.email, password: accomplice.password });
   assert.equal((await sendPolicy(signet, accomplice, client_id, { consent: 'skip' })).status, 403);

@@ -7,7 +7,7 @@ import { approveClient, reinstateClient, rejectClient, suspendClient } from '../
 import type { Answer, Browser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
@@ -26,22 +26,22 @@ const filledIn = {
   id_token_signed_response_alg: 'EdDSA',
   homepage_url: 'https://shop.test/',
 };
-const register = (person: Person, changes: Record<string, string> = {}) =>
+const register = (person: TestUser, changes: Record<string, string> = {}) =>
   person.browser.post('/developer/register', { ...filledIn, ...changes });
 
 const idIn = ({ text }: Answer) => /<code id="client-id">(cl_[\w-]{22})<\/code>/.exec(text)?.[1] ?? '';
 const secretIn = ({ text }: Answer) => /<code id="client-secret">(cs_[\w-]{43})<\/code>/.exec(text)?.[1] ?? '';
 
 type Secrets = { secrets: { secret_id: string; created_at: number; expires_at: number | null }[] };
-const secretsOf = async ({ browser }: Person, client_id: string) =>
+const secretsOf = async ({ browser }: TestUser, client_id: string) =>
   ((await browser.get(`${api}/${client_id}/secrets`)).json as Secrets).secrets;
 
 type Activity = { sign_ins: Record<string, unknown>[]; failures: Record<string, unknown>[] };
-const activityOf = async ({ browser }: Person, client_id: string) =>
+const activityOf = async ({ browser }: TestUser, client_id: string) =>
   (await browser.get(`${api}/${client_id}/activity`)).json as Activity;
 
 /** Failures are written after the answer, so a test asks until they are there. */
-async function failuresOf(person: Person, client_id: string, count: number) {
+async function failuresOf(person: TestUser, client_id: string, count: number) {
   for (let attempt = 0; ; attempt += 1) {
     const { failures } = await activityOf(person, client_id);
     if (failures.length >= count || attempt === 200) return failures;
@@ -51,7 +51,7 @@ async function failuresOf(person: Person, client_id: string, count: number) {
 
 onBothEngines('a developer registers, follows the review, edits and deletes', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const ada = await signet.signedInPerson();
+  const ada = await signet.signedInUser();
   const answer = await register(ada);
   const [client_id, client_secret] = [idIn(answer), secretIn(answer)];
 
@@ -177,7 +177,7 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
 
 test('the form', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signet.signedInPerson();
+  const ada = await signet.signedInUser();
 
   await t.test('keeps everything that was typed and says what is wrong with each field', async () => {
     const answer = await register(ada, {
@@ -225,7 +225,7 @@ test('the form', async (t) => {
   });
 
   await t.test('the limits are told kindly, and nothing that was typed is lost', async () => {
-    const eve = await signet.signedInPerson();
+    const eve = await signet.signedInUser();
     for (let times = 0; times < 5; times += 1) assert.equal((await register(eve)).status, 200);
     const sixth = await register(eve, { name: 'Typed with care' });
     assert.equal(sixth.status, 429);
@@ -248,7 +248,7 @@ test('the form', async (t) => {
 
 test('a draft can be checked before it is sent, by the same rules, and nothing is changed', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signet.signedInPerson();
+  const ada = await signet.signedInUser();
   const check = (body: unknown, query = '') => ada.browser.postJson(`${api}/check${query}`, body);
   assert.deepEqual((await check({})).json, { fields: [] });
   assert.deepEqual((await check({ name: 'x', redirect_uris: ['https://rp.test/cb'] })).json, { fields: [] });
@@ -271,7 +271,7 @@ test('a draft can be checked before it is sent, by the same rules, and nothing i
     fields: [{ path: 'logo_url', message: 'Must be string or null.' }],
   });
   assertRefused(
-    await signet.newPerson().then(({ browser }) => browser.postJson(`${api}/check`, {})),
+    await signet.newUser().then(({ browser }) => browser.postJson(`${api}/check`, {})),
     401,
     'login_required',
   );
@@ -280,7 +280,7 @@ test('a draft can be checked before it is sent, by the same rules, and nothing i
 
 onBothEngines('secrets of a client', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const ada = await signet.signedInPerson();
+  const ada = await signet.signedInUser();
   const client = await signet.registerClient({ owner: ada });
   const { client_id } = client;
   const path = `${api}/${client_id}/secrets`;
@@ -403,8 +403,8 @@ onBothEngines('secrets of a client', async (t, engine) => {
 
 onBothEngines('who signed in lately, and what failed and why', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signet.signedInPerson();
-  const person = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient({
     owner,
     redirect_uris: ['https://rp.test/cb', 'https://rp.test/other'],
@@ -580,7 +580,7 @@ onBothEngines('who signed in lately, and what failed and why', async (t, engine)
   });
 });
 
-async function signInAgain(person: Person): Promise<void> {
+async function signInAgain(person: TestUser): Promise<void> {
   assert.equal((await person.signIn()).status, 303);
 }
 
@@ -588,9 +588,9 @@ onBothEngines(
   'a flood of failures writes little, and neither mutes nor pushes out another failure',
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
-    const owner = await signet.signedInPerson();
+    const owner = await signet.signedInUser();
     const client = await signet.registerClient({ owner });
-    const attacker = await signet.newPerson();
+    const attacker = await signet.newUser();
     const ask = (changes: Record<string, string | undefined>) => attacker.browser.get(client.authorizePath(changes));
     let writes = 0;
     const stop = beforeEachCall(signet.deps.db, (sql) => {
@@ -655,7 +655,7 @@ onBothEngines(
 
 test('a failure that cannot be kept changes no answer', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const wrong = () => client.with({ client_secret: 'cs_wrong' }).post('/oauth/introspect', { token: 'x' });
   const expected = await wrong();
@@ -671,9 +671,9 @@ test('a failure that cannot be kept changes no answer', async (t) => {
 
 test("ID-01: somebody else's client is no client, on every page and every route, and cross-site writes are refused", async (t) => {
   const signet = await startSignet(t);
-  const owner = await signet.signedInPerson();
-  const stranger = await signet.signedInPerson();
-  const nobody = await signet.newPerson();
+  const owner = await signet.signedInUser();
+  const stranger = await signet.signedInUser();
+  const nobody = await signet.newUser();
   const { client_id } = await signet.registerClient({ owner });
   const secret_id = (await secretsOf(owner, client_id))[0]!.secret_id;
 
@@ -726,7 +726,7 @@ test("ID-01: somebody else's client is no client, on every page and every route,
 
 test('hostile names and addresses are text on every page', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signet.signedInPerson();
+  const ada = await signet.signedInUser();
   const name = `<img src=x onerror=alert(1)> "'&{{7*7}} Pаypal`; // with a Cyrillic "а"
   const answer = await register(ada, { name, logo_url: 'https://logo.test/x.png', homepage_url: 'https://home.test/' });
   const client_id = idIn(answer);
@@ -744,7 +744,7 @@ test('hostile names and addresses are text on every page', async (t) => {
 
 test('the settings are what the libraries take', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
-  const ada = await signet.signedInPerson();
+  const ada = await signet.signedInUser();
   const redirect_uri = "https://shop.test/it's?a=$HOME&b=(c)";
   const snippets = async (client: RegisteredClient) => {
     const { text } = await ada.browser.get(page(client.client_id, '/settings'));
@@ -849,7 +849,7 @@ async function run(text: string, client_secret: string | null): Promise<SignInMo
 
 test('what is said of public clients is what can work: no page of another origin reads the token endpoint', async (t) => {
   const signet = await startSignet(t);
-  const ada = await signet.signedInPerson();
+  const ada = await signet.signedInUser();
   const { headers } = await ada.browser.send('/oauth/token', {
     method: 'POST',
     headers: { origin: 'https://spa.test', 'content-type': 'application/x-www-form-urlencoded' },

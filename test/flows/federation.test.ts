@@ -106,7 +106,7 @@ test('a sign-in with a real upstream, oidc-provider, makes an account and finds 
 
 test('a second Signet is an upstream like any other', async (t) => {
   const upstream = await startSignet(t);
-  const developer = await upstream.signedInPerson();
+  const developer = await upstream.signedInUser();
   const first = await startSignet(t);
   const port = Number(new URL(first.url).port);
   await first.app.close();
@@ -124,7 +124,7 @@ test('a second Signet is an upstream like any other', async (t) => {
       SIGNET_PROVIDER_ACME_CLIENT_SECRET: client.client_secret ?? '',
     },
   });
-  const person = await upstream.signedInPerson();
+  const person = await upstream.signedInUser();
   const browser = signet.newBrowser();
   const { answer } = await signInWith(browser, '/auth/acme/login', person.browser);
   assert.equal(answer.status, 303, answer.text);
@@ -197,7 +197,7 @@ onBothEngines(
   async (t, engine) => {
     const mailbox = await openMailbox(t);
     const { signet, upstream } = await federated(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     upstream.account = { sub: 'p1', email: person.email.toUpperCase(), email_verified: true };
     assert.equal((await signInWith(person.browser)).answer.status, 303);
     assert.equal((await person.browser.get('/v1/me')).json?.user_id, person.user_id);
@@ -221,7 +221,7 @@ onBothEngines(
 
 onBothEngines('a provider is connected from the account, whatever its address there', async (t, engine) => {
   const { signet, upstream } = await federated(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   upstream.account = { sub: 'other', email: 'elsewhere@example.org', email_verified: false };
   const start = await person.browser.post(`${providersPath}/acme`);
   assert.equal(start.status, 303);
@@ -258,7 +258,7 @@ onBothEngines('a provider is connected from the account, whatever its address th
 
 test('connecting and disconnecting take a recent sign-in, and the page brings one back', async (t) => {
   const { signet } = await federated(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   signet.clock.advance(901);
   for (const path of [`${providersPath}/acme`, `${providersPath}/acme/remove`]) {
     const answer = await person.browser.post(path);
@@ -296,7 +296,7 @@ test('a provider confirms that it is the same person', async (t) => {
 
 test('the confirm page offers the providers that the account is connected with, and no other', async (t) => {
   const { signet } = await federated(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const page = await person.browser.get('/signin/confirm');
   assert.doesNotMatch(page.text, /\/auth\/acme/);
   assert.match(page.text, /type="password"/);
@@ -332,7 +332,7 @@ test('the discovery document is asked for once, also by many at once, and again 
 
 test('a password still opens an account that a provider opens', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   upstream.account = { sub: 'both', email: person.email, email_verified: true };
   await signInWith(person.browser);
   assert.equal((await person.elsewhere().signIn()).status, 303);

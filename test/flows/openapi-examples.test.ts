@@ -6,7 +6,7 @@ import { twoFactors } from '../../src/authentication/sessions/authentication.ts'
 import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { readAnswer } from '../support/browser.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -34,12 +34,12 @@ type Call = {
   /** For addresses that take a form. */
   form?: Record<string, string>;
   authorization?: string;
-  browser?: Person['browser'];
+  browser?: TestUser['browser'];
 };
 type Prepare = (world: World) => Call | Promise<Call>;
 
 /** Each operation gets people, clients and credentials of its own, so that none of them finds what another one left. */
-type World = { signet: Signet; t: TestContext; admin: Person; person: Person };
+type World = { signet: Signet; t: TestContext; admin: TestUser; person: TestUser };
 
 const pending = async ({ signet, person }: World) =>
   (await signet.registerClient({ owner: person, approved: false })).client_id;
@@ -70,7 +70,7 @@ async function webhook({ signet, t, admin }: World) {
     url: receiver.url,
     event_types: ['user.created'],
   });
-  await signet.newPerson();
+  await signet.newUser();
   return String(json?.webhook_id);
 }
 
@@ -252,7 +252,7 @@ async function withTotp({ signet, person }: World): Promise<Call> {
   return { browser: person.browser };
 }
 
-async function enrolled(signet: Signet, { browser }: Person) {
+async function enrolled(signet: Signet, { browser }: TestUser) {
   const { json } = await browser.send('/v1/me/2fa/totp/enroll', { method: 'POST', headers: { origin: signet.url } });
   const secret = Secret.fromBase32(String(json?.secret_base32));
   return { code: new TOTP({ secret }).generate({ timestamp: signet.clock() }) };
@@ -328,7 +328,7 @@ test('every answer of the server is what the document says, with the very exampl
   const signet = await startSignet(t, { env });
   const document = await read(signet);
   const operations = operationsOf(document);
-  const admin = await signet.signedInPerson({ role: 'admin' });
+  const admin = await signet.signedInUser({ role: 'admin' });
   const faults: string[] = [];
   for (const [name, operation] of operations) {
     const prepare = calls[name] ?? accountCalls[name];
@@ -336,7 +336,7 @@ test('every answer of the server is what the document says, with the very exampl
       if (!playedElsewhere.test(name)) faults.push(`${name}: nobody has prepared a caller for it in this test`);
       continue;
     }
-    const world = { signet, t, admin, person: await signet.signedInPerson() };
+    const world = { signet, t, admin, person: await signet.signedInUser() };
     const fault = await replay(world, name, operation, await prepare(world));
     if (fault) faults.push(`${name}: ${fault}`);
   }

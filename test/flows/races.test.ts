@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import type { Answer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import {
   assertRefused,
   basic,
@@ -21,7 +21,7 @@ const atOnce = 64;
 
 async function openHouse(t: TestContext, engine: Engine, options: ClientOptions = {}) {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   return { signet, person, client: await signet.registerClient({ ...options, owner: person }) };
 }
 
@@ -179,4 +179,4 @@ onBothEngines('a sign-out in the midst of refreshes leaves none of them alive', 
   for (const tokens of families) await assertFamilyEnded(client, tokens);
 });
 
-const signOutOf = (person: Person) => person.browser.post('/signout');
+const signOutOf = (person: TestUser) => person.browser.post('/signout');

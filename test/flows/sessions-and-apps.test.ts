@@ -6,7 +6,7 @@ import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
@@ -16,14 +16,14 @@ const form = { 'content-type': 'application/x-www-form-urlencoded' };
 type ListedSession = { session_id: string; current: boolean; device: string | null; address: string; amr: string[] };
 type ListedGrant = { client_id: string; name: string; scope: string[]; since: number; last_used_at: number | null };
 
-const sessionsOf = async ({ browser }: Person): Promise<ListedSession[]> =>
+const sessionsOf = async ({ browser }: TestUser): Promise<ListedSession[]> =>
   (await browser.get('/v1/me/sessions')).json?.sessions as ListedSession[];
-const grantsOf = async ({ browser }: Person): Promise<ListedGrant[]> =>
+const grantsOf = async ({ browser }: TestUser): Promise<ListedGrant[]> =>
   (await browser.get('/v1/me/grants')).json?.grants as ListedGrant[];
-const remove = ({ browser }: Person, path: string): Promise<Answer> =>
+const remove = ({ browser }: TestUser, path: string): Promise<Answer> =>
   browser.send(path, { method: 'DELETE', headers: { accept: 'application/json' } });
 /** The same person with another browser, signed in. */
-async function onAnotherDevice(person: Person, userAgent?: string): Promise<Person> {
+async function onAnotherDevice(person: TestUser, userAgent?: string): Promise<TestUser> {
   const other = person.elsewhere();
   const fields = { username: person.email, password: person.password };
   const answer = await other.browser.post('/signin', fields, userAgent ? { 'user-agent': userAgent } : {});
@@ -50,7 +50,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   const client = await signet.registerClient({ name: 'Field Notes' });
 
   await t.test('SS-05: the list tells the live sessions, last used first, and which one asks', async () => {
-    const desk = await signet.newPerson();
+    const desk = await signet.newUser();
     await onAnotherDevice(desk, 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) AppleWebKit/605 Safari/604.1');
     signet.clock.advance(3600);
     await onAnotherDevice(desk, '<script>alert(1)</script>');
@@ -79,7 +79,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
     'SS-05: ending one session ends it and its grants at once, on every node, and nothing else',
     async (t) => {
       const beside = await startSignet(t, { engine, beside: signet });
-      const here = await signet.signedInPerson();
+      const here = await signet.signedInUser();
       const there = await onAnotherDevice(here);
       const lost = await there.obtainTokens(client);
       const kept = await here.obtainTokens(client);
@@ -99,7 +99,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   );
 
   await t.test('SS-05: of twenty requests to end the same session one does, and one event says so', async () => {
-    const here = await signet.signedInPerson();
+    const here = await signet.signedInUser();
     await onAnotherDevice(here);
     const { session_id } = (await sessionsOf(here)).find(({ current }) => !current)!;
     const answers = await Promise.all(Array.from({ length: 20 }, () => remove(here, `/v1/me/sessions/${session_id}`)));
@@ -109,7 +109,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   });
 
   await t.test('SS-05: a session may end itself, and its cookie goes with it', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const [session] = await sessionsOf(person);
     assert.equal((await remove(person, `/v1/me/sessions/${session?.session_id}`)).status, 204);
     assert.ok(!person.browser.cookies.has('signet_identity_session'));
@@ -119,7 +119,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
     'RT-06: "sign out everywhere else" ends every other session and every grant not of this one',
     async (t) => {
       const beside = await startSignet(t, { engine, beside: signet });
-      const person = await signet.newPerson();
+      const person = await signet.newUser();
       const old = await onAnotherDevice(person);
       const outlived = await old.obtainTokens(client);
       signet.clock.advance(14 * day); // that session is over, its grant is not
@@ -145,7 +145,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   );
 
   await t.test('RT-06: "sign out everywhere else" also ends a sign-in that waits for its second factor', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     await person.enableTotp();
     const thief = signet.newBrowser();
     await thief.post('/signin', { username: person.email, password: person.password });
@@ -155,7 +155,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   });
 
   await t.test('SS-05: the page does the same with forms, and says what it did', async () => {
-    const here = await signet.signedInPerson();
+    const here = await signet.signedInUser();
     const [one, other] = [await onAnotherDevice(here), await onAnotherDevice(here)];
     const { session_id } = (await sessionsOf(one)).find(({ current }) => current)!;
     const ended = await here.browser.post('/account/sessions/end', { session_id });
@@ -169,7 +169,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   });
 
   await t.test('CO-01: a person sees what each application may, since when, and when it was last used', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     assert.deepEqual(await grantsOf(person), []);
     const since = Math.floor(signet.clock() / 1000);
     const { refresh_token } = await person.obtainTokens(client, { scope: 'openid offline_access' });
@@ -196,9 +196,9 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   await t.test('CO-01, RT-06: disconnecting ends what the client has, and the next time it asks again', async (t) => {
     const beside = await startSignet(t, { engine, beside: signet });
     const asking = await signet.registerClient({ name: 'Asks first', consent: 'required' });
-    const person = await signet.signedInPerson();
-    const other = await signet.signedInPerson();
-    const allow = async (someone: Person) => {
+    const person = await signet.signedInUser();
+    const other = await signet.signedInUser();
+    const allow = async (someone: TestUser) => {
       const { searchParams } = new URL(
         (await someone.browser.get(asking.authorizePath())).headers.get('location') ?? '',
         signet.url,
@@ -237,7 +237,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
 
   await t.test('CO-01: a consent without tokens is listed, and forgotten with the form', async () => {
     const asking = await signet.registerClient({ name: 'Asks first', consent: 'required' });
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const { searchParams } = new URL(
       (await person.browser.get(asking.authorizePath())).headers.get('location') ?? '',
       signet.url,
@@ -252,9 +252,9 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   });
 
   await t.test('ID-01: an id that is somebody else’s is answered like one that does not exist', async () => {
-    const victim = await signet.signedInPerson();
+    const victim = await signet.signedInUser();
     await victim.obtainTokens(client);
-    const attacker = await signet.signedInPerson();
+    const attacker = await signet.signedInUser();
     const [session] = await sessionsOf(victim);
     const probes: [string, string][] = [
       [`/v1/me/sessions/${session?.session_id}`, '/v1/me/sessions/ses_unknown'],
@@ -307,7 +307,7 @@ test('ID-01: without a session these addresses are 401 for programs and the sign
 test('SS-04: other sites cannot end a session, disconnect an application or change a profile', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   await onAnotherDevice(person);
   await person.obtainTokens(client);
   const { session_id } = (await sessionsOf(person)).find(({ current }) => !current)!;
@@ -337,7 +337,7 @@ test('the person gets one mail about an application that was disconnected', asyn
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: mailbox.url } });
   const client = await signet.registerClient({ name: 'Field Notes' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   await person.obtainTokens(client);
   const answers = await Promise.all(
     Array.from({ length: 5 }, () => remove(person, `/v1/me/grants/${client.client_id}`)),
@@ -354,7 +354,7 @@ test('the person gets one mail about an application that was disconnected', asyn
 
 test('CL-03: what a client calls itself is shown as text, and nothing of it is linked or loaded', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const names = [
     '<img src=x onerror=alert(1)>',
     '"><script>alert(1)</script>',
@@ -364,7 +364,7 @@ test('CL-03: what a client calls itself is shown as text, and nothing of it is l
     'x'.repeat(100),
   ];
   for (const name of names) {
-    const owner = await signet.signedInPerson(); // each may register five in an hour
+    const owner = await signet.signedInUser(); // each may register five in an hour
     const { json } = await owner.browser.postJson('/v1/oauth/clients', {
       name,
       client_type: 'confidential',

@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
 import { quickJobs, runJobs, startJobs } from '../../src/app/jobs.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
+import { disable, enable, rotateSecret, sendTest } from '../../src/webhooks/operate-webhook.ts';
 import { listDeliveries } from '../../src/webhooks/store.ts';
-import { disable, enable, rotateSecret, sendTest } from '../../src/webhooks/tend-webhook.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { startSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
@@ -47,14 +47,14 @@ test('a target that does not answer holds up nobody else, and gets a few deliver
   const signet = await startSignet(t, { env });
   const [hanging, receiver] = [await openHanging(t), await openReceiver(t)];
   await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
-  for (let person = 0; person < 8; person += 1) await signet.newPerson();
+  for (let person = 0; person < 8; person += 1) await signet.newUser();
   const stop = startJobs(signet.deps);
   t.after(stop);
   await until(() => hanging.held.length > 0);
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types });
-  await signet.newPerson();
+  await signet.newUser();
   await until(() => receiver.deliveries.length === 1);
-  await signet.newPerson();
+  await signet.newUser();
   await until(() => receiver.deliveries.length === 2);
   assert.deepEqual([hanging.held.length, hanging.held.filter(({ destroyed }) => destroyed).length], [5, 0]);
   const stopped = stop();
@@ -67,7 +67,7 @@ onBothEngines('a slow target gets an event once, whatever other nodes do meanwhi
   const beside = await startSignet(t, { engine, env, beside: signet });
   const hanging = await openHanging(t);
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
-  await signet.newPerson();
+  await signet.newUser();
   const slow = runJobs(signet.deps, quickJobs);
   await until(() => hanging.held.length === 1);
   signet.clock.advance(9);
@@ -83,7 +83,7 @@ onBothEngines('a slow target gets an event once, whatever other nodes do meanwhi
 
   // A node that was taken for dead comes back with a failure while another one is at it.
   hanging.held.length = 0;
-  await signet.newPerson();
+  await signet.newUser();
   const late = runJobs(signet.deps, quickJobs);
   await until(() => hanging.held.length === 1);
   signet.clock.advance(31);
@@ -114,12 +114,12 @@ onBothEngines('a webhook is tested, gets another secret, and is switched off and
   const isRefused = ({ code }: { code: string }) => code === 'invalid_state';
   await assert.rejects(disable(signet.deps, caller, webhook_id), isRefused);
   await assert.rejects(sendTest(signet.deps, caller, webhook_id), isRefused);
-  await signet.newPerson();
+  await signet.newUser();
   await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 1);
   await enable(signet.deps, caller, webhook_id);
   await assert.rejects(enable(signet.deps, caller, webhook_id), isRefused);
-  await signet.newPerson();
+  await signet.newUser();
   await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 2);
   const events = await signet.deps.db.all<{ action: string }>(
@@ -156,7 +156,7 @@ test('an address that was taken off the allowed ones is not connected to any mor
   const urls = [receiver.url, receiver.url.replace('http:', 'https:')];
   const made = await Promise.all(urls.map((url) => createWebhook(signet.deps, caller, { url, event_types })));
   const without = await startSignet(t, { beside: signet });
-  await signet.newPerson();
+  await signet.newUser();
   await runJobs(without.deps, quickJobs);
   const told = await Promise.all(
     made.map(async ({ webhook_id }) => (await listDeliveries(signet.deps.db, webhook_id, 1))[0]?.last_error),
@@ -172,7 +172,7 @@ test('an address that was taken off the allowed ones is not connected to any mor
     (await signet.deps.db.all<{ attempts: number }>('select attempts from webhook_deliveries order by attempts')).map(
       (row) => row.attempts,
     );
-  await signet.newPerson();
+  await signet.newUser();
   signet.clock.advance(29);
   await runJobs(without.deps, quickJobs);
   assert.deepEqual(await attempts(), [0, 0, 1, 1]);

@@ -9,13 +9,13 @@ import { twoFactors } from '../../src/authentication/sessions/authentication.ts'
 import { subnetList } from '../../src/platform/ip-address.ts';
 import { type EventType, eventTypes } from '../../src/webhooks/event-types.ts';
 import { createWebhook, replay } from '../../src/webhooks/manage-webhook.ts';
+import { enable } from '../../src/webhooks/operate-webhook.ts';
 import { findWebhook, listDeliveries } from '../../src/webhooks/store.ts';
-import { guardedLookup, InternalTarget, mayReach } from '../../src/webhooks/target.ts';
-import { enable } from '../../src/webhooks/tend-webhook.ts';
+import { guardedLookup, InternalTarget, isAllowedAddress } from '../../src/webhooks/target.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { basic, claimsOf, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -36,7 +36,7 @@ onBothEngines('an event is delivered once, signed as Standard Webhooks says', as
   const signet = await startSignet(t, { engine, env });
   const receiver = await openReceiver(t);
   const webhook = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
-  const { user_id } = await signet.newPerson();
+  const { user_id } = await signet.newUser();
   await runJobs(signet.deps, quickJobs);
   await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 1);
@@ -55,7 +55,7 @@ onBothEngines('two nodes deliver each event once', async (t, engine) => {
   const beside = await startSignet(t, { engine, env, beside: signet });
   const receiver = await openReceiver(t);
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
-  for (let person = 0; person < 3; person += 1) await signet.newPerson();
+  for (let person = 0; person < 3; person += 1) await signet.newUser();
   for (let round = 0; round < 3; round += 1) {
     await Promise.all([runJobs(signet.deps, quickJobs), runJobs(beside.deps, quickJobs)]);
   }
@@ -67,12 +67,12 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
   const signet = await startSignet(t, { env });
   const receiver = await openReceiver(t);
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
-  await signet.newPerson();
+  await signet.newUser();
   await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.splice(0).length, 1, 'one that came through, before the trouble');
   signet.clock.advance(86_400);
   receiver.status = 500;
-  await signet.newPerson();
+  await signet.newUser();
   await runJobs(signet.deps, quickJobs);
   await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 1, 'not again at once');
@@ -110,12 +110,12 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
 
   signet.clock.advance(1);
   receiver.status = 500;
-  await signet.newPerson();
+  await signet.newUser();
   for (let day = 0; day < 12; day += 1) {
     await runJobs(signet.deps, quickJobs);
     if (day === 5) {
       receiver.status = 200;
-      await signet.newPerson();
+      await signet.newUser();
       await runJobs(signet.deps, quickJobs);
       receiver.status = 500;
     }
@@ -132,7 +132,7 @@ test('a redirect is not followed', async (t) => {
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
   receiver.status = 307;
   receiver.location = elsewhere.url;
-  await signet.newPerson();
+  await signet.newUser();
   await runJobs(signet.deps, quickJobs);
   assert.deepEqual([receiver.deliveries.length, elsewhere.deliveries.length], [1, 0]);
   assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'It answered 307.');
@@ -163,7 +163,7 @@ test('internal addresses are refused at registration, and names that lead there 
     refusedFields(['event_types']),
   );
   const { webhook_id } = await wanted('https://localhost:9/hook');
-  await signet.newPerson();
+  await signet.newUser();
   await runJobs(signet.deps, quickJobs);
   assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'The target is internal.');
 });
@@ -171,7 +171,7 @@ test('internal addresses are refused at registration, and names that lead there 
 test('which addresses are internal', () => {
   const none = subnetList([]);
   for (const address of ['8.8.8.8', '1.1.1.1', '2606:4700::1111', '::ffff:8.8.8.8'])
-    assert.ok(mayReach(address, none), address);
+    assert.ok(isAllowedAddress(address, none), address);
   for (const address of [
     '0.0.0.0',
     '100.64.0.1',
@@ -188,7 +188,7 @@ test('which addresses are internal', () => {
     '203.0.113.1',
     '240.0.0.1',
   ]) {
-    assert.ok(!mayReach(address, none), address);
+    assert.ok(!isAllowedAddress(address, none), address);
   }
   for (const address of [
     '::',
@@ -216,10 +216,10 @@ test('which addresses are internal', () => {
     '5f00::1',
     'name',
   ]) {
-    assert.ok(!mayReach(address, none), address);
+    assert.ok(!isAllowedAddress(address, none), address);
   }
-  assert.ok(mayReach('10.0.0.7', subnetList(['10.0.0.7'])));
-  assert.ok(!mayReach('10.0.0.8', subnetList(['10.0.0.7'])));
+  assert.ok(isAllowedAddress('10.0.0.7', subnetList(['10.0.0.7'])));
+  assert.ok(!isAllowedAddress('10.0.0.8', subnetList(['10.0.0.7'])));
 });
 
 test('a name that has one internal address among public ones is refused, wherever it stands', async () => {
@@ -252,12 +252,12 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
   const more = { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off' };
   const signet = await startSignet(t, { env: { ...env, ...more } });
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types: eventTypes });
-  const root = await signet.signedInPerson({ role: 'admin' });
+  const root = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
   const phrase = 'quite other words in a row';
   const seen = new Set<string>();
 
-  const send = async ({ browser }: Pick<Person, 'browser'>, method: string, path: string, body?: object) => {
+  const send = async ({ browser }: Pick<TestUser, 'browser'>, method: string, path: string, body?: object) => {
     const headers = { origin: signet.url, ...(body && { 'content-type': 'application/json' }) };
     const answer = await browser.send(path, { method, headers, body: body && JSON.stringify(body) });
     assert.ok(answer.status < 400, `${method} ${path}: ${answer.status} ${answer.text}`);
@@ -274,7 +274,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     return bodies.map((body) => JSON.parse(body));
   };
 
-  type Standing = { person: Person; there: Person; app: RegisteredClient; sid: string; refresh_token: string };
+  type Standing = { person: TestUser; there: TestUser; app: RegisteredClient; sid: string; refresh_token: string };
   type Step = [
     what: string,
     act: (of: Standing) => Promise<unknown>,
@@ -301,7 +301,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     ended: { user_id, client_id: 'all', session_id: 'all', except_session_id: sid },
   });
   /** As if the session had been confirmed with it, too. */
-  const addPasskey = async ({ user_id }: Person) => {
+  const addPasskey = async ({ user_id }: TestUser) => {
     await signet.deps.db.run(
       `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
        values ($1, $1, 'k', 0, '', 'Key', 0)`,
@@ -513,13 +513,13 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
       }),
     ],
   ];
-  const passkeyOf = async (person: Person) =>
+  const passkeyOf = async (person: TestUser) =>
     ((await send(person, 'GET', '/v1/me/passkeys')) as { passkeys: { id: string }[] }).passkeys[0]?.id;
-  const signedIn = async (person: Person) => assert.equal((await person.signIn()).status, 303);
+  const signedIn = async (person: TestUser) => assert.equal((await person.signIn()).status, 303);
 
   for (const [what, act, tells] of steps) {
     await t.test(what, async () => {
-      const person = await signet.signedInPerson();
+      const person = await signet.signedInUser();
       const there = person.elsewhere();
       await signedIn(there);
       const app = /client/.test(what) ? await signet.registerClient({ owner: person }) : client;

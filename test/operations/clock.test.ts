@@ -4,7 +4,7 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import type { Deps } from '../../src/app/deps.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { compareAtStart } from '../../src/platform/heartbeat/compare-clocks.ts';
-import { beat } from '../../src/platform/heartbeat/heartbeat.ts';
+import { recordHeartbeat } from '../../src/platform/heartbeat/heartbeat.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
@@ -34,7 +34,7 @@ const rowsIn = async ({ deps }: Signet, table: string) =>
 onBothEngines('a code that was refused as expired stays so when the clock is set back', async (t, engine) => {
   const { signet, set } = await settable(t, engine);
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const code = await person.authorize(client);
   set(65);
   assert.equal((await client.redeem(code)).status, 400);
@@ -60,7 +60,7 @@ onBothEngines('a link that was refused as expired stays so when the clock is set
 onBothEngines('a session and a refresh token that were refused as expired stay so', async (t, engine) => {
   const { signet, set, pass } = await settable(t, engine);
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const { refresh_token } = await person.obtainTokens(client);
   // A clock that nobody has set, hour by hour as a process that serves looks at it.
   pass(31 * day);
@@ -79,7 +79,7 @@ onBothEngines('a session and a refresh token that were refused as expired stay s
 onBothEngines('a clock that jumps ahead for a minute deletes nothing and ends nothing', async (t, engine) => {
   const { signet, set, pass } = await settable(t, engine);
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const { refresh_token } = await person.obtainTokens(client);
   const before = [await rowsIn(signet, 'sessions'), await rowsIn(signet, 'grants')];
   const keys = await listSigningKeys(signet.deps.db);
@@ -105,7 +105,7 @@ onBothEngines('a clock that jumps ahead for a minute deletes nothing and ends no
 
 onBothEngines('a clock that has stood for a quarter of an hour after a jump is believed', async (t, engine) => {
   const { signet, set, pass } = await settable(t, engine);
-  await signet.signedInPerson();
+  await signet.signedInUser();
   set(100 * day);
   await signet.runJobs();
   pass(15 * minute - 1);
@@ -119,7 +119,7 @@ onBothEngines('a clock that has stood for a quarter of an hour after a jump is b
 
 test('a drift is no jump', async (t) => {
   const { signet, set, pass } = await settable(t);
-  for (let look = 0; look < 20; look += 1) {
+  for (let branding = 0; branding < 20; branding += 1) {
     pass(minute);
     set(4);
     assert.equal(signet.deps.timekeeper.isSettled(), true);
@@ -140,8 +140,8 @@ async function twoNodes(t: TestContext, engine: Engine, seconds: number) {
       for (let one = 0; one < count; one += 1) {
         passed += minute * 1000;
         first.clock.advance(minute);
-        await beat(first.deps);
-        await beat(deps);
+        await recordHeartbeat(first.deps);
+        await recordHeartbeat(deps);
       }
     },
   };

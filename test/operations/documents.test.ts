@@ -73,8 +73,8 @@ function shell(line: string, { env = {}, cwd = root }: { env?: Settings; cwd?: s
   };
   const until = (text: string) =>
     new Promise<void>((resolve, reject) => {
-      const look = () => said.output.includes(text) && resolve();
-      child.stdout.on('data', look);
+      const branding = () => said.output.includes(text) && resolve();
+      child.stdout.on('data', branding);
       void ended.then(({ code, output }) => reject(new Error(`${line} ended with ${code}:\n${output}`)));
     });
   return { ended, stop, until };

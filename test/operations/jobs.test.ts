@@ -30,7 +30,7 @@ const seeded = (ids: string[]) => ids.filter((id) => /^(gone|kept)/.test(id));
 onBothEngines('the jobs remove what has expired, to the second, and nothing else', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
-  const { user_id } = await signet.signedInPerson();
+  const { user_id } = await signet.signedInUser();
   const at = now(signet.deps);
 
   const session = (session_id: string, expires_at: number, more: Values = {}) =>
@@ -120,7 +120,7 @@ onBothEngines('the jobs remove what has expired, to the second, and nothing else
 onBothEngines('the jobs leave a grant that is in use alone, for its ninety days', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   let { refresh_token } = await person.obtainTokens(client);
   await person.authorize(client); // a code that nobody redeems
   for (let month = 1; month <= 3; month += 1) {
@@ -175,7 +175,7 @@ onBothEngines("the jobs run on every node at once without getting in each other'
   const first = await startSignet(t, { engine });
   const second = await startSignet(t, { engine, beside: first });
   const client = await first.registerClient();
-  const person = await first.signedInPerson();
+  const person = await first.signedInUser();
   const { refresh_token } = await person.obtainTokens(client.at(first));
   first.clock.advance(8 * 86_400);
   const [refreshed] = await Promise.all([

@@ -38,7 +38,7 @@ async function relyingParties(t: TestContext, engine: Engine) {
     await signet.registerClient(),
     await signet.registerClient({ id_token_signed_response_alg: 'RS256' }),
   ] as const;
-  return { signet, clients, person: await signet.signedInPerson() };
+  return { signet, clients, person: await signet.signedInUser() };
 }
 
 onBothEngines('each algorithm publishes its active and its next key, and nothing private', async (t, engine) => {
@@ -174,7 +174,7 @@ onBothEngines(
     };
 
     signet.clock.advance(30 * day - 10);
-    const fresh = await signet.signedInPerson(); // sessions do not last a month
+    const fresh = await signet.signedInUser(); // sessions do not last a month
     person.browser.cookies.clear();
     for (const [name, value] of fresh.browser.cookies) person.browser.cookies.set(name, value);
     const before = await obtain();

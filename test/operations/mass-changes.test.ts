@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { exportLog } from '../../src/audit/read-log.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { finishClientDeletions } from '../../src/oauth/finish-client-deletions.ts';
-import { writeGrantEndings } from '../../src/oauth/grants/write-grant-endings.ts';
+import { applyBulkRevocations } from '../../src/oauth/grants/apply-bulk-revocations.ts';
 import { now } from '../../src/platform/clock.ts';
 import type { Statement } from '../../src/platform/db/db.ts';
 import { sliceRows } from '../../src/platform/db/slices.ts';
@@ -11,7 +11,7 @@ import { finishAccountDeletions } from '../../src/self-service/delete-account/fi
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
@@ -21,7 +21,7 @@ import { openReceiver } from '../support/webhook-receiver.ts';
 const many = 2 * sliceRows + 100;
 
 /** Live grants that were given before the one under test, so that the first slices come to these. */
-async function fill({ deps }: Signet, { user_id }: Person, { client_id }: RegisteredClient): Promise<void> {
+async function fill({ deps }: Signet, { user_id }: TestUser, { client_id }: RegisteredClient): Promise<void> {
   const at = now(deps);
   await deps.db.run(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
@@ -67,16 +67,16 @@ async function assertAlive(
   assert.equal(tokensOf(await client.refresh(held.refresh_token)).token_type, 'Bearer');
 }
 
-const grantsOf = async (administrator: Person, { user_id }: Person) =>
+const grantsOf = async (administrator: TestUser, { user_id }: TestUser) =>
   (await administrator.browser.get(`/v1/admin/users/${user_id}/grants`)).json as { grants: { client_id: string }[] };
 
 onBothEngines('a client with any number of grants is suspended at once and for good', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
   const beside = await signet.registerClient();
-  const person = await signet.signedInPerson();
-  await fill(signet, await signet.signedInPerson(), client);
+  const person = await signet.signedInUser();
+  await fill(signet, await signet.signedInUser(), client);
   const held = await person.obtainTokens(client);
   const waiting = await person.authorize(client);
   const other = await person.obtainTokens(beside);
@@ -116,9 +116,9 @@ onBothEngines('a client with any number of grants is suspended at once and for g
 
 onBothEngines('a person with any number of grants is disabled at once, and enabled without them', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   await fill(signet, person, client);
   const held = await person.obtainTokens(client);
   const decide = (deed: string) =>
@@ -146,7 +146,7 @@ onBothEngines(
     const signet = await startSignet(t, { engine });
     const client = await signet.registerClient();
     const beside = await signet.registerClient();
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     await fill(signet, person, client);
     const held = await person.obtainTokens(client);
     const other = await person.obtainTokens(beside);
@@ -189,7 +189,7 @@ async function whileAnotherNodeHas(t: TestContext, { deps }: Signet, slice: Stat
 test('two nodes that write the same slice of an end leave no grant alive', async (t) => {
   const signet = await startSignet(t, { engine: 'postgres' });
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   await fill(signet, person, client);
   const held = await person.obtainTokens(client);
   assert.equal((await person.browser.send(`/v1/me/grants/${client.client_id}`, { method: 'DELETE' })).status, 204);
@@ -200,7 +200,7 @@ test('two nodes that write the same slice of an end leave no grant alive', async
             (select grant_id from grants where user_id = $1 and revoked_at is null limit ${sliceRows})`,
     params: [person.user_id],
   };
-  await whileAnotherNodeHas(t, signet, slice, () => writeGrantEndings(signet.deps));
+  await whileAnotherNodeHas(t, signet, slice, () => applyBulkRevocations(signet.deps));
   assert.ok((await written(signet, client)).alive! > 0, 'some rows are still to be written');
   await assertDead(signet, client, held);
   await signet.runJobs();
@@ -210,10 +210,10 @@ test('two nodes that write the same slice of an end leave no grant alive', async
 
 test('two nodes that delete the same slice of a client or an account leave its row for the last', async (t) => {
   const signet = await startSignet(t, { engine: 'postgres' });
-  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
   const { client_id } = client;
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const beside = await signet.registerClient();
   await fill(signet, person, client);
   await fill(signet, person, beside);
@@ -238,11 +238,11 @@ const countIn = async ({ deps }: Signet, table: string, column: string, id: stri
 
 onBothEngines('a client with any number of grants is deleted at once for everybody', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const administrator = await signet.signedInPerson({ role: 'admin' });
-  const owner = await signet.signedInPerson();
+  const administrator = await signet.signedInUser({ role: 'admin' });
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const { client_id } = client;
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   await fill(signet, person, client);
   const held = await person.obtainTokens(client);
   const waiting = await person.authorize(client);
@@ -277,9 +277,9 @@ onBothEngines('a client with any number of grants is deleted at once for everybo
 
 onBothEngines('an account with any number of grants is deleted at once for everybody', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const { user_id, email } = person;
   const theirs = await signet.registerClient({ owner: person });
   await fill(signet, person, client);
@@ -309,7 +309,7 @@ onBothEngines('an account with any number of grants is deleted at once for every
 
 onBothEngines('a webhook with any number of deliveries is deleted at once for everybody', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' } });
-  const { browser } = await signet.signedInPerson({ role: 'admin' });
+  const { browser } = await signet.signedInUser({ role: 'admin' });
   const [receiver, other] = [await openReceiver(t), await openReceiver(t)];
   const create = async ({ url }: { url: string }) => {
     const answer = await browser.postJson('/v1/admin/webhooks', { url, event_types: ['user.created'] });
@@ -359,7 +359,7 @@ onBothEngines('a webhook with any number of deliveries is deleted at once for ev
     return committed;
   };
   Object.assign(signet.deps.db, { commit: spied });
-  await signet.newPerson();
+  await signet.newUser();
   await signet.runJobs();
   Object.assign(signet.deps.db, { commit });
   assert.equal(Math.max(...changed), sliceRows);
@@ -374,7 +374,7 @@ onBothEngines('a webhook with any number of deliveries is deleted at once for ev
 onBothEngines('what has expired is purged in slices, however much it is', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
-  await fill(signet, await signet.signedInPerson(), client);
+  await fill(signet, await signet.signedInUser(), client);
   await signet.deps.db.run(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
      insert into spent_tokens (token_hash, expires_at) select 'spent_' || i, 1 from n`,

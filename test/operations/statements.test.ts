@@ -20,7 +20,7 @@ async function statementsOf(signet: Signet, request: () => Promise<{ status: num
 onBothEngines('a request costs the store what was budgeted for it', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   let { access_token, refresh_token } = await person.obtainTokens(client);
 
   let code = '';
@@ -63,7 +63,7 @@ onBothEngines(
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
     const client = await signet.registerClient();
-    const { access_token } = await (await signet.signedInPerson()).obtainTokens(client);
+    const { access_token } = await (await signet.signedInUser()).obtainTokens(client);
     signet.clock.advance(2);
     const many = async () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => client.introspect(access_token)));

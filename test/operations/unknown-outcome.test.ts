@@ -28,7 +28,7 @@ const always = Number.POSITIVE_INFINITY;
 
 onBothEngines('a lost confirmation is asked for again within the request', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
   for (const kept of [true, false]) {
     const code = await person.authorize(client);
@@ -47,7 +47,7 @@ onBothEngines('a lost confirmation is asked for again within the request', async
 onBothEngines('what stayed unknown may be repeated, and nothing else is excused by it', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const node = await startSignet(t, { beside: signet });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const other = await signet.registerClient({ owner });
   const families = await Promise.all(Array.from({ length: 5 }, () => owner.obtainTokens(client)));
@@ -84,7 +84,7 @@ onBothEngines('what stayed unknown may be repeated, and nothing else is excused 
 
   await t.test('on another node, once the store has the doubt', async () => {
     const doubts = 'select count(*) as doubts from grants where unanswered_until is not null';
-    for (let look = 0; look < 100; look += 1) {
+    for (let branding = 0; branding < 100; branding += 1) {
       if (Number((await node.deps.db.get<{ doubts: number }>(doubts))?.doubts) >= 3) break;
       await sleep(20);
     }
@@ -113,7 +113,7 @@ onBothEngines('what stayed unknown may be repeated, and nothing else is excused 
 onBothEngines('a repetition on another node waits for a doubt that could not be written yet', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const node = await startSignet(t, { beside: signet });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const { refresh_token } = await owner.obtainTokens(client);
   const code = await owner.authorize(client);
@@ -142,7 +142,7 @@ onBothEngines('a repetition on another node waits for a doubt that could not be 
 
 onBothEngines('a token that could not be signed after its rotation may be asked for again', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const { refresh_token } = await owner.obtainTokens(client);
   const { sign } = signet.deps.keys;
@@ -156,7 +156,7 @@ onBothEngines('a token that could not be signed after its rotation may be asked 
 
 onBothEngines('a code is a replay once its refresh token was used, answered or not', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const code = await owner.authorize(client);
   const { refresh_token } = tokensOf(await client.redeem(code));
@@ -170,7 +170,7 @@ onBothEngines('a code is a replay once its refresh token was used, answered or n
 
 onBothEngines('what a process issued shortly before it was killed may have been unanswered', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const family = async (node: typeof signet) => {
     const first = await owner.obtainTokens(client);
@@ -207,7 +207,7 @@ onBothEngines('what a process issued shortly before it was killed may have been 
 
 onBothEngines('what was doubtful by a clock that was ahead is not so for ever', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const doomed = await startSignet(t, { beside: signet });
   const first = await owner.obtainTokens(client);
@@ -232,7 +232,7 @@ onBothEngines('what was doubtful by a clock that was ahead is not so for ever', 
 
 onBothEngines('an answer says "nothing was changed" only where that is known', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const { browser } = await signet.signedInPerson();
+  const { browser } = await signet.signedInUser();
   const failing = async (error: Error, ask: () => Promise<{ status: number; headers: Headers; text: string }>) => {
     const restore = beforeEachCall(signet.deps.db, (sql) => {
       if (sql.some((text) => text.includes('update users'))) throw error;

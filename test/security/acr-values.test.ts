@@ -31,7 +31,7 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
   const asking = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const passkey = await person.addPasskey();
   const byPassword = async (): Promise<Browser> => {
     const browser = signet.newBrowser();
@@ -83,7 +83,7 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     const request = stepsUp(await authorize(browser, two));
     const { text } = await browser.get(`/signin/confirm?request=${request}`);
     const [, way = ''] = /id="confirm-not" href="([^"]+)"/.exec(text) ?? [];
-    const other = await signet.newPerson();
+    const other = await signet.newUser();
     assert.equal((await other.with({ browser }).signIn()).status, 303);
     for (const declined of [way.replaceAll('&amp;', '&'), way.replace(/&amp;user=.*/, '').replaceAll('&amp;', '&')]) {
       const asked = await browser.get(declined);
@@ -149,7 +149,7 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
 test('acr_values: where nothing stronger is to be had, nobody is asked, and the token says what there was', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const { browser } = person;
   const wish = () => browser.get(client.authorizePath({ acr_values: `${two} ${one}` }));
   assert.equal((await reached(client, await wish())).acr, one, 'no second factor');

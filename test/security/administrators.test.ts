@@ -8,7 +8,7 @@ import { readRegistration } from '../../src/clients/registration.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { basic } from '../support/relying-party.ts';
 import { rememberingHasher } from '../support/remembering-hasher.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
@@ -16,7 +16,7 @@ import { type Signet, startSignet } from '../support/signet.ts';
 
 const env = { SIGNET_RATE_LIMITS: 'off' };
 
-const sendAs = (signet: Signet, { browser }: Pick<Person, 'browser'>, method: string, path: string, body?: object) =>
+const sendAs = (signet: Signet, { browser }: Pick<TestUser, 'browser'>, method: string, path: string, body?: object) =>
   browser.send(`/v1/admin${path}`, {
     method,
     headers: { origin: signet.url, ...(body ? { 'content-type': 'application/json' } : {}) },
@@ -25,7 +25,7 @@ const sendAs = (signet: Signet, { browser }: Pick<Person, 'browser'>, method: st
 
 test('a session from before an administrator had TOTP is no administrator any more', async (t) => {
   const signet = await startSignet(t, { env });
-  const root = await signet.signedInPerson({ role: 'admin' });
+  const root = await signet.signedInUser({ role: 'admin' });
   assert.equal((await root.browser.get('/v1/admin/keys')).status, 200);
   await root.enableTotp();
   // Whatever confirming it did to the session: one that has seen one factor alone is what a thief would hold.
@@ -42,23 +42,23 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
   const [root, third, fourth] = [
-    await signet.signedInPerson({ role: 'admin' }),
-    await signet.signedInPerson({ role: 'admin' }),
-    await signet.signedInPerson({ role: 'admin' }),
+    await signet.signedInUser({ role: 'admin' }),
+    await signet.signedInUser({ role: 'admin' }),
+    await signet.signedInUser({ role: 'admin' }),
   ];
   const [puppet, second, person, leaver] = [
-    await signet.signedInPerson(),
-    await signet.signedInPerson(),
-    await signet.signedInPerson(),
-    await signet.signedInPerson({ role: 'admin' }),
+    await signet.signedInUser(),
+    await signet.signedInUser(),
+    await signet.signedInUser(),
+    await signet.signedInUser({ role: 'admin' }),
   ];
-  const waiting = (owner: Person) => signet.registerClient({ owner, approved: false });
+  const waiting = (owner: TestUser) => signet.registerClient({ owner, approved: false });
   const [own, other] = [await waiting(root), await waiting(third)];
-  const setRole = async (by: Person, whom: Person, role: string) => {
+  const setRole = async (by: TestUser, whom: TestUser, role: string) => {
     const answer = await sendAs(signet, by, 'PUT', `/users/${whom.user_id}/role`, { role });
     assert.equal(answer.status, 200, answer.text);
   };
-  const approve = async (by: Person, { client_id }: { client_id: string }) =>
+  const approve = async (by: TestUser, { client_id }: { client_id: string }) =>
     (await sendAs(signet, by, 'POST', `/clients/${client_id}/approve`, { revision: 1 })).status;
 
   await setRole(root, puppet, 'admin');
@@ -76,7 +76,7 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
   const gone = await leaver.browser.post('/account/delete', { email: leaver.email });
   assert.equal(gone.status, 303, gone.text);
   assert.equal(await approve(second, left), 403, 'left behind by whoever it was');
-  const leaving = await signet.signedInPerson({ role: 'admin' });
+  const leaving = await signet.signedInUser({ role: 'admin' });
   const half = await waiting(leaving);
   await signet.deps.db.batch(deleteUser(leaving.user_id, signet.clock() / 1000).slice(1)); // more rows than go at once
   assert.equal(await approve(second, half), 403, 'left behind by an account of which rows are still being deleted');
@@ -88,9 +88,9 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
   assert.equal(await approve(puppet, firstParty.client), 200, 'so can what the operator has registered');
 
   const desk = firstParty.client.client_id;
-  const edit = async (by: Person, name: string) =>
+  const edit = async (by: TestUser, name: string) =>
     (await sendAs(signet, by, 'PATCH', `/clients/${desk}`, { name })).json?.revision;
-  const approveEdit = async (by: Person, revision: unknown) =>
+  const approveEdit = async (by: TestUser, revision: unknown) =>
     (await sendAs(signet, by, 'POST', `/clients/${desk}/approve`, { revision })).status;
   signet.clock.advance(1);
   await edit(third, 'Another desk');
@@ -111,8 +111,8 @@ onBothEngines('whoever has just been made an administrator approves nothing of a
 
 onBothEngines('whoever has just been made an administrator takes nothing from another one', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
-  const root = await signet.signedInPerson({ role: 'admin' });
-  const [puppet, person] = [await signet.signedInPerson(), await signet.signedInPerson()];
+  const root = await signet.signedInUser({ role: 'admin' });
+  const [puppet, person] = [await signet.signedInUser(), await signet.signedInUser()];
   const asPuppet = (method: string, path: string, body?: object) => sendAs(signet, puppet, method, path, body);
   const made = await sendAs(signet, root, 'PUT', `/users/${puppet.user_id}/role`, { role: 'admin' });
   assert.equal(made.status, 200, made.text);
@@ -191,8 +191,8 @@ onBothEngines(
 
 onBothEngines('of the secrets of a back end two work, and a leaked one ends at once', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
-  const root = await signet.signedInPerson({ role: 'admin' });
-  const { user_id } = await signet.signedInPerson();
+  const root = await signet.signedInUser({ role: 'admin' });
+  const { user_id } = await signet.signedInUser();
   const { client_id, client_secret } = await signet.newService();
   const rotate = async (body?: object) => {
     const answer = await sendAs(signet, root, 'POST', `/service-credentials/${client_id}/rotate`, body);
@@ -224,7 +224,7 @@ onBothEngines('of the secrets of a back end two work, and a leaked one ends at o
 
 test('administrators edit a first-party client and change its secrets, and no other', async (t) => {
   const signet = await startSignet(t, { env });
-  const root = await signet.signedInPerson({ role: 'admin' });
+  const root = await signet.signedInUser({ role: 'admin' });
   const firstParty = await signet.registerClient();
   await signet.deps.db.run('update clients set owner_user_id = null where client_id = $1', [firstParty.client_id]);
   const at = `/clients/${firstParty.client_id}`;
@@ -241,7 +241,7 @@ test('administrators edit a first-party client and change its secrets, and no ot
     400,
   );
 
-  const owned = await signet.registerClient({ owner: await signet.signedInPerson() });
+  const owned = await signet.registerClient({ owner: await signet.signedInUser() });
   const there = `/clients/${owned.client_id}`;
   assert.equal((await sendAs(signet, root, 'PATCH', there, { name: 'Desk' })).status, 403);
   assert.equal((await sendAs(signet, root, 'POST', `${there}/secrets`)).status, 403);

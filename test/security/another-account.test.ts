@@ -30,12 +30,12 @@ const eventsOf = async ({ deps }: Signet) =>
 
 test('no form acts for another account than the one that its page was drawn for', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' } });
-  const ada = await signet.signedInPerson({ role: 'admin' });
-  const bob = await signet.signedInPerson({ role: 'admin' });
+  const ada = await signet.signedInUser({ role: 'admin' });
+  const bob = await signet.signedInUser({ role: 'admin' });
   const { browser } = ada;
   const client = await signet.registerClient({ owner: ada });
   const waiting = await signet.registerClient({ owner: bob, approved: false });
-  const other = await signet.signedInPerson();
+  const other = await signet.signedInUser();
   const own = `/developer/clients/${client.client_id}`;
   const pages = [
     '/account',
@@ -88,7 +88,7 @@ test('no form acts for another account than the one that its page was drawn for'
 
 test('pages that nobody has signed in for name nobody', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   for (const page of ['/signin', '/signup', '/reset']) {
     for (const { fields } of await formsOf(person.browser, page)) assert.equal(fields.drawn_for, undefined, page);
   }

@@ -15,7 +15,7 @@ async function addEvents(deps: Deps, count: number): Promise<void> {
 
 onBothEngines('what happened is sealed into one chain, and the chain proves it', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  await signet.signedInPerson();
+  await signet.signedInUser();
   await sealAuditLog(signet.deps);
   const first = await verifyAuditLog(signet.deps);
   assert.ok(first.verified >= 2);

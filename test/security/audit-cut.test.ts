@@ -192,7 +192,7 @@ test('a place for the file that cannot be written is told once, and the log is s
 
 test('administrators read on the overview and in the check that nothing is sealed', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signet.signedInPerson({ role: 'admin' });
+  const { browser } = await signet.signedInUser({ role: 'admin' });
   await signet.runJobs();
   assert.doesNotMatch((await browser.get('/admin')).text, sentence('admin.overview.audit.stopped'));
   await signet.deps.db.run('delete from audit_heads');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Deps } from '../../src/app/deps.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { AuditLogTampered, sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
-import { tellHead } from '../../src/audit/tell-head.ts';
+import { publishCheckpoint } from '../../src/audit/publish-checkpoint.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
@@ -57,7 +57,7 @@ onBothEngines('an event that claims to be from long ago gets no place', async (t
   assert.equal(await sealAuditLog(signet.deps), 1);
   const report = await verifyAuditLog(signet.deps);
   assert.deepEqual([report.verified, report.unsealed, report.unsealed_late], [3, 0, 1]);
-  await tellHead(signet.deps);
+  await publishCheckpoint(signet.deps);
   assert.ok(signet.logLines.some((line) => line.includes('"unsealed_late":1')));
 });
 
@@ -87,11 +87,11 @@ test('what an earlier check gave is compared, and the head is told once an hour'
   assert.deepEqual(later.broken, { seq: 6, why: 'missing' });
 
   const told = () => signet.logLines.filter((line) => line.includes('head of the audit log')).length;
-  await tellHead(signet.deps);
-  await tellHead(signet.deps);
+  await publishCheckpoint(signet.deps);
+  await publishCheckpoint(signet.deps);
   assert.equal(told(), 1);
   signet.clock.advance(3600);
-  await tellHead(signet.deps);
+  await publishCheckpoint(signet.deps);
   assert.equal(told(), 2);
 });
 

@@ -12,7 +12,7 @@ const env = { SIGNET_RATE_LIMITS: 'off' };
 
 async function world(t: TestContext) {
   const signet = await startSignet(t, { env });
-  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const administrator = await signet.signedInUser({ role: 'admin' });
   const { browser } = administrator;
   const get = (path: string) => browser.get(`/v1/admin/audit${path}`);
   const post = async (path: string, body: object = {}): Promise<Json> => {
@@ -31,7 +31,7 @@ async function world(t: TestContext) {
 test('each change is one event, with who, why and from where, and no secret is in any', async (t) => {
   const { signet, administrator, browser, post, events } = await world(t);
   const client = await signet.registerClient({ approved: false });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const secrets = [
     client.client_secret,
     person.password,
@@ -140,7 +140,7 @@ test('each change is one event, with who, why and from where, and no secret is i
 
 test('the log is filtered and read a page at a time', async (t) => {
   const { signet, administrator, post, events, get } = await world(t);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   signet.clock.advance(60);
   const later = signet.clock() / 1000;
   await post(`/users/${person.user_id}/sign-out`);
@@ -192,7 +192,7 @@ test('the log is filtered and read a page at a time', async (t) => {
 
 onBothEngines('a family of actions is found by the index, however few events it has', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
-  const { browser } = await signet.signedInPerson({ role: 'admin' });
+  const { browser } = await signet.signedInUser({ role: 'admin' });
   await signet.runJobs();
   const { db } = signet.deps;
   const head = (await db.get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq;

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import type { Answer, Browser } from '../support/browser.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
 /** Every address that a session opens, from the API's own description: who adds one finds it tried here. */
@@ -19,9 +19,9 @@ type Endpoint = { method: string; path: string; operation: Operation };
 type World = {
   signet: Signet;
   endpoints: Endpoint[];
-  owner: Person;
-  administrator: Person;
-  other: Person;
+  owner: TestUser;
+  administrator: TestUser;
+  other: TestUser;
   access_token: string;
   /** Ids that exist, by path parameter. */
   ids: Record<string, string>;
@@ -36,8 +36,8 @@ const label = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 async function world(t: TestContext): Promise<World> {
   const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
-  const [owner, other] = [await signet.signedInPerson(), await signet.signedInPerson()];
-  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const [owner, other] = [await signet.signedInUser(), await signet.signedInUser()];
+  const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient({ owner });
   const { access_token } = await owner.obtainTokens(client);
   const { client_id: service_id } = await signet.newService();

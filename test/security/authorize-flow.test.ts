@@ -5,7 +5,7 @@ import { reinstateClient, suspendClient } from '../../src/clients/review-client.
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import {
   assertRefused,
   claimsOf,
@@ -29,14 +29,14 @@ function waitsAt(page: '/signin' | '/signin/account' | '/consent', answer: Answe
 
 test('what stands between a request and its code (OpenID Connect Core §3.1.2)', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const asking = await signet.registerClient({ owner, consent: 'required', name: 'Asks <b>first</b>' });
-  const proceed = (person: Person, request: string) =>
+  const proceed = (person: TestUser, request: string) =>
     person.browser.get(`/oauth/authorize/continue?request=${request}`);
 
   await t.test('AZ-10: a stranger with a good request is led to our own sign-in, never straight back', async () => {
-    const stranger = await signet.newPerson();
+    const stranger = await signet.newUser();
     waitsAt('/signin', await stranger.browser.get(client.authorizePath()));
     // Decisions §1: what is wrong with a request of a reviewed client goes to its reviewed address at once.
     const bad = redirectedTo(await stranger.browser.get(client.authorizePath({ scope: 'bogus' })));
@@ -48,8 +48,8 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 
   await t.test('AZ-10: a sign-in under way belongs to the browser that began it, for ten minutes', async () => {
-    const person = await signet.newPerson();
-    const other = await signet.newPerson();
+    const person = await signet.newUser();
+    const other = await signet.newUser();
     const request = waitsAt('/signin', await person.browser.get(client.authorizePath()));
     for (const path of ['/signin', '/signin/account', '/consent', '/oauth/authorize/continue']) {
       assert.equal((await other.browser.get(`${path}?request=${request}`)).status, 400, path);
@@ -60,7 +60,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 
   await t.test('AZ-12: after credentials the answer is 303, never 307 or 308', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const request = waitsAt('/signin', await person.browser.get(asking.authorizePath()));
     const failed = await person.browser.post('/signin', { username: person.email, password: 'wrong', request });
     assert.equal(failed.status, 401);
@@ -75,9 +75,9 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 
   await t.test('AZ-13: prompt=none shows no page', async () => {
-    const stranger = await signet.newPerson();
-    const person = await signet.signedInPerson();
-    const errorOf = async (who: Person, of: RegisteredClient, changes: Fields) =>
+    const stranger = await signet.newUser();
+    const person = await signet.signedInUser();
+    const errorOf = async (who: TestUser, of: RegisteredClient, changes: Fields) =>
       redirectedTo(await who.browser.get(of.authorizePath(changes))).get('error');
     assert.equal(await errorOf(stranger, client, { prompt: 'none' }), 'login_required');
     assert.equal(stranger.browser.cookies.size, 0, 'nothing was kept for later');
@@ -88,14 +88,14 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
     assert.equal(await errorOf(person, client, { prompt: 'none' }), null);
     signet.clock.advance(61);
     assert.equal(await errorOf(person, client, { prompt: 'none', max_age: '60' }), 'login_required');
-    const somebodyElse = await signet.signedInPerson();
+    const somebodyElse = await signet.signedInUser();
     const { id_token } = await somebodyElse.obtainTokens(client);
     assert.equal(await errorOf(person, client, { prompt: 'none', id_token_hint: id_token }), 'login_required');
     assert.equal(await errorOf(somebodyElse, client, { prompt: 'none', id_token_hint: id_token }), null);
   });
 
   await t.test('AZ-14: prompt=login and max_age ask for a new sign-in, and auth_time tells of it', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     signet.clock.advance(600);
     for (const changes of [{ prompt: 'login' }, { max_age: '60' }, { max_age: '0' }, { max_age: '599' }]) {
       const request = waitsAt('/signin', await person.browser.get(client.authorizePath(changes)));
@@ -115,14 +115,14 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 
   await t.test('AZ-14: max_age=0 means prompt=login, also within the second of the last sign-in', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     waitsAt('/signin', await person.browser.get(client.authorizePath({ max_age: '0' })));
     const silent = await person.browser.get(client.authorizePath({ max_age: '0', prompt: 'none' }));
     assert.equal(redirectedTo(silent).get('error'), 'login_required');
   });
 
   await t.test('AZ-14: a sign-in counts for the request that asked for it, not for another that waits', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const first = waitsAt('/signin', await person.browser.get(client.authorizePath({ prompt: 'login' })));
     const second = waitsAt('/signin', await person.browser.get(client.authorizePath({ prompt: 'login' })));
     await person.signIn({ request: first });
@@ -131,7 +131,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 
   await t.test('AZ-15: a form posted from another site takes one hop to our own GET', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const [path = '', query = ''] = client.authorizePath({ state: 'a&b=ü' }).split('?');
     const crossSite = { origin: 'https://rp.test', 'sec-fetch-site': 'cross-site' };
     const form = { ...crossSite, 'content-type': 'application/x-www-form-urlencoded' };
@@ -164,7 +164,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 
   await t.test('AZ-19: a page is not framed, sends no referrer and loads nothing from elsewhere', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const pages = [
       await person.browser.get('/signin'),
       await person.browser.get(client.authorizePath({ client_id: 'x' })),
@@ -195,7 +195,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
 onBothEngines('AZ-14: the account that was chosen is the account the code is for', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
-  const [ann, bob] = [await signet.signedInPerson(), await signet.newPerson()];
+  const [ann, bob] = [await signet.signedInUser(), await signet.newUser()];
   const { browser } = ann;
   const chooser = (request: string) => `/signin/account?request=${request}`;
   const goOn = (request: string) => browser.get(`/oauth/authorize/continue?request=${request}`);
@@ -240,7 +240,7 @@ onBothEngines('AZ-14: the account that was chosen is the account the code is for
 
 onBothEngines('a client that is not approved', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const owner = person;
   const stop = (client: RegisteredClient) =>
     suspendClient(signet.deps, { ...client, caller: cli }, 'abuse was reported');
@@ -271,7 +271,7 @@ onBothEngines('a client that is not approved', async (t, engine) => {
     const client = await signet.registerClient({ owner });
     const code = await person.authorize(client);
     const tokens = await person.obtainTokens(client);
-    const waiting = await signet.newPerson();
+    const waiting = await signet.newUser();
     const request = waitsAt('/signin', await waiting.browser.get(client.authorizePath()));
     await stop(client);
     assert.match((await assertNoCode(client)).text, /This client is suspended, so it cannot start a sign-in\./);

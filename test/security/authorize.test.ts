@@ -16,7 +16,7 @@ function assertStays(answer: Answer, what: string): void {
 
 test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const owner = person;
   const everyScope = ['openid', 'profile', 'email', 'offline_access'];
   const client = await signet.registerClient({

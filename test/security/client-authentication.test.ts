@@ -18,7 +18,7 @@ onBothEngines('client authentication', async (t, engine) => {
   const client = await signet.registerClient();
   const other = await signet.registerClient();
   const publicClient = await signet.registerClient({ client_type: 'public' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   let { refresh_token } = await person.obtainTokens(client);
   const client_secret = client.client_secret!;
 

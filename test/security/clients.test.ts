@@ -6,21 +6,21 @@ import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { sentence } from '../support/messages.ts';
 import { openBatchConnections, openTransaction } from '../support/open-transaction.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
 const path = '/v1/oauth/clients';
 const valid = { name: 'Test product', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
-const register = (person: Person, changes: object = {}) => person.browser.postJson(path, { ...valid, ...changes });
+const register = (person: TestUser, changes: object = {}) => person.browser.postJson(path, { ...valid, ...changes });
 const one = (client_id: string) => `${path}/${client_id}`;
-const patch = (person: Person, client_id: string, body: object) =>
+const patch = (person: TestUser, client_id: string, body: object) =>
   person.browser.send(one(client_id), {
     method: 'PATCH',
     body: JSON.stringify(body),
     headers: { 'content-type': 'application/json' },
   });
-const remove = (person: Person, client_id: string) => person.browser.send(one(client_id), { method: 'DELETE' });
+const remove = (person: TestUser, client_id: string) => person.browser.send(one(client_id), { method: 'DELETE' });
 const cli = { actor: 'cli' } as const;
 
 /** On PostgreSQL neither of two changes ends before both have begun to write: each is held at its line in the log. */
@@ -40,10 +40,10 @@ async function atOneMoment<Result>(
 
 onBothEngines('clients', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signet.signedInPerson();
-  const stranger = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
+  const stranger = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
-  let zealot: { person: Person; client_ids: string[] } | undefined;
+  let zealot: { person: TestUser; client_ids: string[] } | undefined;
 
   await t.test('CL-02: a secret is shown once, to whoever registered, and never again', async () => {
     assert.match(client.client_secret!, /^cs_[\w-]{43}$/);
@@ -106,13 +106,13 @@ onBothEngines('clients', async (t, engine) => {
   });
 
   await t.test('ID-01: an administrator has no way through the door of owners', async () => {
-    const admin = await signet.signedInPerson({ role: 'admin' });
+    const admin = await signet.signedInUser({ role: 'admin' });
     assertRefused(await admin.browser.get(one(client.client_id)), 404, 'not_found');
     assertRefused(await remove(admin, client.client_id), 404, 'not_found');
   });
 
   await t.test('ID-01: without a session there is nothing to learn', async () => {
-    const nobody = await signet.newPerson();
+    const nobody = await signet.newUser();
     for (const id of [client.client_id, 'cl_unknown']) {
       assertRefused(await nobody.browser.get(one(id)), 401, 'login_required');
       assertRefused(await patch(nobody, id, {}), 401, 'login_required');
@@ -122,7 +122,7 @@ onBothEngines('clients', async (t, engine) => {
   });
 
   await t.test('CL-01: of twenty registrations at once five succeed, and the next hour brings five more', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const answers = await Promise.all(Array.from({ length: 20 }, () => register(person)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 5);
     const refused = answers.filter(({ status }) => status !== 200);
@@ -162,7 +162,7 @@ onBothEngines('clients', async (t, engine) => {
   });
 
   await t.test('CL-01: what an approved client wants changed waits, and the reviewed revision serves', async () => {
-    const keeper = await signet.signedInPerson();
+    const keeper = await signet.signedInUser();
     const live = await signet.registerClient({ owner: keeper });
     const elsewhere = 'https://evil.test/cb';
     const staged = await patch(keeper, live.client_id, { redirect_uris: [elsewhere], name: 'Bank' });
@@ -187,7 +187,7 @@ onBothEngines('clients', async (t, engine) => {
   await t.test(
     'CL-01: an edit of another revision than the stored one is refused, and of two at once one wins',
     async () => {
-      const keeper = await signet.signedInPerson();
+      const keeper = await signet.signedInUser();
       const { client_id } = await signet.registerClient({ owner: keeper, approved: false });
       const edits = await Promise.all(['One', 'Two'].map((name) => patch(keeper, client_id, { revision: 1, name })));
       assert.deepEqual(edits.map(({ status }) => status).sort(), [200, 409]);
@@ -198,7 +198,7 @@ onBothEngines('clients', async (t, engine) => {
   );
 
   await t.test('CL-01: a client that nobody has reviewed starts nothing, whatever its owner edits', async () => {
-    const keeper = await signet.signedInPerson();
+    const keeper = await signet.signedInUser();
     const fresh = await signet.registerClient({ owner: keeper, approved: false });
     for (const body of [{ name: 'Renamed' }, { name: 'Renamed again' }]) {
       assert.equal((await patch(keeper, fresh.client_id, body)).json?.status, 'pending_review');
@@ -212,7 +212,7 @@ onBothEngines('clients', async (t, engine) => {
 
 test('what a registration may hold', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
 
   await t.test('CL-01: every redirect URI is https, complete and unambiguous', async () => {
     const wrong = [
@@ -302,7 +302,7 @@ test('what a registration may hold', async (t) => {
     }
     const name = `<img src=x onerror=alert(1)> "'&{{7*7}}`;
     const markup = await signet.registerClient({ owner, name, consent: 'required' });
-    const visitor = await signet.newPerson();
+    const visitor = await signet.newUser();
     const start = await visitor.browser.get(markup.authorizePath());
     const signInPage = await visitor.browser.get(start.headers.get('location')!);
     const request = new URL(start.headers.get('location')!, signet.url).searchParams.get('request')!;
@@ -348,7 +348,7 @@ test('what a registration may hold', async (t) => {
 
 test('AZ-01: a redirect URI with %2F in its query serves; one with a parameter of the answer is refused', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const redirect_uri = 'https://RP.test:443/cb?next=%2Fhome';
   const client = await signet.registerClient({ owner, redirect_uris: [redirect_uri] });
   const { headers } = await owner.browser.get(client.authorizePath());

@@ -5,16 +5,16 @@ import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { ask, assertSignedIn, give } from '../support/passkeys.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { type Authenticator, wrongCode } from '../support/two-factor.ts';
 
-type World = { signet: Signet; person: Person; app: Authenticator };
+type World = { signet: Signet; person: TestUser; app: Authenticator };
 
 /** A person with TOTP, in a browser that has passed the second step. */
 async function world(t: TestContext, engine: Engine, env: Record<string, string> = {}): Promise<World> {
   const signet = await startSignet(t, { engine, env });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const app = await person.enableTotp();
   signet.clock.advance(60);
   await person.signIn();
@@ -23,14 +23,14 @@ async function world(t: TestContext, engine: Engine, env: Record<string, string>
 }
 
 /** Somebody with the password, in that browser or in one that nobody has used. */
-async function halfIn({ signet, person }: World, browser = signet.newBrowser()): Promise<Person> {
+async function halfIn({ signet, person }: World, browser = signet.newBrowser()): Promise<TestUser> {
   const other = person.with({ browser });
   assert.equal((await other.signIn()).headers.get('location'), '/signin/second-factor');
   return other;
 }
 
 /** Wrong codes by whoever has the password, each sign-in left before its last try. @returns the statuses. */
-async function guess(here: World, count: number, browser?: Person['browser']): Promise<number[]> {
+async function guess(here: World, count: number, browser?: TestUser['browser']): Promise<number[]> {
   const statuses: number[] = [];
   for (let left = count; left > 0; left -= 4) {
     const thief = await halfIn(here, browser);
@@ -42,7 +42,7 @@ async function guess(here: World, count: number, browser?: Person['browser']): P
 }
 
 /** Ten an hour, as long as it takes. */
-async function guessForHours(here: World, hours: number, browser?: Person['browser']): Promise<number[]> {
+async function guessForHours(here: World, hours: number, browser?: TestUser['browser']): Promise<number[]> {
   const statuses: number[] = [];
   for (let hour = 0; hour < hours; hour += 1) {
     statuses.push(...(await guess(here, 10, browser)));
@@ -51,7 +51,8 @@ async function guessForHours(here: World, hours: number, browser?: Person['brows
   return statuses;
 }
 
-const statusOf = async (person: Promise<Person>, code: () => string) => (await (await person).giveCode(code())).status;
+const statusOf = async (person: Promise<TestUser>, code: () => string) =>
+  (await (await person).giveCode(code())).status;
 const all = (count: number, status: number) => Array.from({ length: count }, () => status);
 
 onBothEngines(
@@ -85,7 +86,7 @@ onBothEngines('MF-02: the own browser has its own ten an hour, and no more', asy
 
 test('MF-02: a browser that a thief used before there was a second factor is no known one', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const thief = signet.newBrowser();
   assert.equal((await person.with({ browser: thief }).signIn()).status, 303);
   signet.clock.advance(60);
@@ -96,7 +97,7 @@ test('MF-02: a browser that a thief used before there was a second factor is no 
 
 onBothEngines('MF-02: the browser that turned the second factor on is a known one from then on', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   signet.clock.advance(60);
   const here = { signet, person, app: await person.enableTotp() };
   assert.deepEqual(await guess(here, 11), [...all(10, 401), 429]);

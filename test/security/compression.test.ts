@@ -20,9 +20,9 @@ const get = (url: string, headers: Record<string, string>): Promise<Answer> =>
 
 test('what is the same for everybody is compressed, and nothing else is', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signet.signedInPerson();
+  const { browser } = await signet.signedInUser();
   const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
-  const { stylesheet, scripts } = signet.deps.look;
+  const { stylesheet, scripts } = signet.deps.branding;
   const shared = [stylesheet.path, scripts.webauthn!.path, '/openapi.json', '/.well-known/openid-configuration'];
 
   for (const path of shared) {

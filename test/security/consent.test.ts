@@ -6,13 +6,13 @@ import { now } from '../../src/platform/clock.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
 
 /** CO-01, decisions §9: whoever is asked knows by whom and for what, and an answer counts for that alone. */
 
-const ask = (person: Person, client: RegisteredClient, changes: Record<string, string> = {}) =>
+const ask = (person: TestUser, client: RegisteredClient, changes: Record<string, string> = {}) =>
   person.browser.get(client.authorizePath(changes));
 
 /** The id of the waiting request whose consent page comes next. */
@@ -22,19 +22,19 @@ function askedAbout(answer: Answer): string {
   return to.get('request') ?? assert.fail('no request');
 }
 
-const decide = (person: Person, request: string, decision: string) =>
+const decide = (person: TestUser, request: string, decision: string) =>
   person.browser.post('/consent', { request, user: person.user_id, decision });
 
-async function goOn(person: Person, answer: Answer): Promise<URLSearchParams> {
+async function goOn(person: TestUser, answer: Answer): Promise<URLSearchParams> {
   assert.equal(answer.status, 303, answer.text);
   return redirectedTo(await person.browser.get(answer.headers.get('location') ?? ''));
 }
 
 test('CO-01: the page names client, owner, host, review, scopes in plain words, and how long it lasts', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, name: 'Field Notes', consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client, { scope: 'openid email offline_access' }));
   const { status, text } = await person.browser.get(`/consent?request=${request}`);
   assert.equal(status, 200);
@@ -58,7 +58,7 @@ test('CO-01: a first-party client is attributed to the service', async (t) => {
   await signet.deps.db.run('update clients set owner_user_id = null, is_first_party = 1 where client_id = $1', [
     client.client_id,
   ]);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client));
   assert.match(
     (await person.browser.get(`/consent?request=${request}`)).text,
@@ -68,9 +68,9 @@ test('CO-01: a first-party client is attributed to the service', async (t) => {
 
 test('CO-01: nobody answers for a client whose owner has left', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client));
   await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [owner.user_id]);
   const shown = async () => (await person.browser.get(`/consent?request=${request}`)).text;
@@ -83,7 +83,7 @@ test('CO-01: nobody answers for a client whose owner has left', async (t) => {
 onBothEngines('CO-01: Allow leads to a code, and is remembered for those scopes and no others', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client, { scope: 'openid email' }));
   const code = (await goOn(person, await decide(person, request, 'allow'))).get('code');
   assert.ok(code);
@@ -94,14 +94,14 @@ onBothEngines('CO-01: Allow leads to a code, and is remembered for those scopes 
   assert.ok((await goOn(person, await decide(person, more, 'allow'))).get('code'));
   // What was allowed before still is.
   assert.ok(redirectedTo(await ask(person, client, { scope: 'openid email profile' })).get('code'));
-  const other = await signet.signedInPerson();
+  const other = await signet.signedInUser();
   askedAbout(await ask(other, client, { scope: 'openid email' }));
 });
 
 onBothEngines('CO-01: Cancel tells the client access_denied and nothing is remembered', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client));
   const denied = redirectedTo(await decide(person, request, 'deny'));
   assert.equal(denied.base, client.redirect_uri);
@@ -114,7 +114,7 @@ onBothEngines('CO-01: Cancel tells the client access_denied and nothing is remem
 
 test('CO-01: prompt=consent asks somebody who has allowed it, also where nobody is asked otherwise', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   for (const consent of ['required', 'skip'] as const) {
     const client = await signet.registerClient({ consent });
     if (consent === 'required')
@@ -127,14 +127,14 @@ test('CO-01: prompt=consent asks somebody who has allowed it, also where nobody 
 test('CO-01: prompt=none says consent_required instead of asking', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   assert.equal(redirectedTo(await ask(person, client, { prompt: 'none' })).get('error'), 'consent_required');
 });
 
 onBothEngines('CO-01: a consent that was taken back asks again', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   await goOn(person, await decide(person, askedAbout(await ask(person, client)), 'allow'));
   const code = redirectedTo(await ask(person, client)).get('code') ?? '';
   const tokens = tokensOf(await client.redeem(code));
@@ -151,13 +151,13 @@ onBothEngines('CO-01: a consent that was taken back asks again', async (t, engin
 test("CO-01: another browser, another person and a stranger cannot answer somebody's question", async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client));
-  const attacker = await signet.signedInPerson();
+  const attacker = await signet.signedInUser();
   await ask(attacker, client); // has a browser token of its own
   assert.equal((await decide(attacker, request, 'allow')).status, 400);
   assert.equal((await attacker.browser.get(`/consent?request=${request}`)).status, 400);
-  assert.equal((await decide(await signet.newPerson(), request, 'allow')).status, 400);
+  assert.equal((await decide(await signet.newUser(), request, 'allow')).status, 400);
   const crossSite = { origin: 'https://evil.example' };
   const forged = await person.browser.post('/consent', { request, decision: 'allow' }, crossSite);
   assert.equal(forged.status, 403);
@@ -167,12 +167,12 @@ test("CO-01: another browser, another person and a stranger cannot answer somebo
 test('CO-01: an answer counts for the person who was asked: whoever signed in meanwhile is asked themselves', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const first = await signet.signedInPerson();
+  const first = await signet.signedInUser();
   const request = askedAbout(await ask(first, client));
   const page = await first.browser.get(`/consent?request=${request}`);
   const [, user = ''] = /name="user" value="([^"]+)"/.exec(page.text) ?? [];
   assert.equal(user, first.user_id);
-  const second = (await signet.newPerson()).with({ browser: first.browser });
+  const second = (await signet.newUser()).with({ browser: first.browser });
   assert.equal((await second.signIn()).status, 303);
   const answers = [{ user }, {}, { user: '' }, { user: `${second.user_id}x` }] as Record<string, string>[];
   for (const decision of ['allow', 'deny']) {
@@ -188,7 +188,7 @@ test('CO-01: an answer counts for the person who was asked: whoever signed in me
 test('CO-01: a session that has ended is not asked and does not answer', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client));
   await person.browser.post('/signout');
   const location = `/signin?request=${request}`;
@@ -199,7 +199,7 @@ test('CO-01: a session that has ended is not asked and does not answer', async (
 test('CO-01: nobody is asked for a client that was suspended meanwhile, and no answer counts', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client));
   await suspendClient(signet.deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing');
   assert.equal((await person.browser.get(`/consent?request=${request}`)).status, 400);
@@ -210,7 +210,7 @@ test('CO-01: nobody is asked for a client that was suspended meanwhile, and no a
 test('CO-01: a decision that is none is refused, and the request goes on waiting', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client));
   assert.equal((await decide(person, request, 'perhaps')).status, 400);
   assert.ok((await goOn(person, await decide(person, request, 'allow'))).get('code'));
@@ -219,14 +219,14 @@ test('CO-01: a decision that is none is refused, and the request goes on waiting
 test('CO-01: where the approval asks nobody, nobody is asked', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'skip' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   assert.ok((await person.obtainTokens(client)).access_token);
 });
 
 test('FL-01: an answer counts once, and only from whoever is asked by then', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const given = async () => (await signet.deps.db.all(`select 1 from audit_log where action = 'consent.given'`)).length;
 
   const request = askedAbout(await ask(person, client));

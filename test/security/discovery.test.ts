@@ -11,7 +11,7 @@ test('discovery', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ allowed_scopes: allScopes });
   const publicClient = await signet.registerClient({ client_type: 'public' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const document = (await (await fetch(`${signet.url}/.well-known/openid-configuration`)).json()) as Record<
     string,
     string[]
@@ -157,7 +157,7 @@ test('discovery', async (t) => {
     ];
     for (const answer of answers) assert.doesNotMatch(answer, /evil/);
     assert.match(answers[1]!, new RegExp(`iss=${encodeURIComponent(signet.url)}`));
-    const visitor = await signet.newPerson();
+    const visitor = await signet.newUser();
     const answer = await visitor.browser.post('/signin', { username: visitor.email, password: visitor.password }, evil);
     assert.equal(answer.headers.get('location'), '/account');
   });

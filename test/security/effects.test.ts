@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { digest } from '../../src/platform/ids.ts';
 import { onBothEngines } from '../support/databases.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, type Tokens } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
 /** What an administrator stops on one node is stopped on every other one within a second (issue 4). */
 
-type Stopped = { person: Person; client: RegisteredClient; session_id: string; grant_id: string };
+type Stopped = { person: TestUser; client: RegisteredClient; session_id: string; grant_id: string };
 type Stop = {
   /** Method, address and body, under `/v1/admin`. */
   call(stopped: Stopped): [string, string, object?];
@@ -53,12 +53,12 @@ const stops: Record<string, Stop> = {
 onBothEngines('what an administrator stops is stopped on the other node within a second', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
   const beside = await startSignet(t, { engine, beside: signet });
-  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const administrator = await signet.signedInUser({ role: 'admin' });
   const service = await signet.newService({ permissions: ['tokens:introspect'], products: [] });
   for (const [what, stop] of Object.entries(stops)) {
     await t.test(what, async () => {
       const client = await signet.registerClient();
-      const person = await signet.signedInPerson();
+      const person = await signet.signedInUser();
       const tokens = await person.obtainTokens(client);
       const stopped = { person, client, ...(await idsOf(signet, person)) };
       const code = await person.authorize(client);
@@ -92,9 +92,9 @@ onBothEngines('what an administrator stops is stopped on the other node within a
 onBothEngines('a reinstated client and an enabled person begin anew: what was ended stays ended', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
   const beside = await startSignet(t, { engine, beside: signet });
-  const { browser } = await signet.signedInPerson({ role: 'admin' });
+  const { browser } = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const first = await person.obtainTokens(client);
   const post = async (path: string, body: object) =>
     assert.equal((await browser.postJson(`/v1/admin${path}`, body)).status, 200, path);
@@ -137,7 +137,7 @@ async function putBack({ deps }: Signet, row: Row): Promise<void> {
   );
 }
 
-async function idsOf({ deps }: Signet, { user_id }: Person) {
+async function idsOf({ deps }: Signet, { user_id }: TestUser) {
   const [session] = await deps.db.all<{ session_id: string }>('select session_id from sessions where user_id = $1', [
     user_id,
   ]);

@@ -4,7 +4,7 @@ import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import { readAnswer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
 import {
   assertRefused,
@@ -26,7 +26,7 @@ type World = {
   client: RegisteredClient;
   other: RegisteredClient;
   publicClient: RegisteredClient;
-  person: Person;
+  person: TestUser;
 };
 
 async function startWorld(t: TestContext, engine: Engine): Promise<World> {
@@ -36,7 +36,7 @@ async function startWorld(t: TestContext, engine: Engine): Promise<World> {
     client: await signet.registerClient({ allowed_scopes: allScopes }),
     other: await signet.registerClient(),
     publicClient: await signet.registerClient({ client_type: 'public' }),
-    person: await signet.signedInPerson(),
+    person: await signet.signedInUser(),
   };
 }
 
@@ -167,7 +167,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
     signet.clock.advance(3600);
     const foreign = await person.obtainTokens(other);
     const elsewhere = await startSignet(t);
-    const stranger = await (await elsewhere.signedInPerson()).obtainTokens(
+    const stranger = await (await elsewhere.signedInUser()).obtainTokens(
       (await elsewhere.registerClient()).at(elsewhere),
     );
     const dead = [
@@ -247,7 +247,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
     const beside = await startSignet(t, { engine, beside: signet });
     const onBoth = async (token: string) =>
       Promise.all([signet, beside].map(async (node) => (await client.at(node).introspect(token)).json?.active));
-    const endings: Record<string, (issued: Tokens, owner: Person) => Promise<unknown>> = {
+    const endings: Record<string, (issued: Tokens, owner: TestUser) => Promise<unknown>> = {
       'refresh token revoked': (issued) => revoke(client, issued.refresh_token),
       'access token revoked': (issued) => revoke(client, issued.access_token),
       'family ended by a replay': async (issued) => {
@@ -269,7 +269,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
       },
     };
     for (const [how, end] of Object.entries(endings)) {
-      const owner = await signet.signedInPerson();
+      const owner = await signet.signedInUser();
       const issued = await owner.obtainTokens(client);
       assert.deepEqual(await onBoth(issued.access_token), [true, true], how);
       await end(issued, owner);

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { restrictTo, retire, rotateCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
+import {
+  changeCredentialTerms,
+  retire,
+  rotateCredential,
+} from '../../src/entitlements/service-credentials/manage-credential.ts';
 import type { Browser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, basic, RegisteredClient } from '../support/relying-party.ts';
 import { postEntitlement, type Service, type Write, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -12,7 +16,7 @@ import { type Signet, startSignet } from '../support/signet.ts';
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 const refusedAs = (answer: { status: number; json: Record<string, unknown> }) => [answer.status, answer.json.error];
 
-const entitlementsOf = async (signet: Signet, person: Person) => {
+const entitlementsOf = async (signet: Signet, person: TestUser) => {
   const answer = await person.browser.get('/v1/me/entitlements');
   assert.equal(answer.status, 200, signet.url);
   return answer.json?.entitlements as Record<string, unknown>[];
@@ -21,7 +25,7 @@ const entitlementsOf = async (signet: Signet, person: Person) => {
 onBothEngines('a written entitlement', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const service = await signet.newService({ products: ['editor', 'viewer'] });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const write = writeOf(person.user_id, {
     current_period_end: 1_830_000_000,
     external_customer_id: 'cus_1',
@@ -29,7 +33,7 @@ onBothEngines('a written entitlement', async (t, engine) => {
     event_id: 'evt_1',
     metadata: { seats: 3 },
   });
-  const admin = await signet.signedInPerson({ role: 'admin' });
+  const admin = await signet.signedInUser({ role: 'admin' });
   const page = `/admin/users/${person.user_id}`;
   const address = `/v1/admin/users/${person.user_id}/entitlements`;
   const read = async (query = '') => (await admin.browser.get(`${address}?${query}`)).json ?? {};
@@ -130,7 +134,7 @@ onBothEngines(
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
     const service = await signet.newService();
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const client = await signet.registerClient({ allowed_scopes: allScopes });
     await postEntitlement(signet, service.authorization, writeOf(person.user_id));
     const expected = [
@@ -155,7 +159,7 @@ onBothEngines(
 test('specification §4.11: a session counts beside the credentials of a proxy, and a token before a session', async (t) => {
   const signet = await startSignet(t);
   const service = await signet.newService();
-  const [person, other] = [await signet.signedInPerson(), await signet.signedInPerson()];
+  const [person, other] = [await signet.signedInUser(), await signet.signedInUser()];
   await postEntitlement(signet, service.authorization, writeOf(person.user_id));
   await postEntitlement(signet, service.authorization, writeOf(other.user_id, { plan: 'solo' }));
   const client = await signet.registerClient({ allowed_scopes: allScopes });
@@ -179,7 +183,7 @@ test('specification §4.11: a session counts beside the credentials of a proxy, 
 
 test('EN-01: only a service credential with the permission and the product opens the door', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient();
   const body = writeOf(person.user_id);
   const tokens = await person.obtainTokens(client, {});
@@ -209,7 +213,7 @@ test('EN-01: only a service credential with the permission and the product opens
 onBothEngines('EN-02: a version that is not higher is stale, and says what is stored', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const { authorization } = await signet.newService();
-  const { user_id } = await signet.newPerson();
+  const { user_id } = await signet.newUser();
   const write = (more: Record<string, unknown>) => postEntitlement(signet, authorization, writeOf(user_id, more));
   assert.equal((await write({ version: 5, event_id: 'e5' })).status, 200);
   for (const version of [4, 5]) {
@@ -231,7 +235,7 @@ onBothEngines(
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
     const { authorization } = await signet.newService();
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
     t.diagnostic(`SEED=${seed}`);
     const versions = shuffled(
@@ -269,7 +273,7 @@ onBothEngines(
 onBothEngines('EN-02: one event sent twenty times at once is applied once', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const { authorization } = await signet.newService();
-  const { user_id } = await signet.newPerson();
+  const { user_id } = await signet.newUser();
   const body = writeOf(user_id, { version: 3, event_id: 'only' });
   const answers = await Promise.all(Array.from({ length: 20 }, () => postEntitlement(signet, authorization, body)));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
@@ -279,7 +283,7 @@ onBothEngines('EN-02: one event sent twenty times at once is applied once', asyn
 test('EN-03: what no page could draw is refused: a date beyond the calendar, letters that cannot be seen', async (t) => {
   const signet = await startSignet(t);
   const { authorization } = await signet.newService();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const wrong = [
     ...[8_640_000_000_001, Number.MAX_SAFE_INTEGER, -1].map((current_period_end) => ({ current_period_end })),
     ...['\u009b31m', 'pro\u202e', 'a\nb'].flatMap((text) => [{ plan: text }, { source: text }, { event_id: text }]),
@@ -299,7 +303,7 @@ test('EN-03: what no page could draw is refused: a date beyond the calendar, let
 test('EN-03: a version is a whole number from 1 that JSON carries unharmed', async (t) => {
   const signet = await startSignet(t);
   const { authorization } = await signet.newService();
-  const { user_id } = await signet.newPerson();
+  const { user_id } = await signet.newUser();
   const raw = (version: string) => JSON.stringify(writeOf(user_id, { version: 'HERE' })).replace('"HERE"', version);
   for (const version of [
     '0',
@@ -323,8 +327,8 @@ const names = ['Editor Pro', 'editor/pro', 'éditeur', 'Sites, Mail & "More"', '
 
 onBothEngines('a product is any 1 to 100 printable characters', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const admin = await signet.signedInPerson({ role: 'admin' });
-  const person = await signet.signedInPerson();
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const person = await signet.signedInUser();
   const made = await admin.browser.postJson('/v1/admin/service-credentials', {
     name: 'Shop',
     permissions: ['entitlements:write'],
@@ -372,7 +376,7 @@ onBothEngines('a product is any 1 to 100 printable characters', async (t, engine
 test('HT-01: metadata has limits in size and depth, and a hostile body changes nothing', async (t) => {
   const signet = await startSignet(t);
   const { authorization } = await signet.newService();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const deep = `${'{"a":'.repeat(64)}1${'}'.repeat(64)}`;
   const bodies: unknown[] = [
     writeOf(person.user_id, { metadata: { text: 'x'.repeat(9000) } }),
@@ -402,7 +406,7 @@ test('HT-01: metadata has limits in size and depth, and a hostile body changes n
 onBothEngines('a credential is rotated with a day of overlap, restricted, and retired at once', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const service = await signet.newService({ products: ['editor', 'viewer'] });
-  const { user_id } = await signet.newPerson();
+  const { user_id } = await signet.newUser();
   const caller = { actor: 'cli' } as const;
   let version = 0;
   const status = async (authorization: string, product = 'editor') => {
@@ -415,7 +419,7 @@ onBothEngines('a credential is rotated with a day of overlap, restricted, and re
   signet.clock.advance(86_401);
   assert.deepEqual([await status(service.authorization), await status(renewed)], [401, 200]);
 
-  await restrictTo(signet.deps, caller, service.client_id, {
+  await changeCredentialTerms(signet.deps, caller, service.client_id, {
     permissions: ['entitlements:write'],
     products: ['editor'],
   });
@@ -431,7 +435,7 @@ onBothEngines('a credential is rotated with a day of overlap, restricted, and re
 
 onBothEngines('a service with tokens:introspect sees every token, a client only its own', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const [client, other] = [await signet.registerClient(), await signet.registerClient()];
   const { access_token } = await person.obtainTokens(client, {});
   const service = await signet.newService({ permissions: ['tokens:introspect'], products: [] });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { findProvider } from '../../src/authentication/credentials/providers.ts';
-import { linkByPerson } from '../../src/authentication/federation/link-identity.ts';
-import { connectQuestion } from '../../src/authentication/federation/question.ts';
+import { linkConfirmation } from '../../src/authentication/federation/confirmation.ts';
+import { linkBySignedInUser } from '../../src/authentication/federation/link-identity.ts';
 import type { Session } from '../../src/authentication/sessions/session.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
@@ -63,7 +63,7 @@ const askForRecent = async (signet: Signet, browser: Browser) =>
 
 /** Somebody with a password whom the provider knows, signed in with it. */
 async function linkedPerson(signet: Signet, upstream: Upstream, sub = 'both') {
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   upstream.account = { sub, email: person.email, email_verified: true };
   assert.equal((await signInWith(person.browser)).answer.status, 303);
   return person;
@@ -129,7 +129,7 @@ test('to confirm, a provider that does not say when it asked is not enough for w
 
 test('the confirm page does not offer what would not confirm', async (t) => {
   const { signet } = await federated(t);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   const { deps } = signet;
   const { issuer } = findProvider(deps.config, 'google') ?? assert.fail();
   assert.equal((await person.signIn()).status, 303);
@@ -263,7 +263,7 @@ test('a link on another site renews no session, and makes none with a second fac
 
 test('login CSRF: an account that another site chose takes no session over, and is named', async (t) => {
   const { signet, upstream } = await federated(t);
-  const victim = await signet.signedInPerson();
+  const victim = await signet.signedInUser();
   const attacker = await linkedPerson(signet, upstream);
   const question = await comeFrom('cross-site', victim.browser);
   assert.match(question.text, sentence('federation.ask.switch.title'));
@@ -293,7 +293,7 @@ test('a link on another site confirms nothing unasked either', async (t) => {
 
 test('a page of another origin may read which providers there are, and nothing that a cookie opens', async (t) => {
   const { signet } = await federated(t);
-  const { browser } = await signet.signedInPerson();
+  const { browser } = await signet.signedInUser();
   const origin = { origin: 'https://shop.example.com', 'sec-fetch-site': 'cross-site' };
   const list = await browser.get('/v1/auth/providers', origin);
   assert.equal(list.status, 200);
@@ -331,7 +331,7 @@ onBothEngines(
   'an account is connected by its address alone only after a yes, once, in that browser',
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     upstream.account = { sub: 'p', email: person.email, email_verified: true };
     const { browser } = person;
     const question = await comeBack(browser);
@@ -365,7 +365,7 @@ onBothEngines(
 
 test('a yes is worth nothing after the ten minutes of its detour', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   upstream.account = { sub: 'p', email: person.email, email_verified: true };
   const question = await comeBack(person.browser);
   signet.clock.advance(600);
@@ -376,7 +376,7 @@ test('a yes is worth nothing after the ten minutes of its detour', async (t) => 
 test("somebody else's session is replaced only after a yes that names both", async (t) => {
   const { signet, upstream } = await federated(t);
   const known = await linkedPerson(signet, upstream);
-  const victim = await signet.signedInPerson();
+  const victim = await signet.signedInUser();
   const question = await comeBack(victim.browser);
   assert.match(
     question.text,
@@ -393,8 +393,8 @@ test("somebody else's session is replaced only after a yes that names both", asy
 
 test('a yes to one question is none to another', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await signet.newPerson();
-  const other = await signet.newPerson();
+  const person = await signet.newUser();
+  const other = await signet.newUser();
   upstream.account = { sub: 'p', email: person.email, email_verified: true };
   const { browser } = person;
   const question = await comeBack(browser);
@@ -412,7 +412,7 @@ test('a yes to one question is none to another', async (t) => {
 
 test('to connect, the provider must ask which account is meant', async (t) => {
   const { signet, upstream } = await federated(t);
-  const { browser } = await signet.signedInPerson();
+  const { browser } = await signet.signedInUser();
   for (const [id, prompt] of [
     ['acme', 'login'],
     ['google', 'select_account'],
@@ -425,8 +425,8 @@ test('to connect, the provider must ask which account is meant', async (t) => {
 
 test('to connect, a yes counts in the session that began alone', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await signet.signedInPerson();
-  const stranger = await signet.signedInPerson();
+  const person = await signet.signedInUser();
+  const stranger = await signet.signedInUser();
   const { browser } = person;
   upstream.account = { sub: 'x', email: 'thief@example.org', email_verified: true };
   const left = await browser.post(`${providersPath}/acme`);
@@ -446,7 +446,7 @@ test('to connect, a yes counts in the session that began alone', async (t) => {
 
 onBothEngines('a connection under way by a cookie that is dead meanwhile is not made', async (t, engine) => {
   const { signet } = await federated(t, { engine });
-  const { browser, user_id, email } = await signet.signedInPerson();
+  const { browser, user_id, email } = await signet.signedInUser();
   const me = (await browser.get('/v1/me')).json;
   const session_id = (me?.session as { id: string } | undefined)?.id ?? '';
   const row = await signet.deps.db.get<{ token_hash: string }>(
@@ -464,11 +464,11 @@ onBothEngines('a connection under way by a cookie that is dead meanwhile is not 
     locale: null,
     auth_time: undefined,
   };
-  const trip = { provider, address: '::1', back: '/account' };
+  const context = { provider, address: '::1', back: '/account' };
   const user = { user_id, email, name: null, locale: null, session_id } as unknown as Session;
-  const { agreement } = connectQuestion(user, 'thief');
+  const { agreement } = linkConfirmation(user, 'thief');
   const link = (token_hash: string) =>
-    linkByPerson(signet.deps, { user: { ...user, token_hash }, account, trip, agreement });
+    linkBySignedInUser(signet.deps, { user: { ...user, token_hash }, account, context, agreement });
   await assert.rejects(link('of the cookie before'), { code: 'login_required' });
   assert.equal(await countOf(signet, 'identities'), 0);
   assert.equal(await link(row?.token_hash ?? ''), undefined);

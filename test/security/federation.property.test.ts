@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Answer, Browser } from '../support/browser.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { acmeAt, agree, follow, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -23,7 +23,7 @@ type World = {
   signet: Signet;
   upstream: Upstream;
   browser: Browser;
-  people: Record<Name, Person>;
+  people: Record<Name, TestUser>;
   /** The suffix that makes subjects of one run its own. */
   run: number;
 };
@@ -67,12 +67,12 @@ const leave =
 const comeBack =
   (back: number): Step =>
   async (model, { browser }) => {
-    const detour = model.detours.at(-1 - back);
-    if (!detour) return;
-    const answer = await agree(browser, await browser.get(detour.callback));
-    if (detour !== model.open) return answers(answer, 400);
+    const authorization = model.detours.at(-1 - back);
+    if (!authorization) return;
+    const answer = await agree(browser, await browser.get(authorization.callback));
+    if (authorization !== model.open) return answers(answer, 400);
     model.open = undefined;
-    arrive(model, detour, answer);
+    arrive(model, authorization, answer);
   };
 
 function arrive(model: Model, { mode, sub, session }: Detour, answer: Answer) {
@@ -160,7 +160,7 @@ test('FL-01: detours to an upstream: after each step exactly the session and the
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 16 }), async (steps) => {
       run += 1;
-      const people = { ada: await signet.newPerson(), ben: await signet.newPerson(), totp: await signet.newPerson() };
+      const people = { ada: await signet.newUser(), ben: await signet.newUser(), totp: await signet.newUser() };
       await people.totp.signIn();
       await people.totp.enableTotp();
       const world = { signet, upstream, people, run, browser: signet.newBrowser() };

@@ -5,10 +5,10 @@ import { type TestContext, test } from 'node:test';
 import { deleteUser, insertUser } from '../../src/accounts/store.ts';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { findProvider } from '../../src/authentication/credentials/providers.ts';
-import { beginDetour } from '../../src/authentication/federation/begin-detour.ts';
-import { openDetour } from '../../src/authentication/federation/detour.ts';
-import { finishDetour } from '../../src/authentication/federation/finish-detour.ts';
+import { completeUpstreamAuthorization } from '../../src/authentication/federation/complete-upstream-authorization.ts';
+import { startUpstreamAuthorization } from '../../src/authentication/federation/start-upstream-authorization.ts';
 import { openUpstreams, UpstreamFailure } from '../../src/authentication/federation/upstream.ts';
+import { openUpstreamAuthorization } from '../../src/authentication/federation/upstream-authorization.ts';
 import { now } from '../../src/platform/clock.ts';
 import { WrongMasterKey } from '../../src/platform/vault/vault.ts';
 import type { Answer, Browser } from '../support/browser.ts';
@@ -92,10 +92,10 @@ test('the cookie of a detour is not sealed under the key of what is at rest', as
   const { vault } = signet.deps;
   const sealed = decodeURIComponent(browser.cookies.get(detourCookie) ?? '');
   assert.throws(() => vault.open('federation', sealed), WrongMasterKey);
-  const detour = vault.browser.open('federation', sealed);
-  assert.ok(detour.includes('code_verifier'));
+  const authorization = vault.browser.open('federation', sealed);
+  assert.ok(authorization.includes('code_verifier'));
   // A browser that left before an upgrade begins again.
-  browser.cookies.set(detourCookie, vault.seal('federation', detour));
+  browser.cookies.set(detourCookie, vault.seal('federation', authorization));
   await assertRefused(signet, await browser.get(callback), 400, 'state_unknown');
 });
 
@@ -331,14 +331,14 @@ test('an upstream that never answers is waited for as long as we choose, and by 
   for (const path of ['/token', '/jwks', '/userinfo']) {
     for (const answer of [() => {}, half]) {
       upstream.lies = {};
-      const departure = { mode: 'sign_in', goal: {}, address: '::1' } as const;
-      const { url, cookie } = await beginDetour(signet.deps, upstreams, provider, departure);
+      const departure = { mode: 'sign_in', returnTarget: {}, address: '::1' } as const;
+      const { url, cookie } = await startUpstreamAuthorization(signet.deps, upstreams, provider, departure);
       const { search } = await follow(url);
-      const detour = openDetour(signet.deps, cookie, 'acme') ?? assert.fail();
+      const authorization = openUpstreamAuthorization(signet.deps, cookie, 'acme') ?? assert.fail();
       upstream.lies = { claims: { email: undefined } };
       const { asked, headRead } = lieAt(upstream, path, answer);
-      const finishing = finishDetour(signet.deps, upstreams, provider, {
-        detour,
+      const finishing = completeUpstreamAuthorization(signet.deps, upstreams, provider, {
+        authorization,
         query: search.slice(1),
         address: '::1',
       });
@@ -361,12 +361,12 @@ function lieAt(upstream: Upstream, path: string, answer: (response: ServerRespon
     },
   };
   const headRead = new Promise<void>((read) => {
-    const look = (message: unknown) => {
+    const branding = (message: unknown) => {
       if ((message as { request: { path: string } }).request.path !== path) return;
-      unsubscribe('undici:request:headers', look);
+      unsubscribe('undici:request:headers', branding);
       read();
     };
-    subscribe('undici:request:headers', look);
+    subscribe('undici:request:headers', branding);
   });
   return { asked, headRead };
 }
@@ -408,7 +408,7 @@ test('failures cannot flood the log: those of one address are one line an hour',
 
 test('FD-02: an address that the upstream does not call verified opens and makes nothing', async (t) => {
   const { signet, upstream } = await federated(t);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   for (const claims of [
     { email: person.email, email_verified: false },
     { email: person.email, email_verified: 'true' },
@@ -430,7 +430,7 @@ test('FD-02: an address that the upstream does not call verified opens and makes
 
 test('FD-02: an address and its verification are one statement of one document', async (t) => {
   const { signet, upstream } = await federated(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
-  const { email, browser: own } = await signet.newPerson();
+  const { email, browser: own } = await signet.newUser();
   upstream.account = { sub: 'owner' };
   /** Each document as the upstream sends it; `undefined` where it says nothing. */
   type Document = { email?: unknown; email_verified?: unknown };
@@ -569,14 +569,14 @@ test('without sign-up nobody new gets in, and who has an account does', async (t
   await assertRefused(signet, answer, 403, 'sign_up_off');
   assert.match(answer.text, sentence('federation.sign_up_off'));
   await assertNobody(signet, browser);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   upstream.account = { sub: 'known', email: person.email, email_verified: true };
   assert.equal((await signInWith(browser)).answer.status, 303);
 });
 
 test('a disabled person gets no session, whether they are linked or only their address is known', async (t) => {
   const { signet, upstream } = await federated(t);
-  const [linked, unlinked] = [await signet.newPerson(), await signet.newPerson()];
+  const [linked, unlinked] = [await signet.newUser(), await signet.newUser()];
   upstream.account = { sub: 'linked', email: linked.email, email_verified: true };
   await signInWith(linked.browser);
   for (const { user_id } of [linked, unlinked]) await disableUser(signet.deps, user_id, 'cli');
@@ -642,7 +642,7 @@ onBothEngines(
   'MF-05: a provider is one factor: who has two is asked for the second, and is nobody before',
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = await person.enableTotp();
     upstream.account = { sub: 'totp', email: person.email, email_verified: true };
     const client = await signet.registerClient();
@@ -672,8 +672,8 @@ async function leaveToLink(browser: Browser, id = 'acme'): Promise<string> {
 
 test('FL-01: an identity is linked only in the session that began it', async (t) => {
   const { signet } = await federated(t);
-  const person = await signet.signedInPerson();
-  const stranger = await signet.signedInPerson();
+  const person = await signet.signedInUser();
+  const stranger = await signet.signedInUser();
 
   const callback = await leaveToLink(person.browser);
   await person.browser.post('/signout');
@@ -690,7 +690,7 @@ test("FL-01: somebody else's identity is neither linked nor taken for a confirma
   const { signet, upstream } = await federated(t);
   const owner = signet.newBrowser();
   await signInWith(owner);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   await assertRefused(signet, await person.browser.get(await leaveToLink(person.browser)), 409, 'linked_elsewhere');
 
   signet.clock.advance(901);
@@ -728,7 +728,7 @@ test('FL-01: every other step at every other time is refused', async (t) => {
   const remove = { method: 'DELETE', headers: { origin: signet.url } };
   assert.equal((await stranger.send('/v1/me/identities/acme', remove)).json?.error, 'login_required');
 
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   assert.equal((await person.browser.post('/auth/acme/callback')).status, 405);
   assert.equal((await person.browser.get(`${providersPath}/acme`)).status, 405);
   assert.equal((await person.browser.post(`${providersPath}/nobody`)).status, 404);
@@ -783,7 +783,7 @@ onBothEngines('the last way to sign in cannot be removed, also not by two who re
 
 onBothEngines('twenty links of one identity to two accounts make one link', async (t, engine) => {
   const { signet } = await federated(t, { engine });
-  const people = [await signet.signedInPerson(), await signet.signedInPerson()];
+  const people = [await signet.signedInUser(), await signet.signedInUser()];
   const browsers = Array.from({ length: 20 }, (_, index) => {
     const copy = signet.newBrowser();
     copy.cookies.set(sessionCookie, people[index % 2]?.browser.cookies.get(sessionCookie) ?? '');

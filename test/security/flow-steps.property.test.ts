@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { digest } from '../../src/platform/ids.ts';
 import type { Answer, Browser } from '../support/browser.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { codesOf, post, wrongCode } from '../support/two-factor.ts';
@@ -21,7 +21,7 @@ const sessionSteps = 'after each step: the sessions, codes and second factors ar
 
 type App = { secret: string; code(): string; unused: string[]; consumed: string[] };
 type Account = {
-  person: Person;
+  person: TestUser;
   /** The second factor in force. */
   app?: App;
   pending?: { secret: string; expires_at: number; tries: number; session: Session };
@@ -238,7 +238,7 @@ const steps = {
     },
 
   /** Opens a page with a question and leaves it in its tab: what follows may happen in another one. */
-  look:
+  branding:
     (at: number, page: QuestionPage): Step =>
     async (model, world) => {
       const side = model.sides[at]!;
@@ -349,7 +349,7 @@ const steps = {
       endAttempts(model, session!.account);
     },
 
-  askReset:
+  requestPasswordReset:
     (at: number, who: number): Step =>
     async (model, world) => {
       const { email } = model.accounts[who]!.person;
@@ -390,7 +390,7 @@ const steps = {
     async (model, world) => {
       const side = model.sides[at]!;
       await steps.authorize(at, of, page === '/consent' ? '' : 'select_account')(model, world);
-      await steps.look(at, page)(model, world);
+      await steps.branding(at, page)(model, world);
       await steps.signIn(at, who, true, false)(model, world);
       if (side.attempt) await steps.giveCode(at, 'right')(model, world);
       if (page === '/consent') await steps.consent(at, 'allow', 'page')(model, world);
@@ -563,8 +563,8 @@ const everyCommand = [
   ...commands(4, steps.authorize, fc.tuple(side, client, prompt)),
   ...commands(4, steps.proceed, fc.tuple(side, whose), isAwaited),
   ...commands(1, steps.proceed, fc.tuple(side, whose)),
-  ...commands(6, steps.look, fc.tuple(side, question), isAwaited),
-  ...commands(1, steps.look, fc.tuple(side, question)),
+  ...commands(6, steps.branding, fc.tuple(side, question), isAwaited),
+  ...commands(1, steps.branding, fc.tuple(side, question)),
   ...commands(3, steps.switchAccounts, fc.tuple(side, question, client, who), isIn),
   ...commands(4, steps.choose, fc.tuple(side, from), isShown),
   ...commands(1, steps.choose, fc.tuple(side, from)),
@@ -575,7 +575,7 @@ const everyCommand = [
   ...commands(3, steps.confirmTotp, fc.tuple(side, mostlyTrue, fc.boolean()), isIn),
   ...commands(1, steps.confirmTotp, fc.tuple(side, mostlyTrue, fc.boolean())),
   ...commands(1, steps.disableTotp, fc.tuple(side)),
-  ...commands(1, steps.askReset, fc.tuple(side, who)),
+  ...commands(1, steps.requestPasswordReset, fc.tuple(side, who)),
   ...commands(1, steps.useReset, fc.tuple(side, who)),
   ...commands(1, steps.wait, fc.tuple(fc.constantFrom(1, 31, 300, 601, 901))),
   ...commands(2, steps.garbage, fc.tuple(side, fc.constantFrom(...probes))),
@@ -583,8 +583,8 @@ const everyCommand = [
 
 /** Two people, one of them with TOTP, and two browsers that have nothing in them yet. */
 async function beginning({ signet }: World): Promise<Model> {
-  const guarded = await signet.newPerson();
-  const plain = await signet.newPerson();
+  const guarded = await signet.newUser();
+  const plain = await signet.newUser();
   await guarded.signIn();
   const { secret, code, backup_codes } = await guarded.enableTotp();
   await guarded.browser.post('/signout');
@@ -603,7 +603,7 @@ async function beginning({ signet }: World): Promise<Model> {
 async function openWorld(t: TestContext): Promise<World> {
   const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' };
   const signet = await startSignet(t, { env });
-  const owner = await signet.newPerson();
+  const owner = await signet.newUser();
   await owner.signIn();
   return {
     signet,

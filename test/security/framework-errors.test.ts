@@ -95,7 +95,7 @@ function send(signet: Signet, { method = 'GET', path, headers = {}, body }: Refu
 
 test('HT-01: whatever is refused before a route sees it is refused in every form and language, and nothing fails', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signet.signedInPerson();
+  const { browser } = await signet.signedInUser();
   const session = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
   const cookies = [undefined, session, 'signet_identity_session="\xff; =;; signet_attempt=%zz'];
   for (const [what, refused] of Object.entries(refusals)) {

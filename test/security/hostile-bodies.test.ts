@@ -10,7 +10,7 @@ import { startSignet } from '../support/signet.ts';
 
 test('HT-01: JSON of any depth is a 400 that says so, wherever it is sent, and never fails', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const deep = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
   for (const levels of [64, 5000, 30_000]) {
     for (const body of [{ redirect_uris: deep(levels) }, { name: 'x', metadata: { a: deep(levels) } }]) {
@@ -28,7 +28,7 @@ test('HT-01: JSON of any depth is a 400 that says so, wherever it is sent, and n
 
 test('half of a character is refused before it can become another one', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   for (const body of ['{"name":"\\ud800"}', '{"name":"\\udc00\\ud800"}', '{"\\ud800":1}']) {
     const answer = await person.browser.send('/v1/me', {
       method: 'PATCH',
@@ -61,7 +61,7 @@ test('a receiver that wants another protocol, or closes without a word, has fail
   t.after(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const { webhook_id } = await createWebhook(signet.deps, { actor: 'cli' }, { url, event_types: ['user.created'] });
-  await signet.newPerson();
+  await signet.newUser();
   const attempts: unknown[] = [];
   for (let round = 0; round < 3; round += 1) {
     await runJobs(signet.deps, quickJobs);

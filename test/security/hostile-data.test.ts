@@ -48,8 +48,8 @@ function assertHarmless(where: string, text: string) {
 async function withHostileThings(t: TestContext, text: string) {
   const signet = await startSignet(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
   const canary = await openCanary(t);
-  const admin = await signet.signedInPerson({ role: 'admin' });
-  const owner = await signet.signedInPerson();
+  const admin = await signet.signedInUser({ role: 'admin' });
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, consent: 'required' });
   const suspended = await signet.registerClient({ owner });
   await suspendClient(signet.deps, { client_id: suspended.client_id, caller: { actor: 'cli' } }, 'A reason');
@@ -162,7 +162,7 @@ for (const [place, text] of hostile.entries()) {
 
 test('CL-03: what an administrator types comes back as text', async (t) => {
   const signet = await startSignet(t);
-  const admin = await signet.signedInPerson({ role: 'admin' });
+  const admin = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient({ approved: false });
   for (const [path, fields] of [
     [`/admin/clients/${client.client_id}/reject`, { reason: markup.repeat(20) }],

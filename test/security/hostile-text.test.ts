@@ -11,7 +11,7 @@ import { startSignet } from '../support/signet.ts';
  * seconds. These texts are what does it; what is asserted is how long a text is composed at all.
  */
 const marks = `a${'\u0301'.repeat(8000)}${'\u0316'.repeat(8000)}`;
-const mostComposed = 2048;
+const maxComposed = 2048;
 
 /** As it is, two bytes a mark: escaped it would not fit into a body. */
 const postForm = (browser: Browser, path: string, fields: Record<string, string>) =>
@@ -39,7 +39,7 @@ async function longestComposed(t: TestContext, work: () => unknown): Promise<num
 test('nobody makes us compose a long text: before sign-in, in any field', async (t) => {
   const signet = await startSignet(t);
   const browser = signet.newBrowser();
-  const { email } = await signet.newPerson();
+  const { email } = await signet.newUser();
   const forms: [string, Record<string, string>][] = [
     ['/signin', { username: marks, password: 'x' }],
     ['/signin', { username: email, password: marks }],
@@ -55,14 +55,14 @@ test('nobody makes us compose a long text: before sign-in, in any field', async 
     const longest = await longestComposed(t, async () => {
       status = (await postForm(browser, path, fields)).status;
     });
-    assert.ok(longest <= mostComposed, `${path} composed ${longest}`);
+    assert.ok(longest <= maxComposed, `${path} composed ${longest}`);
     assert.ok(status < 500 && status !== 413, `${path} answered ${status}`);
   }
 });
 
 test('nobody makes us compose a long text: signed in, in any field', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signet.signedInPerson();
+  const { browser } = await signet.signedInUser();
   const client = { client_type: 'public', redirect_uris: ['https://rp.test/cb'] };
   const requests: [string, string, unknown][] = [
     ['PATCH', '/v1/me', { name: marks }],
@@ -79,7 +79,7 @@ test('nobody makes us compose a long text: signed in, in any field', async (t) =
     const longest = await longestComposed(t, async () => {
       status = (await sendJson({ browser, origin: signet.url }, method, path, body)).status;
     });
-    assert.ok(longest <= mostComposed, `${method} ${path} composed ${longest}`);
+    assert.ok(longest <= maxComposed, `${method} ${path} composed ${longest}`);
     assert.ok([400, 409].includes(status), `${method} ${path} answered ${status}`);
   }
   assert.equal((await browser.get('/v1/me')).status, 200);
@@ -119,7 +119,7 @@ test('a password that is too long to compose is too long all the same, and none 
     await assert.rejects(processHasher.hash(marks));
     assert.equal(await processHasher.verify(marks, undefined), false);
   });
-  assert.ok(composed <= mostComposed, String(composed));
+  assert.ok(composed <= maxComposed, String(composed));
 
   // The most that composing takes away: three code units become one of two bytes.
   const tight = 'u\u0308\u0304'.repeat(512);
@@ -143,7 +143,7 @@ test('judging a password takes work in proportion to its length', (t) => {
 
 test('a list of sixteen thousand entries is not compared each with each', async (t) => {
   const signet = await startSignet(t);
-  const { browser } = await signet.signedInPerson();
+  const { browser } = await signet.signedInUser();
   const client = { name: 'x', client_type: 'public', redirect_uris: ['https://rp.test/cb'] };
   const many = (entry: string) => Array.from({ length: Math.floor(60_000 / (entry.length + 3)) }, () => entry);
   const bodies = [

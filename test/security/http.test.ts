@@ -21,7 +21,7 @@ const post = (signet: Signet, path: string, body: string, type = form) =>
 test('the edges of HTTP', async (t) => {
   const signet = await startSignet(t);
   const { port } = signet.deps.config;
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const host = `Host: localhost:${port}\r\n`;
 
   await t.test('HT-01: what is too large, too long or too deep is refused with the status that says so', async () => {
@@ -248,7 +248,7 @@ test('the edges of HTTP', async (t) => {
 
 test('an address that only takes a form leads a person who asks for it to the page with the form', async (t) => {
   const signet = await startSignet(t);
-  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const administrator = await signet.signedInUser({ role: 'admin' });
   const get = (path: string, accept: string) => administrator.browser.get(path, { accept });
   const html = 'text/html,application/xhtml+xml,*/*;q=0.8';
   const formsOnly = (await routesOf(signet.app, signet.url))
@@ -287,7 +287,7 @@ test('DO-01: a limit that the operator sets is the one that holds', async (t) =>
   const signet = await startSignet(t, { env });
   assert.equal(signet.app.server.headersTimeout, 3000);
 
-  const victim = await signet.newPerson();
+  const victim = await signet.newUser();
   const guess = (password: string) => victim.elsewhere().signIn({ password });
   assert.deepEqual([(await guess('not it')).status, (await guess('nor this')).status], [401, 401]);
   const waits = await guess(victim.password);
@@ -295,7 +295,7 @@ test('DO-01: a limit that the operator sets is the one that holds', async (t) =>
   signet.clock.advance(7);
   assert.equal((await guess(victim.password)).status, 303);
 
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const path = '/v1/oauth/clients';
   const register = () =>
     owner.browser.postJson(path, {
@@ -397,11 +397,11 @@ const onTheSide =
 
 onBothEngines('HT-05: whichever call of the store fails, the answer is an error without details', async (t, engine) => {
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, consent: 'required' });
   const fresh = () => owner.obtainTokens(plain);
   const plain = await signet.registerClient({ owner });
-  const visitor = await signet.newPerson();
+  const visitor = await signet.newUser();
   const waiting = async (prompt: string) => {
     const answer = await owner.browser.get(client.authorizePath({ prompt }));
     return new URL(answer.headers.get('location') ?? '', signet.url).searchParams.get('request') ?? '';

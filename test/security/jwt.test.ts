@@ -40,7 +40,7 @@ onBothEngines('JSON Web Tokens', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
   const rsaClient = await signet.registerClient({ id_token_signed_response_alg: 'RS256' });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const tokens = await person.obtainTokens(client);
   const rsaTokens = await person.obtainTokens(rsaClient);
   const both: [RegisteredClient, Tokens, string][] = [
@@ -81,7 +81,7 @@ onBothEngines('JSON Web Tokens', async (t, engine) => {
   });
 
   await t.test('JW-02: an access token says nothing as id_token_hint, an id token does', async () => {
-    const somebody = await (await signet.signedInPerson()).obtainTokens(client);
+    const somebody = await (await signet.signedInUser()).obtainTokens(client);
     const silent = async (id_token_hint: string) =>
       redirectedTo(await person.browser.get(client.authorizePath({ prompt: 'none', id_token_hint })));
     assert.ok((await silent(somebody.access_token)).get('code'));
@@ -232,7 +232,7 @@ onBothEngines('JSON Web Tokens', async (t, engine) => {
   });
 
   await t.test('JW-08: auth_time is when the person proved it, and max_age has them prove it again', async () => {
-    const visitor = await signet.signedInPerson();
+    const visitor = await signet.signedInUser();
     const before = Number(claimsOf((await visitor.obtainTokens(client)).id_token).auth_time);
     signet.clock.advance(100);
     const later = claimsOf((await visitor.obtainTokens(client, { max_age: '100' })).id_token);
@@ -294,7 +294,7 @@ onBothEngines(
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
     const client = await signet.registerClient();
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const kidOf = async () => jose.decodeProtectedHeader((await person.obtainTokens(client)).access_token).kid;
     const before = await kidOf();
     const published = (await keySetOf(signet)).keys.map(({ kid }) => kid);

@@ -5,14 +5,14 @@ import { editClient } from '../../src/clients/edit-client.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import { readAnswer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
 const all = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'] as const;
 
 /** The owner asks for other scopes, and an administrator approves them. */
-async function allow({ deps }: Signet, owner: Person, client: RegisteredClient, scopes: Client['allowed_scopes']) {
+async function allow({ deps }: Signet, owner: TestUser, client: RegisteredClient, scopes: Client['allowed_scopes']) {
   const target = { client_id: client.client_id, caller: { actor: 'cli' } } as const;
   const edit = { ...target, owner_user_id: owner.user_id };
   const { revision } = await editClient(deps, edit, { revision: undefined, fields: { allowed_scopes: scopes } });
@@ -24,7 +24,7 @@ const entitlements = async ({ url }: Signet, token: string) =>
 
 onBothEngines('a scope that is taken from a client leaves the tokens that it holds', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, allowed_scopes: [...all] });
   const held = await owner.obtainTokens(client, { scope: all.join(' ') });
   const emailAlone = await owner.obtainTokens(client, { scope: 'email' });
@@ -51,7 +51,7 @@ onBothEngines('a scope that is taken from a client leaves the tokens that it hol
 
 onBothEngines('no token is issued for a scope of which the client has lost all', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, allowed_scopes: [...all] });
   const code = await owner.authorize(client, { scope: 'email profile' });
   const { refresh_token } = await owner.obtainTokens(client);
@@ -69,7 +69,7 @@ onBothEngines('no token is issued for a scope of which the client has lost all',
 
 test('a repeated refresh is not answered with an empty scope either', async (t) => {
   const signet = await startSignet(t);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, allowed_scopes: [...all], refresh_retry_window: 60 });
   const { refresh_token } = await owner.obtainTokens(client, { scope: all.join(' ') });
   tokensOf(await client.refresh(refresh_token, { scope: 'email' }));

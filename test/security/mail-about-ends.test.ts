@@ -3,21 +3,21 @@ import { suspendClient } from '../../src/clients/review-client.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
 
 onBothEngines('a person hears by mail of a grant that others have ended', async (t, engine) => {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
-  const administrator = await signet.signedInPerson({ role: 'admin' });
+  const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient({ name: 'Notebook', owner: administrator });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const end = async (path: string) => {
     const answer = await administrator.browser.send(path, { method: 'DELETE', headers: { origin: signet.url } });
     assert.equal(answer.status, 204);
   };
-  const firstOf = async (what: 'grants' | 'sessions', { user_id }: Person) => {
+  const firstOf = async (what: 'grants' | 'sessions', { user_id }: TestUser) => {
     const { json } = await administrator.browser.get(`/v1/admin/users/${user_id}/${what}`);
     return (json as Record<string, { grant_id: string; session_id: string }[]>)[what]![0]!;
   };
@@ -50,7 +50,7 @@ onBothEngines('a person hears by mail of a grant that others have ended', async 
   await mailbox.next(person.email, sentence('mail.signed_out.subject'));
 
   // What ends thousands at once, and what the person or the client does, is told nobody by mail.
-  const other = await signet.signedInPerson();
+  const other = await signet.signedInUser();
   await other.obtainTokens(client);
   await suspendClient(signet.deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing.');
   await signet.deps.mail.deliver();
@@ -70,7 +70,7 @@ onBothEngines('such mails to one person are bounded', async (t, engine) => {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
   const client = await signet.registerClient();
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   for (let grants = 0; grants < 7; grants += 1) {
     const code = await person.authorize(client);
     tokensOf(await client.redeem(code));

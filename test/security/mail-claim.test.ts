@@ -14,7 +14,7 @@ test('a mail that a slow server keeps waiting is not sent by another node meanwh
   const env = { SIGNET_SMTP_URL: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}` };
   const signet = await startSignet(t, { env });
   const beside = await startSignet(t, { env, beside: signet });
-  await signet.deps.db.batch(signet.deps.mail.promise({ to: 'a@example.com', subject: 'Hello', text: 'World' }));
+  await signet.deps.db.batch(signet.deps.mail.enqueue({ to: 'a@example.com', subject: 'Hello', text: 'World' }));
   const slow = signet.deps.mail.deliver();
   for (let waits = 0; waits < 400 && connections.length === 0; waits += 1) await sleep(20);
   assert.equal(connections.length, 1);

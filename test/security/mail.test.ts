@@ -34,7 +34,7 @@ onBothEngines('a mail is sent once, whichever of the nodes looks for it', async 
   const { signet, mailbox } = await world(t, engine);
   const beside = await startSignet(t, { beside: signet, env: { SIGNET_SMTP_URL: mailbox.url } });
   const people = [];
-  for (let count = 0; count < 4; count += 1) people.push(await signet.newPerson());
+  for (let count = 0; count < 4; count += 1) people.push(await signet.newUser());
   await Promise.all(people.map(({ email }) => ask(signet, email)));
   await Promise.all([signet, beside, signet, beside].map((node) => node.runJobs()));
   for (const { email } of people) await mailbox.next(email);
@@ -46,7 +46,7 @@ onBothEngines('a mail is sent once, whichever of the nodes looks for it', async 
 
 onBothEngines('a mail outlives a server that refuses it', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const { email } = await signet.newPerson();
+  const { email } = await signet.newUser();
   mailbox.refuses = true;
   assert.equal((await ask(signet, email)).status, 303, 'whoever asks does not wait for the mail server');
   await untilTried(signet, 1);
@@ -68,7 +68,7 @@ onBothEngines(
   'a node that stops ends the delivery that runs, begins no other, and logs no error',
   async (t, engine) => {
     const { signet, mailbox } = await world(t, engine);
-    const people = [await signet.newPerson(), await signet.newPerson()];
+    const people = [await signet.newUser(), await signet.newUser()];
     const [first] = await Promise.all(people.map(({ email }) => ask(signet, email)));
     assert.equal(first?.status, 303); // from now on a timer looks for the mails as well
     const delivery = signet.deps.mail.deliver();
@@ -85,7 +85,7 @@ onBothEngines(
 
 test('a mail that nobody takes is given up in the end, and the log says so without its text', async (t) => {
   const { signet, mailbox } = await world(t);
-  const { email } = await signet.newPerson();
+  const { email } = await signet.newUser();
   mailbox.refuses = true;
   await ask(signet, email);
   await untilTried(signet, 1);
@@ -104,7 +104,7 @@ onBothEngines('a mail outlives the node that promised it', async (t, engine) => 
   const mailbox = await openMailbox(t);
   const dead = `smtp://127.0.0.1:${await freePort()}`;
   const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: dead } });
-  const { email } = await signet.newPerson();
+  const { email } = await signet.newUser();
   await ask(signet, email);
   await untilTried(signet, 1);
   const beside = await startSignet(t, { beside: signet, env: { SIGNET_SMTP_URL: mailbox.url } });
@@ -121,7 +121,7 @@ onBothEngines('a mail outlives the node that promised it', async (t, engine) => 
 
 test('a mail server that cannot be reached is tried with one mail, not with all of them', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: `smtp://127.0.0.1:${await freePort()}` } });
-  for (let count = 0; count < 3; count += 1) await ask(signet, (await signet.newPerson()).email);
+  for (let count = 0; count < 3; count += 1) await ask(signet, (await signet.newUser()).email);
   await untilTried(signet, 0);
   await signet.runJobs();
   const attempts = (await waiting(signet)).map((mail) => mail.attempts);
@@ -133,7 +133,7 @@ onBothEngines('no table holds a link, nor the mail with it', async (t, engine) =
   const { signet, mailbox } = await world(t, engine);
   const { db } = signet.deps;
   mailbox.refuses = true;
-  const { email } = await signet.newPerson();
+  const { email } = await signet.newUser();
   await ask(signet, email);
   await signet.newBrowser().post('/signup', { email: 'sealed@example.com' });
   const names =
@@ -172,7 +172,7 @@ test('a mail is plain text with one recipient, and looks the same at each attemp
     SIGNET_NAME: 'Ünity',
     SIGNET_MAIL_FROM: 'Ünity <id@id.example>',
   });
-  const { email } = await signet.newPerson();
+  const { email } = await signet.newUser();
   await ask(signet, email);
   const { headers, subject, text } = await mailbox.next(email);
   assert.match(subject, /Ünity/);
@@ -241,7 +241,7 @@ test('a mail server that offers no TLS never sees the password', async (t) => {
 
 test('without a mail server the mail is in the log, on this machine alone', async (t) => {
   const signet = await startSignet(t);
-  const { email } = await signet.newPerson();
+  const { email } = await signet.newUser();
   await ask(signet, email);
   await signet.runJobs();
   const line = signet.logLines.map((text) => JSON.parse(text)).find(({ to }) => to === email);
@@ -252,7 +252,7 @@ test('without a mail server the mail is in the log, on this machine alone', asyn
 test('on https without a mail server nothing is promised or logged, and pages say what to do instead', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_BASE_URL: 'https://id.example.com' } });
   const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   const headers = { origin: 'https://id.example.com' };
   for (const path of ['/reset', '/signup']) {
     for (const answer of [await browser.get(path), await browser.post(path, { email: person.email }, headers)]) {

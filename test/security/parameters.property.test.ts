@@ -117,7 +117,7 @@ async function holds<Input>(t: TestContext, input: fc.Arbitrary<Input>, property
 async function openHouse(t: TestContext, engine: Engine) {
   // Without limits: behind a 429 nothing would be tried.
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
   const app = await signet.registerClient({ owner: person, client_type: 'public', consent: 'required' });
   return { signet, person, clients: [client, app] as const };

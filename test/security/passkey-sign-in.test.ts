@@ -27,7 +27,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
 
   for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const) {
     await t.test(`sign in with ${algorithm}: both factors in one, without a password`, async () => {
-      const person = await signet.signedInPerson();
+      const person = await signet.signedInUser();
       const authenticator = newAuthenticator(signet.url, algorithm);
       authenticator.counts = true;
       await person.addPasskey(authenticator, ' Key ring ');
@@ -44,7 +44,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   }
 
   await t.test('sign-in: whatever is not what we asked for is refused', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     const otherBrowser = await ask(signet, signet.newBrowser(), '/signin/passkey');
     const cases: [Lies, number][] = [
@@ -94,7 +94,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('sign-in: an assertion is good once, and a challenge for five minutes', async () => {
-    const authenticator = await (await signet.signedInPerson()).addPasskey();
+    const authenticator = await (await signet.signedInUser()).addPasskey();
     const browser = signet.newBrowser();
     const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'));
     assertSignedIn(await give(browser, '/signin/passkey', assertion), browser);
@@ -106,7 +106,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('sign-in: of twenty uses of one assertion, one gives a session', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     const browser = signet.newBrowser();
     const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'));
@@ -120,10 +120,10 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('sign-in: a removed passkey and a disabled person answer like an unknown passkey', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const [removed, kept] = [await person.addPasskey(), await person.addPasskey()];
     await remove(signet, person, removed.id);
-    const { user_id } = await signet.signedInPerson();
+    const { user_id } = await signet.signedInUser();
     await disableUser(signet.deps, person.user_id, 'cli');
     const answers: string[] = [];
     const browser = signet.newBrowser(); // one browser, so that nothing but the reason differs
@@ -144,7 +144,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('a signature counter that does not grow is refused, written down and told', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = newAuthenticator(signet.url);
     authenticator.counts = true;
     await person.addPasskey(authenticator);
@@ -165,14 +165,14 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
 
   await t.test('of twenty sign-ins with the same next count, one gets in', async () => {
     const authenticator = newAuthenticator(signet.url);
-    await (await signet.signedInPerson()).addPasskey(authenticator);
+    await (await signet.signedInUser()).addPasskey(authenticator);
     const answers = await twenty(() => enter(signet, authenticator, { signCount: 7 }));
     assert.deepEqual(answers.map(({ answer }) => answer.status).sort(), [303, ...Array(19).fill(403)]);
   });
 
   await t.test('the goal of a sign-in survives the passkey, also one that is refused first', async () => {
     const client = await signet.registerClient();
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     const browser = signet.newBrowser();
     const request = redirectedTo(await browser.get(client.authorizePath())).get('request') ?? assert.fail();
@@ -191,7 +191,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('MF-05: with TOTP a passkey is a first factor like any other, and no second beside itself', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     const totp = await person.enableTotp();
     const { browser, answer } = await enter(signet, authenticator);
@@ -206,7 +206,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('of twenty uses of one assertion by a person with TOTP, one is asked for a code', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     await person.enableTotp();
     const browser = signet.newBrowser();
@@ -216,10 +216,10 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('as second factor: after a password, only the own passkey, in this very sign-in', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     await person.enableTotp();
-    const foreign = await (await signet.signedInPerson()).addPasskey();
+    const foreign = await (await signet.signedInUser()).addPasskey();
     const path = '/signin/second-factor/passkey';
 
     const [browser, elsewhere] = [signet.newBrowser(), signet.newBrowser()];
@@ -258,7 +258,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('as second factor: five tries, whatever they are made with', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     await person.enableTotp();
     const browser = signet.newBrowser();
@@ -274,11 +274,11 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 
   await t.test('to confirm: the own passkey makes the sign-in recent again', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const path = '/signin/confirm/passkey';
     assert.doesNotMatch((await person.browser.get('/signin/confirm')).text, /data-passkey/);
     const authenticator = await person.addPasskey();
-    const other = await (await signet.signedInPerson()).addPasskey();
+    const other = await (await signet.signedInUser()).addPasskey();
     signet.clock.advance(3600);
     assert.match((await person.browser.get(`/signin/confirm?next=${pages}`)).text, /data-passkey="get"/);
     const options = await ask(signet, person.browser, path);
@@ -298,7 +298,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
 
 onBothEngines('refused passkeys stop nobody at their address, and are counted in one line', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const authenticator = await (await signet.signedInPerson()).addPasskey();
+  const authenticator = await (await signet.signedInUser()).addPasskey();
   for (let times = 0; times < 35; times += 1)
     assertSignedIn((await enter(signet, authenticator)).answer, (await enter(signet, authenticator)).browser);
   const browser = signet.newBrowser();

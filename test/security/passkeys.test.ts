@@ -38,7 +38,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   }
 
   await t.test('are asked for as the decisions say', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const first = await person.addPasskey();
     const creation = await ask(signet, person.browser, '/v1/me/passkeys');
     assert.deepEqual(creation.rp, { name: 'Signet', id: 'localhost' });
@@ -66,7 +66,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   await t.test(
     'NO-01: adding, renaming and removing are in the log; the first and the last are told by one mail',
     async () => {
-      const person = await signet.signedInPerson();
+      const person = await signet.signedInUser();
       const { id } = await person.addPasskey(undefined, 'Old name');
       assert.match((await mailbox.next(person.email)).subject, sentence('mail.passkey_added.subject'));
       const rename = {
@@ -89,7 +89,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   );
 
   await t.test('registration: whatever is not what we asked for is refused, and nothing is kept', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const lies: Lies[] = [
       { origin: 'https://evil.example' },
       { origin: `${signet.url}0` },
@@ -101,7 +101,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
       { challenge: Buffer.alloc(150).toString('base64url') },
       { challenge: (await ask(signet, person.browser, '/signin/passkey')).challenge },
       { challenge: (await ask(signet, person.browser, '/signin/confirm/passkey')).challenge },
-      { challenge: (await ask(signet, (await signet.signedInPerson()).browser, '/v1/me/passkeys')).challenge },
+      { challenge: (await ask(signet, (await signet.signedInUser()).browser, '/v1/me/passkeys')).challenge },
       { attestation: { fmt: 'none', attStmt: new Map([['x5c', []]]) } },
       {
         attestation: {
@@ -143,7 +143,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   await t.test(
     'registration: a challenge is good once, for five minutes, in its browser and for its person',
     async () => {
-      const person = await signet.signedInPerson();
+      const person = await signet.signedInUser();
       await person.addPasskey(); // confirmed with it, the session may add more
       const options = await ask(signet, person.browser, '/v1/me/passkeys');
       const [first, second] = [newAuthenticator(signet.url), newAuthenticator(signet.url)];
@@ -164,7 +164,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   );
 
   await t.test('registration: of twenty uses of one challenge, one is kept', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     await person.addPasskey();
     const options = await ask(signet, person.browser, '/v1/me/passkeys');
     const answers = await twenty(() => keep(person.browser, newAuthenticator(signet.url).create(options)));
@@ -174,7 +174,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('registration: a credential that somebody has cannot be registered again, by anybody', async () => {
-    const [owner, other] = [await signet.signedInPerson(), await signet.signedInPerson()];
+    const [owner, other] = [await signet.signedInUser(), await signet.signedInUser()];
     const authenticator = await owner.addPasskey();
     for (const person of [owner, other]) {
       const options = await ask(signet, person.browser, '/v1/me/passkeys');
@@ -184,7 +184,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('registration: twenty fit, also when more are added at once', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     await person.addPasskey();
     const creations = await Promise.all(
       Array.from({ length: 22 }, () => ask(signet, person.browser, '/v1/me/passkeys')),
@@ -198,7 +198,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('SS-06: changing passkeys takes a recent sign-in, reading them a session', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     const { id } = authenticator;
     const options = await ask(signet, person.browser, '/v1/me/passkeys');
@@ -227,7 +227,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test("somebody else's passkey answers like one that does not exist", async () => {
-    const [owner, other] = [await signet.signedInPerson(), await signet.signedInPerson()];
+    const [owner, other] = [await signet.signedInUser(), await signet.signedInUser()];
     const { id } = await owner.addPasskey();
     const json = { origin: signet.url, 'content-type': 'application/json' };
     for (const init of [
@@ -254,7 +254,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('a passkey that says it is synced is shown as such, until it says otherwise', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = newAuthenticator(signet.url);
     await person.addPasskey(authenticator);
     for (const synced of [false, true, true, false]) {
@@ -268,7 +268,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('the last way to sign in cannot be removed, also when two go at once', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const [one, other] = [await person.addPasskey(), await person.addPasskey()];
     const { sql, params } = removePassword(person.user_id);
     await signet.deps.db.run(sql, params);
@@ -289,7 +289,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('of twenty removals of one passkey, one happens, with one mail', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const { id } = await person.addPasskey();
     const statuses = (await twenty(() => remove(signet, person, id))).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), [204, ...Array(19).fill(404)]);
@@ -305,7 +305,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('whoever is half in starts again when a passkey is added or removed', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     await person.enableTotp();
     for (const change of [
       () => person.addPasskey(),
@@ -319,7 +319,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   });
 
   await t.test('nothing that is posted ends in a 5xx, and nothing of it signs anybody in', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     const browser = signet.newBrowser();
     const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'), { verified: false });
@@ -362,7 +362,7 @@ onBothEngines('at an IP address no passkey is offered, since browsers make none 
   const port = await freePort();
   const env = { SIGNET_PORT: String(port), SIGNET_BASE_URL: `http://127.0.0.1:${port}` };
   const signet = await startSignet(t, { engine, env });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   assert.doesNotMatch((await signet.newBrowser().get('/signin')).text, /data-passkey|<script/);
   const page = await person.browser.get(pages);
   assert.match(page.text, sentence('passkey.add.address'));

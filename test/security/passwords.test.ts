@@ -13,7 +13,7 @@ import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import type { Answer } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
 
@@ -123,14 +123,14 @@ onBothEngines('PW-01: what makes a password good enough', async (t, engine) => {
 
 onBothEngines('PW-02: guessing', async (t, engine) => {
   const signet = await startSignet(t, { engine, passwords });
-  const failuresOf = async ({ email }: Person) => {
+  const failuresOf = async ({ email }: TestUser) => {
     const key = `password-account:${digest(email)}`;
     const sql = 'select failures from failure_counters where counter_key = $1';
     return (await signet.deps.db.get<{ failures: number }>(sql, [key]))?.failures ?? 0;
   };
 
   await t.test('PW-02: five failures block for 30 seconds, and each further one for twice as long', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     for (let tries = 0; tries < 5; tries += 1) {
       assert.equal((await attempt(signet, person.email, 'wrong')).status, 401);
     }
@@ -150,7 +150,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
   });
 
   await t.test('PW-02: after a hundred failures the right password is refused, for as long as you wait', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     // 99 of them without a hash each, then the last through the door.
     for (let tries = 0; tries < 99; tries += 1) {
       await passwordLimits(signet.deps).failed(person.email, '198.51.100.1');
@@ -168,7 +168,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
   });
 
   /** Five wrong passwords of strangers, each from another address. */
-  const guessFromElsewhere = async ({ email }: Person) => {
+  const guessFromElsewhere = async ({ email }: TestUser) => {
     for (let tries = 0; tries < 5; tries += 1) {
       await passwordLimits(signet.deps).failed(email, `198.51.100.${tries}`);
     }
@@ -176,7 +176,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
   const deviceCookie = 'signet_device';
 
   await t.test("PW-02: a stranger's guesses do not lock the owner's own browser out", async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     assert.equal((await person.signIn()).status, 303);
     await guessFromElsewhere(person);
     assert.equal((await attempt(signet, person.email, person.password)).status, 429, 'a strange browser waits');
@@ -191,7 +191,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
   });
 
   await t.test('PW-02: the cookie of a known browser is worth no more guesses than a strange one has', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const other = person.elsewhere();
     for (const one of [person, other]) assert.equal((await one.signIn()).status, 303);
     const thief = person.elsewhere();
@@ -208,7 +208,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
   });
 
   await t.test("PW-02: a browser that knew an earlier password is a stranger's", async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const thief = person.elsewhere();
     for (const one of [person, thief]) assert.equal((await one.signIn()).status, 303);
     const password = 'harbour velvet cactus ninety';
@@ -219,7 +219,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
   });
 
   await t.test('PW-02: a block that begins while the right password is judged refuses it', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const { failed } = passwordLimits(signet.deps);
     for (let tries = 0; tries < 4; tries += 1) await failed(person.email, '198.51.100.1');
     const held = holdNextCall(signet.deps.db, /^delete from failure_counters where counter_key = \$1 and/);
@@ -234,7 +234,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
   await t.test(
     'PW-02: a burst of guesses is no more than a few, and the right one among them looks like the others',
     async () => {
-      const person = await signet.newPerson();
+      const person = await signet.newUser();
       const burst = Array.from({ length: 40 }, () => attempt(signet, person.email, 'wrong'));
       await Promise.race(burst); // the others are waiting to be hashed, and the right one has its place behind them
       const right = await person.signIn();
@@ -255,7 +255,7 @@ onBothEngines('PW-02: guessing', async (t, engine) => {
     for (let tries = 0; tries < 21; tries += 1) answers.push(await attempt(signet, `nobody${tries}@x.test`, 'wrong'));
     assert.equal(answers.at(19)?.status, 401);
     assert.equal(answers.at(20)?.status, 429);
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     assert.equal((await person.signIn()).status, 429);
     signet.clock.advance(600);
     assert.equal((await person.signIn()).status, 303);
@@ -285,10 +285,10 @@ async function workOf(t: TestContext, { deps: { db } }: Signet, task: () => Prom
 
 test('PW-03: nobody learns from words, status or work who has an account', async (t) => {
   const signet = await startSignet(t, { passwords });
-  const known = await signet.newPerson();
-  const disabled = await signet.newPerson();
+  const known = await signet.newUser();
+  const disabled = await signet.newUser();
   await disableUser(signet.deps, disabled.user_id, 'cli');
-  const federated = await signet.newPerson();
+  const federated = await signet.newUser();
   const { sql, params } = removePassword(federated.user_id);
   await signet.deps.db.run(sql, params);
   const kinds: [string, string, string][] = [
@@ -323,7 +323,7 @@ test('PW-03: nobody learns from words, status or work who has an account', async
 
 test('PW-03: the limit tells nothing either: an unknown address is blocked like a known one', async (t) => {
   const signet = await startSignet(t, { passwords });
-  const known = await signet.newPerson();
+  const known = await signet.newUser();
   const statuses = [];
   for (const email of [known.email, 'nobody@example.com']) {
     const answers = [];

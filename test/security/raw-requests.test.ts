@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { type Route, routesOf } from '../support/routes.ts';
 import { type Random, seededRandom } from '../support/seeded-random.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -136,9 +136,9 @@ class Attacker {
   readonly #routes: readonly Route[];
   readonly #names: readonly string[];
   readonly #signet: Signet;
-  readonly #people: readonly Person[];
+  readonly #people: readonly TestUser[];
 
-  constructor(random: Random, signet: Signet, known: { routes: Route[]; names: string[]; people: Person[] }) {
+  constructor(random: Random, signet: Signet, known: { routes: Route[]; names: string[]; people: TestUser[] }) {
     this.#random = random;
     this.#signet = signet;
     this.#routes = known.routes;
@@ -260,7 +260,7 @@ test('HT-01: no request, however odd, is answered with a failure of ours or ends
   const { port } = signet.deps.config;
   const routes = await routesOf(signet.app, signet.url);
   assert.ok(routes.length > 100 && routes.every(({ methods }) => methods.length > 0));
-  const people = [await signet.signedInPerson(), await signet.signedInPerson({ role: 'admin' })];
+  const people = [await signet.signedInUser(), await signet.signedInUser({ role: 'admin' })];
   await signet.registerClient({ owner: people[0] });
   const description = await (await fetch(`${signet.url}/openapi.json`)).text();
   const pages = (await Promise.all(['/signin', '/account', '/signup'].map((path) => people[0]!.browser.get(path)))).map(

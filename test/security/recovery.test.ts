@@ -8,7 +8,7 @@ import type { Answer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { Person } from '../support/person.ts';
+import { TestUser } from '../support/person.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -39,7 +39,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   const { signet, mailbox } = here;
 
   await t.test('PW-04: works once, and ends every session and grant there was', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const client = await signet.registerClient();
     const tokens = await person.obtainTokens(client);
     const path = await resetLink(here, person.email);
@@ -68,7 +68,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   });
 
   await t.test('PW-04: is dead after 30 minutes', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const path = await resetLink(here, person.email);
     signet.clock.advance(1799);
     assert.equal((await signet.newBrowser().get(path)).status, 200);
@@ -79,7 +79,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   });
 
   await t.test('PW-04: dies when a newer one is asked for, one at a time and at once', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const first = await resetLink(here, person.email);
     const second = await resetLink(here, person.email);
     assert.equal((await spend(here, first)).status, 400);
@@ -95,7 +95,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   });
 
   await t.test('PW-04: dies with a change of the password or the address', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const path = await resetLink(here, person.email);
     await person.browser.postJson('/v1/me/password', { password: phrase });
     assert.equal((await spend(here, path, 'another phrase of mine')).status, 400);
@@ -107,7 +107,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   });
 
   await t.test('PW-04: of a person disabled since opens nothing', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const path = await resetLink(here, person.email);
     await disableUser(signet.deps, person.user_id, 'cli');
     const done = await spend(here, path);
@@ -116,7 +116,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   });
 
   await t.test('PW-04: is not the key of another door', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const token = (await resetLink(here, person.email)).split('/').at(-1);
     for (const path of [`/signup/${token}`, `/verify-email/${token}`, `/invite/${token}`]) {
       assert.equal((await person.browser.get(path)).status, 400, path);
@@ -126,7 +126,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
         path,
       );
     }
-    const { email } = await signet.newPerson();
+    const { email } = await signet.newUser();
     await signet.newBrowser().post('/signup', { email: `x-${email}` });
     const signUp = linkIn(await mailbox.next(`x-${email}`), /^\/signup\/./)
       .split('/')
@@ -135,7 +135,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
   });
 
   await t.test('PW-02: opens an account again that a hundred wrong passwords have closed', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     for (let tries = 0; tries < 100; tries += 1) {
       await passwordLimits(signet.deps).failed(person.email, '198.51.100.1');
       signet.clock.advance(3600);
@@ -159,7 +159,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
 onBothEngines('PW-04: a reset does not lead past the second factor', async (t, engine) => {
   const here = await world(t, engine);
   const { signet } = here;
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient();
   const authenticator = await person.enableTotp();
   const browser = signet.newBrowser();
@@ -198,10 +198,10 @@ async function outcomeOf({ signet }: World, task: () => Promise<Answer>): Promis
 test('PW-03: asking for a reset or an account tells nobody who has one', async (t) => {
   const here = await world(t, 'sqlite', { SIGNET_RATE_LIMITS: 'off' });
   const { signet, mailbox } = here;
-  const known = await signet.newPerson();
-  const disabled = await signet.newPerson();
+  const known = await signet.newUser();
+  const disabled = await signet.newUser();
   await disableUser(signet.deps, disabled.user_id, 'cli');
-  const federated = await signet.newPerson();
+  const federated = await signet.newUser();
   const { sql, params } = removePassword(federated.user_id);
   await signet.deps.db.run(sql, params);
   for (const path of ['/reset', '/signup']) {
@@ -223,7 +223,7 @@ test('PW-03: asking for a reset or an account tells nobody who has one', async (
 test('PW-04: what is not exactly one address is refused, and nothing is sent', async (t) => {
   const here = await world(t, 'sqlite', { SIGNET_RATE_LIMITS: 'off' });
   const { signet, mailbox } = here;
-  const { email } = await signet.newPerson();
+  const { email } = await signet.newUser();
   const send = (path: string, body: string) =>
     signet.newBrowser().send(path, {
       method: 'POST',
@@ -278,7 +278,7 @@ test('the mail goes to the address of the account, however it was spelt in the f
 test('DM-02: links in mails begin with the base URL, whatever the request says of its host', async (t) => {
   const here = await world(t);
   const { signet, mailbox } = here;
-  const { email } = await signet.newPerson();
+  const { email } = await signet.newUser();
   for (const headers of [
     'Host: evil.example',
     `Host: x\r\nX-Forwarded-Host: evil.example\r\nForwarded: host=evil.example`,
@@ -296,7 +296,7 @@ test('DM-02: links in mails begin with the base URL, whatever the request says o
 test('one mailbox gets five reset mails in half an hour; who asks sees no difference', async (t) => {
   const here = await world(t);
   const { signet, mailbox } = here;
-  const { email } = await signet.newPerson();
+  const { email } = await signet.newUser();
   for (let times = 0; times < 8; times += 1) assert.equal((await ask(here, email)).status, 303);
   await signet.runJobs();
   assert.equal(mailbox.mails.length, 5);
@@ -309,7 +309,7 @@ test('one mailbox gets five reset mails in half an hour; who asks sees no differ
 onBothEngines('PW-04: whoever asks all the time for another person keeps no link from them', async (t, engine) => {
   const here = await world(t, engine);
   const { signet, mailbox } = here;
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   const newest = async () => {
     await signet.runJobs();
     return linkIn(
@@ -367,7 +367,7 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
   };
 
   await t.test('FL-01: a reset', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const path = await resetLink(here, person.email);
     assertOneWinner(await twenty((index) => spend(here, path, `phrase of racer number ${index}`)), '/account');
   });
@@ -380,7 +380,7 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
   });
 
   await t.test('FL-01: a change of address', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     await person.browser.postJson('/v1/me/email', { email: 'raced@example.com' });
     const path = linkIn(await mailbox.next('raced@example.com'), /^\/verify-email\//);
     assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=changed');
@@ -402,7 +402,7 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
       emailVerified: false,
     } as const;
     const user_id = await createUser(signet.deps, account, 'cli');
-    const person = new Person(signet, { user_id, email: account.email, password: phrase });
+    const person = new TestUser(signet, { user_id, email: account.email, password: phrase });
     await person.signIn();
     await person.browser.post('/account/email/verify');
     const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
@@ -412,7 +412,7 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
   await t.test(
     'FL-01: a change of password: the session goes on for one, and nobody is left with another',
     async () => {
-      const person = await signet.signedInPerson();
+      const person = await signet.signedInUser();
       const cookies = new Map(person.browser.cookies);
       const browsers = Array.from({ length: 20 }, () => {
         const browser = signet.newBrowser();
@@ -445,7 +445,7 @@ onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async 
 for (const withTotp of [false, true]) {
   test(`PW-04: a sign-in by the old password does not outlive the change that came first (TOTP: ${withTotp})`, async (t) => {
     const { signet } = await world(t);
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     if (withTotp) await person.enableTotp();
     const { db } = signet.deps;
     signet.clock.advance(1);

@@ -13,7 +13,7 @@ const inactive = { active: false };
 
 onBothEngines('a refresh token', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const owner = person;
   const allowed_scopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
   const client = await signet.registerClient({ owner, allowed_scopes });
@@ -94,11 +94,11 @@ onBothEngines('a refresh token', async (t, engine) => {
   });
 
   await t.test('RT-06: ends with the sign-out of its session, and only with that', async () => {
-    const here = await signet.signedInPerson();
+    const here = await signet.signedInUser();
     const ours = [await here.obtainTokens(client), await here.obtainTokens(app)];
     const code = await here.authorize(client);
     const laptop = here.browser;
-    const phone = here.with({ browser: (await signet.newPerson()).browser });
+    const phone = here.with({ browser: (await signet.newUser()).browser });
     await phone.signIn();
     const theirs = await phone.obtainTokens(client);
     assert.equal((await laptop.post('/signout')).status, 303);
@@ -110,7 +110,7 @@ onBothEngines('a refresh token', async (t, engine) => {
   });
 
   await t.test('RT-06: ends when its person is disabled', async () => {
-    const leaver = await signet.signedInPerson();
+    const leaver = await signet.signedInUser();
     const tokens = await leaver.obtainTokens(client);
     await disableUser(signet.deps, leaver.user_id, 'cli', 'left');
     assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
@@ -180,7 +180,7 @@ async function everythingStored(signet: Signet): Promise<string> {
 
 test('RT-08: a refresh token counts as it was issued, character for character', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
   const { refresh_token } = await person.obtainTokens(client);
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -210,7 +210,7 @@ test('RT-08: a refresh token counts as it was issued, character for character', 
 
 onBothEngines('RT-05: a refresh token ends after 30 days without use', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
   const [used, unused] = [await person.obtainTokens(client), await person.obtainTokens(client)];
   signet.clock.advance(30 * day - 1);
@@ -224,7 +224,7 @@ onBothEngines('RT-05: a refresh token ends after 30 days without use', async (t,
 
 onBothEngines('RT-05: a refresh token ends after 90 days, however often it is used', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
   let tokens = await person.obtainTokens(client);
   const born = signet.clock() / 1000;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { onBothEngines } from '../support/databases.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import {
   assertRefused,
@@ -17,7 +17,7 @@ import {
 } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
-type Journey = { person: Person; client: RegisteredClient; live: Tokens; secrets: Map<string, string> };
+type Journey = { person: TestUser; client: RegisteredClient; live: Tokens; secrets: Map<string, string> };
 
 /** Everything that a deployment does with secrets, right and wrong. `secrets` maps each one to what it is. */
 async function journey(signet: Signet): Promise<Journey> {
@@ -44,7 +44,7 @@ async function journey(signet: Signet): Promise<Journey> {
   assert.equal((await administrator.post(new URL(url).pathname, fields)).status, 400);
   for (const [name, value] of administrator.cookies) keep(`administrator's ${name}`, value);
 
-  const person = await signet.newPerson({ password: keep('password', 'marble falcon teapot drizzle') });
+  const person = await signet.newUser({ password: keep('password', 'marble falcon teapot drizzle') });
   const wrong = keep('mistyped password', 'marble falcon teapot drizzlf');
   assert.equal((await person.signIn({ password: wrong })).status, 401);
   assert.equal(

@@ -9,7 +9,7 @@ onBothEngines(
   async (t, engine) => {
     const env = { SIGNET_LIMIT_SECURITY_CHANGES_PER_HOUR: '3' };
     const signet = await startSignet(t, { engine, env });
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     await person.enableTotp();
     const renew = (who = person) => who.browser.send('/v1/me/2fa/backup-codes', post(signet));
     const events = async () =>
@@ -33,7 +33,7 @@ onBothEngines(
       'ends are not limited',
     );
 
-    const other = await signet.signedInPerson();
+    const other = await signet.signedInUser();
     await other.enableTotp();
     assert.equal((await renew(other)).status, 200);
   },

@@ -4,14 +4,14 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
 import { newBrowser } from '../support/browser.ts';
 import { onBothEngines } from '../support/databases.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
 const name = 'signet_identity_session';
 const day = 86_400;
 
-const cookieOf = (person: Person) => person.browser.cookies.get(name) ?? assert.fail('no session cookie');
+const cookieOf = (person: TestUser) => person.browser.cookies.get(name) ?? assert.fail('no session cookie');
 /** Another browser that holds this cookie value. */
 const holding = (signet: Signet, value: string) => {
   const browser = signet.newBrowser();
@@ -25,7 +25,7 @@ onBothEngines('sessions', async (t, engine) => {
   const client = await signet.registerClient();
 
   await t.test('SS-01: a session is 256 random bits, and every sign-in gets new ones', async () => {
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const values = new Set<string>();
     for (let times = 0; times < 4; times += 1) {
       const previous = person.browser.cookies.get(name);
@@ -40,7 +40,7 @@ onBothEngines('sessions', async (t, engine) => {
 
   await t.test('SS-01: a planted cookie is never taken over', async () => {
     const planted = `st_${'A'.repeat(43)}`;
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     person.browser.cookies.set(name, planted);
     await person.signIn();
     assert.notEqual(cookieOf(person), planted);
@@ -50,10 +50,10 @@ onBothEngines('sessions', async (t, engine) => {
   await t.test(
     'SS-01: an attacker who plants a session of their own loses it, and its grants, to the sign-in',
     async () => {
-      const attacker = await signet.signedInPerson();
+      const attacker = await signet.signedInUser();
       const tokens = await attacker.obtainTokens(client);
       const planted = cookieOf(attacker);
-      const victim = await signet.newPerson();
+      const victim = await signet.newUser();
       victim.browser.cookies.set(name, planted);
       await victim.signIn();
       assert.equal((await victim.browser.get('/v1/me')).json?.user_id, victim.user_id);
@@ -63,7 +63,7 @@ onBothEngines('sessions', async (t, engine) => {
   );
 
   await t.test('SS-01: after a sign-out the cookie is worth nothing, and neither are the grants', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const tokens = await person.obtainTokens(client);
     const value = cookieOf(person);
     const answer = await person.browser.post('/signout');
@@ -76,7 +76,7 @@ onBothEngines('sessions', async (t, engine) => {
   });
 
   await t.test('SS-01: nothing but the exact value opens a session', async () => {
-    const value = cookieOf(await signet.signedInPerson());
+    const value = cookieOf(await signet.signedInUser());
     const near = [
       value.slice(0, -1),
       `${value}x`,
@@ -96,9 +96,9 @@ onBothEngines('sessions', async (t, engine) => {
   await t.test(
     'SS-02: three idle days end a session on the server, use prolongs it, fourteen days end it for good',
     async () => {
-      const idle = await signet.signedInPerson();
+      const idle = await signet.signedInUser();
       signet.clock.advance(3 * day - 1);
-      const active = await signet.signedInPerson();
+      const active = await signet.signedInUser();
       assert.equal((await idle.browser.get('/v1/me')).status, 200); // and so three days more
       signet.clock.advance(3 * day - 1);
       assert.equal((await idle.browser.get('/v1/me')).status, 200);
@@ -121,7 +121,7 @@ onBothEngines('sessions', async (t, engine) => {
   );
 
   await t.test('SS-02: a session that goes on under a new secret ends when it would have ended', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     signet.clock.advance(600);
     const renewals = [
       () => person.browser.postJson('/v1/me/password', { password: 'quite other words in a row' }),
@@ -141,8 +141,8 @@ onBothEngines('sessions', async (t, engine) => {
     'SS-05: disabling a person ends every session and grant on every node, and enabling brings none back',
     async (t) => {
       const beside = await startSignet(t, { engine, beside: signet });
-      const person = await signet.signedInPerson();
-      const phone: Person = person.elsewhere();
+      const person = await signet.signedInUser();
+      const phone: TestUser = person.elsewhere();
       await phone.signIn();
       const tokens = await person.obtainTokens(client);
       const values = [cookieOf(person), cookieOf(phone)];
@@ -160,7 +160,7 @@ onBothEngines('sessions', async (t, engine) => {
   );
 
   await t.test('SS-04: a write that a cookie allows comes from our own pages or is refused', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     const own = await signet.registerClient({ owner: person });
     const invitation = new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -211,7 +211,7 @@ onBothEngines('sessions', async (t, engine) => {
       { origin: signet.url, 'sec-fetch-site': 'same-origin' },
     ];
     for (const headers of ours) {
-      const person = await signet.signedInPerson();
+      const person = await signet.signedInUser();
       const answer = await person.browser.send('/signout', { method: 'POST', headers });
       assert.equal(answer.status, 303, JSON.stringify(headers));
       assertRefused(await person.browser.get('/v1/me'), 401, 'login_required');
@@ -219,7 +219,7 @@ onBothEngines('sessions', async (t, engine) => {
   });
 
   await t.test('SS-04: a GET changes nothing', async () => {
-    const person = await signet.signedInPerson();
+    const person = await signet.signedInUser();
     for (const path of ['/signout', '/signin?username=x&password=y', '/consent?decision=allow', '/v1/oauth/clients']) {
       await person.browser.get(path);
     }
@@ -229,7 +229,7 @@ onBothEngines('sessions', async (t, engine) => {
 
 /** The attributes of every cookie that a sign-in on the way to a client sets. */
 async function cookiesOfSignIn(signet: Signet): Promise<Map<string, string[]>> {
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
   const lines: string[] = [];
   const first = await browser.get((await registerElsewhere(signet)).authorizePath());
@@ -247,7 +247,7 @@ async function cookiesOfSignIn(signet: Signet): Promise<Map<string, string[]>> {
 
 /** A client, registered by somebody in another browser. */
 async function registerElsewhere(signet: Signet) {
-  const owner = await signet.newPerson();
+  const owner = await signet.newUser();
   const browser = newBrowser(`http://localhost:${signet.deps.config.port}`);
   await browser.post('/signin', { username: owner.email, password: owner.password }, { origin: signet.url });
   const headers = { origin: signet.url };
@@ -286,7 +286,7 @@ test('SS-03: on http, which is loopback only, they are all that without Secure',
 
 test('SS-03: the operator names the cookie, and the name is all that changes', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_COOKIE_PREFIX: 'acme' } });
-  const person = await signet.newPerson();
+  const person = await signet.newUser();
   const answer = await person.signIn();
   assert.match(answer.headers.getSetCookie()[0] ?? '', /^acme_identity_session=st_/);
   assert.equal((await person.browser.get('/v1/me')).status, 200);

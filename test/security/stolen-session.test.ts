@@ -10,7 +10,7 @@ import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
 import { ask, keep, listed, sessionOf } from '../support/passkeys.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
@@ -23,14 +23,14 @@ const enrollPath = '/v1/me/2fa/totp/enroll';
 const confirmPath = '/v1/me/2fa/totp/confirm';
 
 /** The same person at another machine. */
-async function elsewhere(person: Person): Promise<Person> {
+async function elsewhere(person: TestUser): Promise<TestUser> {
   const other = person.elsewhere();
   await other.signIn();
   return other;
 }
 
 /** The same cookies, copied. */
-function copyOf(signet: Signet, person: Person): Person {
+function copyOf(signet: Signet, person: TestUser): TestUser {
   const copy = signet.newBrowser();
   for (const [name, value] of person.browser.cookies) copy.cookies.set(name, value);
   return person.with({ browser: copy });
@@ -39,7 +39,7 @@ function copyOf(signet: Signet, person: Person): Person {
 async function world(t: TestContext, engine: Engine = 'sqlite') {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
-  return { mailbox, signet, owner: await signet.signedInPerson() };
+  return { mailbox, signet, owner: await signet.signedInUser() };
 }
 
 const remove = (signet: Signet, browser: Browser, path: string, body?: unknown) =>
@@ -49,11 +49,11 @@ const remove = (signet: Signet, browser: Browser, path: string, body?: unknown) 
     body: body ? JSON.stringify(body) : undefined,
   });
 const locationOf = ({ headers }: Answer) => headers.get('location') ?? '';
-const isIn = async ({ browser }: Person) => (await browser.get('/v1/me')).status === 200;
-const hasTotp = async ({ browser }: Person) => (await browser.get('/v1/me')).json?.two_factor_enabled;
-const changePassword = async ({ browser }: Person) =>
+const isIn = async ({ browser }: TestUser) => (await browser.get('/v1/me')).status === 200;
+const hasTotp = async ({ browser }: TestUser) => (await browser.get('/v1/me')).json?.two_factor_enabled;
+const changePassword = async ({ browser }: TestUser) =>
   assert.equal((await browser.postJson('/v1/me/password', { password: phrase })).status, 204);
-const enroll = async (signet: Signet, { browser }: Person) =>
+const enroll = async (signet: Signet, { browser }: TestUser) =>
   String((await browser.send(enrollPath, post(signet))).json?.secret_base32);
 
 onBothEngines('SS-06: a session of one factor takes nothing away once there are two', async (t, engine) => {
@@ -187,7 +187,7 @@ onBothEngines('MF-03: a secret that waits belongs to the session that asked for 
   });
 });
 
-type UnderWay = { signet: Signet; thief: Person; email: string };
+type UnderWay = { signet: Signet; thief: TestUser; email: string };
 /** What a request that has read a living session is about to write. */
 const changes: Record<string, { sql: RegExp; begin: (at: UnderWay) => Promise<() => Promise<Answer>> }> = {
   'a passkey': {
@@ -232,7 +232,7 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
   const { db } = signet.deps;
   for (const [what, { sql, begin }] of Object.entries(changes)) {
     await t.test(what, async () => {
-      const owner = await signet.signedInPerson();
+      const owner = await signet.signedInUser();
       await owner.addPasskey();
       const thief = copyOf(signet, owner);
       const request = await begin({ signet, thief, email: `thief-${owner.email}` });
@@ -250,7 +250,7 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
   }
 
   await t.test('turning TOTP off', async () => {
-    const owner = await signet.signedInPerson();
+    const owner = await signet.signedInUser();
     await owner.enableTotp();
     const held = holdNextCall(db, /delete from totp/);
     const answer = remove(signet, copyOf(signet, owner).browser, '/v1/me/2fa/totp');
@@ -262,7 +262,7 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
   });
 
   await t.test('an authorization code', async () => {
-    const owner = await signet.signedInPerson();
+    const owner = await signet.signedInUser();
     const client = await signet.registerClient();
     const held = holdNextCall(db, /insert into grants/);
     const answer = copyOf(signet, owner).browser.get(client.authorizePath());
@@ -273,7 +273,7 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
   });
 
   await t.test('and a code that was written beside the change, unseen by it, buys nothing', async () => {
-    const owner = await signet.signedInPerson();
+    const owner = await signet.signedInUser();
     const client = await signet.registerClient();
     const code = await owner.authorize(client);
     await db.run(`update sessions set token_hash = 'another' where user_id = $1`, [owner.user_id]);
@@ -287,7 +287,7 @@ onBothEngines('SS-06: links to another address and to a reset end with what ends
     assert.equal((await owner.browser.postJson('/v1/me/email', { email })).status, 202);
     return linkIn(await mailbox.next(email), /^\/verify-email\//);
   };
-  const askReset = async () => {
+  const requestPasswordReset = async () => {
     await signet.newBrowser().post('/reset', { email: owner.email });
     return linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
   };
@@ -296,11 +296,11 @@ onBothEngines('SS-06: links to another address and to a reset end with what ends
   assert.equal((await owner.browser.post(first)).status, 400, 'after a change of the password');
 
   const second = await askChange('second@thief.example');
-  assert.equal((await owner.browser.post(await askReset(), { password: owner.password })).status, 303);
+  assert.equal((await owner.browser.post(await requestPasswordReset(), { password: owner.password })).status, 303);
   assert.equal((await owner.browser.post(second)).status, 400, 'after a reset');
 
   const third = await askChange('third@thief.example');
-  const reset = await askReset();
+  const reset = await requestPasswordReset();
   await disableUser(signet.deps, owner.user_id, 'cli');
   await enableUser(signet.deps, owner.user_id, 'cli');
   await owner.signIn();

@@ -8,7 +8,7 @@ import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { ask, assertKeptOut, assertSignedIn, confirm, enter, keep, sessionOf } from '../support/passkeys.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
@@ -31,7 +31,7 @@ async function world(t: TestContext, engine: Engine = 'sqlite') {
 }
 
 /** Whoever knows the password, at a machine of their own. */
-async function thiefOf(owner: Person): Promise<Browser> {
+async function thiefOf(owner: TestUser): Promise<Browser> {
   const thief = owner.elsewhere();
   assert.equal((await thief.signIn()).status, 303);
   return thief.browser;
@@ -53,7 +53,7 @@ onBothEngines(
   'MF-05: neither a password nor a mailbox gets past the passkey of an administrator',
   async (t, engine) => {
     const { signet, mailbox } = await world(t, engine);
-    const owner = await signet.signedInPerson({ role: 'admin' });
+    const owner = await signet.signedInUser({ role: 'admin' });
     const key = await owner.addPasskey();
     const isKeptOut = async (browser: Browser) => {
       assertLacksFactor(await browser.get('/v1/admin/users'));
@@ -66,7 +66,7 @@ onBothEngines(
     await t.test('by the password', async () => isKeptOut(await thiefOf(owner)));
 
     await t.test('by a challenge that was handed out before there was a passkey', async () => {
-      const person = await signet.signedInPerson();
+      const person = await signet.signedInUser();
       const thief = await thiefOf(person);
       const options = await ask(signet, thief, '/v1/me/passkeys');
       await person.addPasskey();
@@ -88,7 +88,7 @@ onBothEngines(
     });
 
     await t.test('until an administrator resets the factors of whoever has lost theirs', async () => {
-      const person = await signet.signedInPerson();
+      const person = await signet.signedInUser();
       await person.addPasskey();
       assertLacksFactor(await (await thiefOf(person)).send(enrollPath, post(signet)));
       await resetFactors(signet.deps, { actor: 'cli' }, person.user_id, 'lost the key, asked in person');
@@ -99,7 +99,7 @@ onBothEngines(
 
 onBothEngines('RT-06: a passkey that is reset while it signs in opens nothing after that', async (t, engine) => {
   const { signet } = await world(t, engine);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const key = await owner.addPasskey();
   const reset = () => resetFactors(signet.deps, { actor: 'cli' }, owner.user_id, 'the key was stolen');
   const held = holdNextCall(signet.deps.db, /insert into sessions/);
@@ -147,7 +147,7 @@ onBothEngines('SS-06: no change of a way in without the strongest kind of factor
       await db.all('select token_hash from one_time_links'),
     ]);
 
-  const refusesAll = async ({ browser }: Person, id: string) => {
+  const refusesAll = async ({ browser }: TestUser, id: string) => {
     const before = await state();
     let tried = 0;
     for (const { method, path } of changes) {
@@ -164,20 +164,20 @@ onBothEngines('SS-06: no change of a way in without the strongest kind of factor
   };
 
   await t.test('of whoever has a passkey', async () => {
-    const owner = await signet.signedInPerson();
+    const owner = await signet.signedInUser();
     const { id } = await owner.addPasskey();
     await refusesAll(owner.with({ browser: await thiefOf(owner) }), id);
   });
 
   await t.test('of whoever has an authenticator app, in a session from before', async () => {
-    const owner = await signet.signedInPerson();
+    const owner = await signet.signedInUser();
     const thief = await thiefOf(owner);
     await owner.enableTotp();
     await refusesAll(owner.with({ browser: thief }), 'pk_any');
   });
 
   await t.test('and a change that was under way when the factor was added fails', async () => {
-    const owner = await signet.signedInPerson();
+    const owner = await signet.signedInUser();
     const thief = await thiefOf(owner);
     const held = holdNextCall(db, /insert into totp/);
     const answer = thief.send(enrollPath, post(signet));
@@ -193,7 +193,7 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
   const confirmPath = `/signin/confirm?next=${encodeURIComponent(totpPage)}`;
 
   await t.test('a passkey', async () => {
-    const owner = await signet.signedInPerson();
+    const owner = await signet.signedInUser();
     const key = await owner.addPasskey();
     const browser = await thiefOf(owner);
     const page = await browser.get(locationOf(await browser.get(totpPage)));
@@ -215,13 +215,13 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
   });
 
   await t.test('and whoever adds a passkey is told before', async () => {
-    const { browser } = await signet.signedInPerson();
+    const { browser } = await signet.signedInUser();
     const { text } = await browser.get('/account/security/passkeys');
     assert.match(text, pattern`${sentence('passkey.add.binds')}.*<form method="post"[^>]*data-passkey`);
   });
 
   await t.test('a password and a code, or a backup code', async () => {
-    const owner = await signet.signedInPerson();
+    const owner = await signet.signedInUser();
     const before = await thiefOf(owner);
     const { code, backup_codes } = await owner.enableTotp();
     const page = await before.get(locationOf(await before.get(totpPage)));
@@ -239,7 +239,7 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
 
 onBothEngines('PW-03: a reset lists what signs in beside the password, and how it is removed', async (t, engine) => {
   const { signet, mailbox } = await world(t, engine);
-  const owner = await signet.signedInPerson();
+  const owner = await signet.signedInUser();
   const resetLink = async () => {
     await signet.newBrowser().post('/reset', { email: owner.email });
     return linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);

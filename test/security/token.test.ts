@@ -12,7 +12,7 @@ const inactive = { active: false };
 
 onBothEngines('an authorization code', async (t, engine) => {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const owner = person;
   const redirect_uris = ['https://rp.test/cb', 'https://rp.test/other'];
   const client = await signet.registerClient({ owner, redirect_uris });
@@ -102,7 +102,7 @@ onBothEngines('an authorization code', async (t, engine) => {
   });
 
   await t.test('TK-12: is worth nothing once its person is disabled, nor is a refresh token', async () => {
-    const somebody = await signet.signedInPerson();
+    const somebody = await signet.signedInUser();
     const code = await somebody.authorize(client);
     const tokens = await somebody.obtainTokens(client);
     const untouched = await person.obtainTokens(client);
@@ -123,7 +123,7 @@ onBothEngines('an authorization code', async (t, engine) => {
 
 test('the token endpoint (OAuth 2.1 §3.2)', async (t) => {
   const signet = await startSignet(t);
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
   const authorization = basic(client.client_id, client.client_secret ?? '');
   const send = async (init: RequestInit, path = '/oauth/token') =>

@@ -7,7 +7,7 @@ import { auditRowsOf } from '../../src/audit/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { codesOf, post, totpAt, wrongCode } from '../support/two-factor.ts';
@@ -17,7 +17,7 @@ const confirmPath = '/v1/me/2fa/totp/confirm';
 
 async function world(t: TestContext, engine: Engine = 'sqlite') {
   const signet = await startSignet(t, { engine });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   return { signet, person, browser: person.browser };
 }
 
@@ -30,19 +30,19 @@ async function withTotp(t: TestContext, engine: Engine = 'sqlite') {
 }
 
 /** The same person at another machine, after the right password. */
-async function halfIn(person: Person): Promise<Person> {
+async function halfIn(person: TestUser): Promise<TestUser> {
   const other = person.elsewhere();
   const answer = await other.signIn();
   assert.equal(answer.headers.get('location'), '/signin/second-factor', answer.text);
   return other;
 }
 
-const enroll = async (signet: Signet, { browser }: Pick<Person, 'browser'>) => {
+const enroll = async (signet: Signet, { browser }: Pick<TestUser, 'browser'>) => {
   const answer = await browser.send(enrollPath, post(signet));
   assert.equal(answer.status, 200, answer.text);
   return answer.json as { otpauth_uri: string; secret_base32: string; qr_svg: string };
 };
-const stateOf = async ({ browser }: Pick<Person, 'browser'>) => {
+const stateOf = async ({ browser }: Pick<TestUser, 'browser'>) => {
   const { json } = await browser.get('/v1/me/2fa');
   return json as {
     enabled: boolean;
@@ -51,9 +51,9 @@ const stateOf = async ({ browser }: Pick<Person, 'browser'>) => {
     backup_codes: { total: number; remaining: number };
   };
 };
-const remove = (signet: Signet, { browser }: Pick<Person, 'browser'>) =>
+const remove = (signet: Signet, { browser }: Pick<TestUser, 'browser'>) =>
   browser.send('/v1/me/2fa/totp', { method: 'DELETE', headers: { origin: signet.url } });
-const isIn = async ({ browser }: Pick<Person, 'browser'>) => (await browser.get('/v1/me')).status === 200;
+const isIn = async ({ browser }: Pick<TestUser, 'browser'>) => (await browser.get('/v1/me')).status === 200;
 const at = ({ clock }: Signet) => clock() / 1000;
 const twenty = <Result>(of: (place: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: 20 }, (_, place) => of(place)));
@@ -240,7 +240,7 @@ test('MF-02: ten failures of a person within an hour, over any number of sign-in
   const blocked = await (await halfIn(person)).giveCode(app.code());
   assert.equal(blocked.status, 429);
   assert.ok(Number(blocked.headers.get('retry-after')) > 0);
-  const bystander = await signet.signedInPerson();
+  const bystander = await signet.signedInUser();
   const theirs = await bystander.enableTotp();
   assert.equal((await (await halfIn(bystander)).giveCode(theirs.code())).status, 303);
   signet.clock.advance(3600);
@@ -270,7 +270,7 @@ onBothEngines('MF-04: a backup code signs in once, also when twenty use it at on
 
 onBothEngines("MF-04: somebody else's backup code opens nothing, and new ones end the old", async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const thief = await signet.signedInPerson();
+  const thief = await signet.signedInUser();
   const theirs = await thief.enableTotp();
   const half = await halfIn(person);
   assert.equal((await half.giveCode(theirs.backup_codes[0]!)).status, 401);
@@ -306,7 +306,7 @@ onBothEngines('MF-03, MF-04: neither the database nor the log can give a factor 
   const attempt = half.browser.cookies.get('signet_attempt');
   assert.equal(attempt, undefined, 'the cookie of the half sign-in is gone');
   // A row copied to another person is sealed for its own.
-  const thief = await signet.signedInPerson();
+  const thief = await signet.signedInUser();
   await thief.enableTotp();
   const { db } = signet.deps;
   await db.run(
@@ -358,7 +358,7 @@ onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave 
   }
   assert.equal((await stateOf(half)).totp, undefined);
   // Another person's half sign-in takes that person's codes, and theirs alone.
-  const thief = await signet.signedInPerson();
+  const thief = await signet.signedInUser();
   await thief.enableTotp();
   const theirHalf = await halfIn(thief);
   assert.equal((await theirHalf.giveCode(app.code())).status, 401);
@@ -405,7 +405,7 @@ onBothEngines('a half sign-in ends with what it rests on: password, factors, the
 test('SS-06: factors change after a recent sign-in only, and for whoever is signed in', async (t) => {
   const { signet, person, browser } = await world(t);
   const { secret_base32 } = await enroll(signet, person);
-  const everyChange = (who: Pick<Person, 'browser'>) => [
+  const everyChange = (who: Pick<TestUser, 'browser'>) => [
     who.browser.send(enrollPath, post(signet)),
     who.browser.postJson(confirmPath, { code: totpAt(secret_base32, at(signet)) }),
     remove(signet, who),
@@ -483,7 +483,7 @@ onBothEngines('twenty confirmations and twenty disablings at once are one of eac
 test('NO-01: each change of factors is one mail and one event, and so is what looks like a break-in', async (t) => {
   const mailbox = await openMailbox(t);
   const signet = await startSignet(t, { env: { SIGNET_SMTP_URL: mailbox.url } });
-  const person = await signet.signedInPerson();
+  const person = await signet.signedInUser();
   const app = await person.enableTotp();
   // Whoever did not do this has no code of that app, so the account's own pages are no way out.
   const { text: told } = await mailbox.next(person.email, sentence('mail.totp_confirmed.subject'));

@@ -25,8 +25,8 @@ onBothEngines(
   'what strangers cause is counted, bounded and kept for a time, outside of the audit log',
   async (t, engine) => {
     const signet = await startSignet(t, { engine, env });
-    const administrator = await signet.signedInPerson({ role: 'admin' });
-    const person = await signet.newPerson();
+    const administrator = await signet.signedInUser({ role: 'admin' });
+    const person = await signet.newUser();
     const list = async (query = '') => {
       const answer = await administrator.browser.get(`/v1/admin/audit/unauthenticated${query}`);
       assert.equal(answer.status, 200, answer.text);
@@ -73,7 +73,7 @@ onBothEngines(
     assert.equal((await verifyAuditLog(signet.deps)).broken, undefined);
 
     assertRefused(
-      await (await signet.signedInPerson()).browser.get('/v1/admin/audit/unauthenticated'),
+      await (await signet.signedInUser()).browser.get('/v1/admin/audit/unauthenticated'),
       403,
       'access_denied',
     );
@@ -100,7 +100,7 @@ onBothEngines(
   'links that strangers ask for are counted there, too, and the command line shows them',
   async (t, engine) => {
     const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: 'smtp://127.0.0.1:1' } });
-    const person = await signet.newPerson();
+    const person = await signet.newUser();
     const before = await auditRows(signet);
     for (const email of [person.email, 'nobody@example.com']) {
       assert.ok((await signet.newBrowser().post('/reset', { email })).status < 400);
@@ -129,8 +129,8 @@ onBothEngines(
 
 onBothEngines('administrators read them on a page, of one account or address, a page at a time', async (t, engine) => {
   const signet = await startSignet(t, { engine, env });
-  const { browser } = await signet.signedInPerson({ role: 'admin' });
-  const person = await signet.newPerson();
+  const { browser } = await signet.signedInUser({ role: 'admin' });
+  const person = await signet.newUser();
   const path = '/admin/audit/unauthenticated';
   const page = async (query: Record<string, string> = {}) => {
     const answer = await browser.get(`${path}?${new URLSearchParams(query)}`);

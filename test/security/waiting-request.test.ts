@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import { onBothEngines } from '../support/databases.ts';
-import type { Person } from '../support/person.ts';
+import type { TestUser } from '../support/person.ts';
 import { assertRefused, basic, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
 
 /** The id of the request that waits for this person's browser. */
-async function waitingRequest(person: Person, client: RegisteredClient, changes: Record<string, string> = {}) {
+async function waitingRequest(person: TestUser, client: RegisteredClient, changes: Record<string, string> = {}) {
   const answer = await person.browser.get(client.authorizePath(changes));
   return redirectedTo(answer).get('request') ?? assert.fail(`nothing waits: ${answer.headers.get('location')}`);
 }
 
-const goOn = (person: Person, request: string) =>
+const goOn = (person: TestUser, request: string) =>
   person.browser.get(`/oauth/authorize/continue?request=${request}`, { accept: 'application/json' });
 
-const idTokenOf = async (person: Person, client: RegisteredClient) => (await person.obtainTokens(client)).id_token;
+const idTokenOf = async (person: TestUser, client: RegisteredClient) => (await person.obtainTokens(client)).id_token;
 
 onBothEngines(
   'FL-01: a waiting request is nothing to another browser, one that waits itself included',
   async (t, engine) => {
     const signet = await startSignet(t, { engine });
     const client = await signet.registerClient();
-    const [victim, attacker] = [await signet.newPerson(), await signet.newPerson()];
+    const [victim, attacker] = [await signet.newUser(), await signet.newUser()];
     const request = await waitingRequest(victim, client);
     await waitingRequest(attacker, client);
     assert.ok(attacker.browser.cookies.has('signet_browser'));
@@ -33,7 +33,7 @@ onBothEngines(
 onBothEngines('id_token_hint: whoever signs in must be the person that it names', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient();
-  const [meant, other] = [await signet.signedInPerson(), await signet.newPerson()];
+  const [meant, other] = [await signet.signedInUser(), await signet.newUser()];
   const id_token_hint = await idTokenOf(meant, client);
   const request = await waitingRequest(other, client, { id_token_hint });
   assert.equal((await other.signIn({ request })).status, 303);
@@ -43,7 +43,7 @@ onBothEngines('id_token_hint: whoever signs in must be the person that it names'
 onBothEngines('consent that one person gave to a waiting request does not speak for the next', async (t, engine) => {
   const signet = await startSignet(t, { engine });
   const client = await signet.registerClient({ consent: 'required' });
-  const [first, second] = [await signet.signedInPerson(), await signet.newPerson()];
+  const [first, second] = [await signet.signedInUser(), await signet.newUser()];
   const request = await waitingRequest(first, client);
   const allowed = await first.browser.post('/consent', { request, user: first.user_id, decision: 'allow' });
   assert.equal(allowed.status, 303);

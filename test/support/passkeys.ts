@@ -3,7 +3,7 @@ import { auditRowsOf } from '../../src/audit/store.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { type Authenticator, type Lies, newAuthenticator, type Options } from './authenticator.ts';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
-import type { Person } from './person.ts';
+import type { TestUser } from './person.ts';
 import type { Signet } from './signet.ts';
 import { post } from './two-factor.ts';
 
@@ -23,7 +23,7 @@ export const keep = (browser: Browser, credential: unknown, name = 'Key') =>
 /** A registered passkey, in a session that has been confirmed with it if it had seen one factor alone. */
 export async function addPasskey(
   signet: Signet,
-  { browser }: Person,
+  { browser }: TestUser,
   authenticator = newAuthenticator(signet.url),
   name = 'Key',
 ) {
@@ -56,7 +56,7 @@ export async function enter(
   return { browser, answer: await give(browser, '/signin/passkey', authenticator.get(options, lies)) };
 }
 
-export const listed = async ({ browser }: Person) =>
+export const listed = async ({ browser }: TestUser) =>
   (await browser.get('/v1/me/passkeys')).json?.passkeys as {
     id: string;
     name: string;
@@ -81,9 +81,9 @@ export function assertKeptOut(answer: Answer, browser: Browser, status: number, 
 export const twenty = <Result>(run: () => Promise<Result>) => Promise.all(Array.from({ length: 20 }, run));
 
 /** What the log holds about a person: its actions, newest first. */
-export const eventsOf = async (signet: Signet, { user_id }: Person) =>
+export const eventsOf = async (signet: Signet, { user_id }: TestUser) =>
   (await auditRowsOf(signet.deps.db, user_id, 100)).map(({ action }) => action);
 
 /** Takes a passkey from the account. */
-export const remove = (signet: Signet, { browser }: Person, id: string) =>
+export const remove = (signet: Signet, { browser }: TestUser, id: string) =>
   browser.send(`/v1/me/passkeys/${id}`, { method: 'DELETE', headers: { origin: signet.url } });

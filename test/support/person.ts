@@ -8,7 +8,7 @@ import { type Authenticator, enableTotp } from './two-factor.ts';
 type Account = { user_id: string; email: string; password: string; browser: Browser };
 
 /** A user with an account, and the browser in front of them. */
-export class Person implements Account {
+export class TestUser implements Account {
   readonly user_id: string;
   readonly email: string;
   password: string;
@@ -24,13 +24,13 @@ export class Person implements Account {
   }
 
   /** The same user with another browser, or who types another password or address. */
-  with(changes: Partial<Account>): Person {
+  with(changes: Partial<Account>): TestUser {
     const { user_id, email, password, browser } = this;
-    return new Person(this.#signet, { user_id, email, password, browser, ...changes });
+    return new TestUser(this.#signet, { user_id, email, password, browser, ...changes });
   }
 
   /** The same user in a browser without cookies. */
-  elsewhere(): Person {
+  elsewhere(): TestUser {
     return this.with({ browser: newBrowser(this.#signet.url) });
   }
 

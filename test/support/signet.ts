@@ -16,7 +16,7 @@ import { type Answer, type Browser, newBrowser } from './browser.ts';
 import { type Engine, freshDatabase } from './databases.ts';
 import { watchRefusals } from './documented-refusals.ts';
 import { freePort } from './free-port.ts';
-import { Person } from './person.ts';
+import { TestUser } from './person.ts';
 import { type Fields, postForm, RegisteredClient, userinfo } from './relying-party.ts';
 import { rememberingHasher } from './remembering-hasher.ts';
 import { newService, type Service, type ServiceOptions } from './services.ts';
@@ -36,9 +36,9 @@ export type Signet = {
   /** A browser without cookies. */
   newBrowser(): Browser;
   /** A new account with a verified address, in a browser without a session. */
-  newPerson(options?: NewPersonOptions): Promise<Person>;
+  newUser(options?: NewPersonOptions): Promise<TestUser>;
   /** The same, signed in with the password by the form. */
-  signedInPerson(options?: NewPersonOptions): Promise<Person>;
+  signedInUser(options?: NewPersonOptions): Promise<TestUser>;
   /** A client that its owner has registered through the API, approved unless the options say otherwise. */
   registerClient(options?: ClientOptions): Promise<RegisteredClient>;
   /** A service credential. */
@@ -101,8 +101,8 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
     logLines,
     runJobs: async () => void (await runJobs(deps)),
     newBrowser: () => newBrowser(signet.url),
-    newPerson: (options) => newPerson(signet, options),
-    signedInPerson: (options) => signedInPerson(signet, options),
+    newUser: (options) => newUser(signet, options),
+    signedInUser: (options) => signedInUser(signet, options),
     registerClient: (options) => registerClient(signet, options),
     newService: (options) => newService(signet, options),
     userinfo: (access_token, init) => userinfo(signet, access_token, init),
@@ -137,26 +137,23 @@ let people = 0;
 
 export type NewPersonOptions = { role?: 'user' | 'admin'; password?: string };
 
-async function newPerson(
-  signet: Signet,
-  { role = 'user', password = 'ordinary words in a row' }: NewPersonOptions = {},
-) {
+async function newUser(signet: Signet, { role = 'user', password = 'ordinary words in a row' }: NewPersonOptions = {}) {
   people += 1;
   const email = `person${people}@example.com`;
   const account = { email, name: `Person ${people}`, password, role, emailVerified: true };
   const user_id = await createUser(signet.deps, account, 'cli');
-  return new Person(signet, { user_id, email, password });
+  return new TestUser(signet, { user_id, email, password });
 }
 
-async function signedInPerson(signet: Signet, options?: NewPersonOptions): Promise<Person> {
-  const person = await newPerson(signet, options);
+async function signedInUser(signet: Signet, options?: NewPersonOptions): Promise<TestUser> {
+  const person = await newUser(signet, options);
   const answer = await person.signIn();
   if (answer.status !== 303) throw new Error(`sign-in answered ${answer.status}: ${answer.text}`);
   return person;
 }
 
 export type ClientOptions = {
-  owner?: Person;
+  owner?: TestUser;
   name?: string;
   client_type?: (typeof clientTypes)[number];
   redirect_uris?: string[];
@@ -168,7 +165,7 @@ export type ClientOptions = {
 };
 
 async function registerClient(signet: Signet, options: ClientOptions = {}): Promise<RegisteredClient> {
-  const owner = options.owner ?? (await signedInPerson(signet));
+  const owner = options.owner ?? (await signedInUser(signet));
   const redirect_uris = options.redirect_uris ?? ['https://rp.test/cb'];
   const answer = await owner.browser.postJson('/v1/oauth/clients', {
     name: options.name ?? 'Test product',

@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 import type { Answer } from './browser.ts';
-import type { Person } from './person.ts';
+import type { TestUser } from './person.ts';
 import type { Signet } from './signet.ts';
 
 export type Authenticator = {
@@ -14,7 +14,7 @@ export type Authenticator = {
 /** Sets TOTP up through the front door, for somebody whose browser has signed in recently. */
 export async function enableTotp(
   signet: Signet,
-  { browser }: Pick<Person, 'browser'>,
+  { browser }: Pick<TestUser, 'browser'>,
   options: { end_other_sessions?: boolean } = {},
 ): Promise<Authenticator> {
   const secret = String(fieldsOf(await browser.send('/v1/me/2fa/totp/enroll', post(signet))).secret_base32);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { requireUser } from '../../accounts/require-user.ts';
-import { endSessionOf } from '../../authentication/sessions/end-session-of.ts';
+import { endUserSession } from '../../authentication/sessions/end-user-session.ts';
 import { listSessions, sessionRecord } from '../../authentication/sessions/list-sessions.ts';
 import { administratorCaller } from '../../authentication/sessions/session.ts';
 import { entitlementHistory, historyRecord } from '../../entitlements/read-history.ts';
@@ -10,13 +10,13 @@ import { grantRecord, listGrants } from '../../oauth/grants/list-grants.ts';
 import { readLimit, readQuery } from '../../platform/http/query.ts';
 import * as operations from '../users/operations.ts';
 
-type OneUser = { Params: { user_id: string } };
-type OneSession = { Params: { user_id: string; session_id: string } };
-type OneGrant = { Params: { grant_id: string } };
+type UserRoute = { Params: { user_id: string } };
+type SessionRoute = { Params: { user_id: string; session_id: string } };
+type GrantRoute = { Params: { grant_id: string } };
 
 /** What a person has open, and what they are entitled to. */
 export async function adminAccessRoutes(app: FastifyInstance, deps: Deps) {
-  app.get<OneUser>(
+  app.get<UserRoute>(
     '/v1/admin/users/:user_id/sessions',
     { config: { operation: operations.listSessions } },
     async (request) => {
@@ -26,16 +26,16 @@ export async function adminAccessRoutes(app: FastifyInstance, deps: Deps) {
     },
   );
 
-  app.delete<OneSession>(
+  app.delete<SessionRoute>(
     '/v1/admin/users/:user_id/sessions/:session_id',
     { config: { operation: operations.endSession } },
     async (request, reply) => {
-      await endSessionOf(deps, await administratorCaller(deps, request), request.params);
+      await endUserSession(deps, await administratorCaller(deps, request), request.params);
       return reply.code(204).send();
     },
   );
 
-  app.get<OneUser>(
+  app.get<UserRoute>(
     '/v1/admin/users/:user_id/grants',
     { config: { operation: operations.listGrants } },
     async (request) => {
@@ -46,7 +46,7 @@ export async function adminAccessRoutes(app: FastifyInstance, deps: Deps) {
     },
   );
 
-  app.delete<OneGrant>(
+  app.delete<GrantRoute>(
     '/v1/admin/grants/:grant_id',
     { config: { operation: operations.endGrant } },
     async (request, reply) => {
@@ -55,7 +55,7 @@ export async function adminAccessRoutes(app: FastifyInstance, deps: Deps) {
     },
   );
 
-  app.get<OneUser>(
+  app.get<UserRoute>(
     '/v1/admin/users/:user_id/entitlements',
     { config: { operation: operations.listEntitlements } },
     async (request) => {

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { brokenWays } from '../../audit/chain.ts';
+import { chainFaults } from '../../audit/chain.ts';
 import { exportFormats } from '../../audit/read-log.ts';
 import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
 import { administrationAccess } from '../operation-parts.ts';
@@ -103,7 +103,7 @@ export const verify: Operation = {
           description:
             'The end of the log is lost: no event is sealed and no webhook is sent until an operator acknowledges it.',
         }),
-        broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...brokenWays]) })),
+        broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...chainFaults]) })),
       }),
     },
   },

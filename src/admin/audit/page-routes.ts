@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { verifyAuditLog } from '../../audit/chain.ts';
-import { momentIn } from '../../audit/moment.ts';
-import { doubtOf, exportFormats, exportLog, readLog } from '../../audit/read-log.ts';
+import { parseTime } from '../../audit/parse-time.ts';
+import { exportFormats, exportLog, filterWarningOf, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
-import { administratorAt } from '../../authentication/sessions/administrator.ts';
+import { administratorContext } from '../../authentication/sessions/administrator.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
@@ -19,7 +19,7 @@ const types = { jsonl: 'application/jsonl; charset=utf-8', csv: 'text/csv; chars
 
 export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/admin/audit', { config: { page: true } }, async (request, reply) => {
-    const { view, query: parameters } = await administratorAt(deps, request);
+    const { view, query: parameters } = await administratorContext(deps, request);
     const query = typedInto(parameters);
     const filter = filterOf(query, parameters.before);
     if (!filter) {
@@ -27,12 +27,12 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
       return sendPage(reply, view, auditPage(view, { query, log: undefined, problem }), 400);
     }
     const log = await readLog(deps, filter, perPage);
-    const doubt = log.events.length === 0 ? await doubtOf(deps, filter) : undefined;
+    const doubt = log.events.length === 0 ? await filterWarningOf(deps, filter) : undefined;
     return sendPage(reply, view, auditPage(view, { query, log, doubt }));
   });
 
   app.get('/admin/audit/unauthenticated', { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorAt(deps, request);
+    const { view, query } = await administratorContext(deps, request);
     const { target = '', address = '', before } = query;
     const typed = { target: target.trim(), address: address.trim() };
     const list = await listUnauthenticated(deps, { ...typed, before, limit: perPage });
@@ -42,7 +42,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.get('/admin/audit/export', { config: { page: true }, exposeHeadRoute: false }, async (request, reply) => {
-    const { query } = await administratorAt(deps, request);
+    const { query } = await administratorContext(deps, request);
     const format = exportFormats.find((one) => one === query.format);
     const filter = filterOf(typedInto(query), query.before);
     if (!format || !filter) throw refusal('invalid_request', { key: 'admin.audit.filter_problem' });
@@ -53,7 +53,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   app.post('/admin/audit/verify', { config: { page: true, form: '/admin/audit' } }, async (request, reply) => {
-    const { view } = await administratorAt(deps, request);
+    const { view } = await administratorContext(deps, request);
     const report = await verifyAuditLog(deps);
     const log = await readLog(deps, {}, perPage);
     return sendPage(reply, view, auditPage(view, { query: typedInto({}), log, report }));
@@ -70,8 +70,8 @@ const typedInto = ({ action = '', actor = '', target = '', since = '', until = '
 
 /** @returns undefined for days and places that are none. */
 function filterOf({ since, until, ...texts }: AuditQuery, before: string | undefined): AuditFilter | undefined {
-  const from = momentIn(since, 'first');
-  const to = momentIn(until, 'last');
+  const from = parseTime(since, 'first');
+  const to = parseTime(until, 'last');
   const isPlace = before === undefined || /^\d{1,15}$/.test(before);
   if ((since && from === undefined) || (until && to === undefined) || !isPlace) return undefined;
   return { ...texts, since: from, until: to, before: before === undefined ? undefined : Number(before) };

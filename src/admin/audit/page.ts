@@ -1,26 +1,26 @@
 import type { ChainReport } from '../../audit/chain.ts';
-import type { AuditRecord, FilterDoubt, LogPage } from '../../audit/read-log.ts';
+import type { AuditRecord, FilterWarning, LogPage } from '../../audit/read-log.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
-import { exact, named } from '../parts.ts';
+import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { entityLink, exactTime } from '../components.ts';
 
 /** What the form says, as it was typed: days for `since` and `until`. */
 export type AuditQuery = { action: string; actor: string; target: string; since: string; until: string };
 
-export type AuditShown = {
+export type AuditView = {
   query: AuditQuery;
   /** Undefined for a filter that was refused: nothing was looked for. */
   log: LogPage | undefined;
   /** For a log that is empty. */
-  doubt?: FilterDoubt;
+  doubt?: FilterWarning;
   problem?: Html | false;
   report?: ChainReport;
 };
 
-export const auditPage = (view: View, { query, log, doubt, problem, report }: AuditShown): Page => ({
+export const auditPage = (view: View, { query, log, doubt, problem, report }: AuditView): Page => ({
   title: view.plain('admin.audit.title'),
   tab: 'admin_audit',
   content: html`<h1>${view.t('admin.audit.title')}</h1>
@@ -34,7 +34,7 @@ ${filterForm(view, query)}
 ${log && found(view, query, { log, doubt })}`,
 });
 
-const found = (view: View, query: AuditQuery, { log, doubt }: { log: LogPage; doubt?: FilterDoubt }) => html`${
+const found = (view: View, query: AuditQuery, { log, doubt }: { log: LogPage; doubt?: FilterWarning }) => html`${
   log.events.length === 0
     ? html`<div class="empty"><p>${view.t('admin.audit.none')}</p>${doubt && html`<p>${view.t(`admin.audit.doubt.${doubt}`)}</p>`}</div>`
     : html`<ol class="items" reversed start="${log.events[0]?.seq}">${log.events.map((event) => eventItem(view, event))}</ol>`
@@ -63,8 +63,8 @@ const filterForm = (view: View, query: AuditQuery) => html`<form method="get" ac
 
 const eventItem = (view: View, row: AuditRecord) => html`<li value="${row.seq}"><div>
 <h3><code>${row.action}</code></h3>
-<p>${exact(row.at)} · ${view.t('admin.audit.by', { actor: named(row.actor) })}${row.target !== null && html` · ${view.t('admin.audit.on', { target: named(row.target) })}`}</p>
-${row.reason !== null && html`<p>${view.t('admin.audit.reason', { reason: foreign(row.reason, 500) })}</p>`}
+<p>${exactTime(row.at)} · ${view.t('admin.audit.by', { actor: entityLink(row.actor) })}${row.target !== null && html` · ${view.t('admin.audit.on', { target: entityLink(row.target) })}`}</p>
+${row.reason !== null && html`<p>${view.t('admin.audit.reason', { reason: untrusted(row.reason, 500) })}</p>`}
 ${
   (row.before !== null || row.after !== null) &&
   html`<details><summary>${view.t('admin.audit.details')}</summary>
@@ -74,7 +74,7 @@ ${state(view.t('admin.audit.before'), row.before)}${state(view.t('admin.audit.af
 `;
 
 const state = (label: Html, value: unknown) =>
-  value !== null && html`<p>${label}: <code>${plainForeign(JSON.stringify(value), 4000)}</code></p>`;
+  value !== null && html`<p>${label}: <code>${visibleText(JSON.stringify(value), 4000)}</code></p>`;
 
 function verdict(view: View, { verified, head, unsealed, unsealed_late, broken, stopped }: ChainReport) {
   if (broken) {

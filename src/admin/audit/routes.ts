@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { verifyAuditLog } from '../../audit/chain.ts';
-import { momentIn } from '../../audit/moment.ts';
+import { parseTime } from '../../audit/parse-time.ts';
 import { exportFormats, exportLog, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
@@ -63,15 +63,15 @@ const filterOf = (query: Parameters): AuditFilter => ({
   action: query.action,
   actor: query.actor,
   target: query.target,
-  since: readMoment(query, 'since', 'first'),
-  until: readMoment(query, 'until', 'last'),
+  since: readTime(query, 'since', 'first'),
+  until: readTime(query, 'until', 'last'),
   before: readNumber(query, 'before', { least: 1, most: Number.MAX_SAFE_INTEGER }),
 });
 
 /** @throws {RequestError} `invalid_request` for what is no moment. */
-function readMoment(query: Parameters, name: 'since' | 'until', edge: 'first' | 'last'): number | undefined {
+function readTime(query: Parameters, name: 'since' | 'until', edge: 'first' | 'last'): number | undefined {
   const text = query[name];
-  const at = text === undefined ? undefined : momentIn(text, edge);
+  const at = text === undefined ? undefined : parseTime(text, edge);
   if (text === undefined || at !== undefined) return at;
   throw invalidFields([{ path: name, message: 'Must be Unix seconds, or a date such as 2027-01-31.' }]);
 }

@@ -1,6 +1,6 @@
 import {
+  overflowReason,
   refusalReasons,
-  restReason,
   type UnauthenticatedList,
   type UnauthenticatedRecord,
 } from '../../audit/unauthenticated.ts';
@@ -8,12 +8,12 @@ import type { Provider } from '../../authentication/credentials/providers.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
-import { exact, named } from '../parts.ts';
+import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { entityLink, exactTime } from '../components.ts';
 
 type Query = { target: string; address: string };
 
-export type UnauthenticatedShown = {
+export type UnauthenticatedView = {
   /** As it was typed. */
   query: Query;
   list: UnauthenticatedList;
@@ -25,7 +25,7 @@ export type UnauthenticatedShown = {
 const path = '/admin/audit/unauthenticated';
 
 /** What was tried without being signed in, a page at a time, newest first. */
-export const unauthenticatedPage = (view: View, shown: UnauthenticatedShown): Page => ({
+export const unauthenticatedPage = (view: View, shown: UnauthenticatedView): Page => ({
   title: view.plain('admin.unauthenticated.title'),
   tab: 'admin_audit',
   content: html`<h1>${view.t('admin.unauthenticated.title')}</h1>
@@ -45,7 +45,7 @@ const filterForm = (view: View, { target, address }: Query) => html`<form method
 <button type="submit" id="unauthenticated-find">${view.t('admin.audit.find.submit')}</button>
 </form>`;
 
-function items(view: View, { query, list, providers }: UnauthenticatedShown): Html {
+function items(view: View, { query, list, providers }: UnauthenticatedView): Html {
   if (list.events.length > 0)
     return html`<ul class="items">${list.events.map((event) => eventItem(view, event, providers))}</ul>`;
   const isFiltered = query.target !== '' || query.address !== '';
@@ -57,10 +57,10 @@ function eventItem(view: View, event: UnauthenticatedRecord, providers: readonly
   const problem = textIn(event, 'problem');
   return html`<li><div>
 <h2>${sentence(view, event, providers)}</h2>
-<p>${exact(first_at)}${last_at !== first_at && html` – ${exact(last_at)}`} · ${view.t('admin.unauthenticated.times', { count })}</p>
-${target !== null && html`<p>${view.t('admin.unauthenticated.of', { target: named(target) })}</p>`}
-${address !== null && html`<p>${view.t('admin.unauthenticated.from', { address: html`<code>${foreign(address)}</code>` })}</p>`}
-${problem !== undefined && html`<p>${view.t('admin.unauthenticated.problem')}: <code>${foreign(problem)}</code></p>`}
+<p>${exactTime(first_at)}${last_at !== first_at && html` – ${exactTime(last_at)}`} · ${view.t('admin.unauthenticated.times', { count })}</p>
+${target !== null && html`<p>${view.t('admin.unauthenticated.of', { target: entityLink(target) })}</p>`}
+${address !== null && html`<p>${view.t('admin.unauthenticated.from', { address: html`<code>${untrusted(address)}</code>` })}</p>`}
+${problem !== undefined && html`<p>${view.t('admin.unauthenticated.problem')}: <code>${untrusted(problem)}</code></p>`}
 </div></li>
 `;
 }
@@ -68,7 +68,7 @@ ${problem !== undefined && html`<p>${view.t('admin.unauthenticated.problem')}: <
 /** What happened, in words: an action or reason that this version does not know is told by its kind alone. */
 function sentence(view: View, event: UnauthenticatedRecord, providers: readonly Provider[]): Html {
   const { action, target } = event;
-  const isRest = event.reason === restReason;
+  const isRest = event.reason === overflowReason;
   if (action === 'sign_up.asked')
     return view.t(isRest ? 'admin.unauthenticated.more.sign_up' : 'admin.unauthenticated.sign_up');
   if (action === 'password.reset_asked') {
@@ -80,7 +80,7 @@ function sentence(view: View, event: UnauthenticatedRecord, providers: readonly 
   if (reason === undefined) return view.t('admin.unauthenticated.refused');
   if (reason === 'wrong_password' && target === null) return view.t('admin.unauthenticated.refused.no_account');
   const id = textIn(event, 'provider') ?? '';
-  const provider = plainForeign(providers.find((one) => one.id === id)?.label ?? id);
+  const provider = visibleText(providers.find((one) => one.id === id)?.label ?? id);
   return view.t(`admin.unauthenticated.refused.${reason}`, { provider });
 }
 

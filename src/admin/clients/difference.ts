@@ -1,9 +1,9 @@
-import { type Client, type ReviewedFields, reviewedFields, wantedFields } from '../../clients/client.ts';
+import { type Client, proposedFields, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import { changesOf, type FieldChange, type LastRejection } from '../../clients/read-review.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, foreignUrl } from '../../platform/text/foreign-text.ts';
+import { untrusted, untrustedUrl } from '../../platform/text/untrusted-text.ts';
 
 type Field = keyof ReviewedFields;
 type Value = ReviewedFields[Field] | undefined;
@@ -36,7 +36,7 @@ export function differenceTable(view: View, client: Client, lastRejection: LastR
     caption: isAgain ? 'admin.diff.caption.again' : 'admin.diff.caption.plain',
     left: isAgain ? 'admin.diff.rejected' : 'admin.diff.registered',
     right: isAgain ? 'admin.diff.now' : undefined,
-    fields: wantedFields(client),
+    fields: proposedFields(client),
     changes: lastRejection?.changes ?? [],
   });
 }
@@ -75,7 +75,7 @@ function shown(
   if (entries.length === 0) return view.t('admin.none');
   const isList = typeof value !== 'string';
   const text = (entry: string) =>
-    html`${entry.includes('://') ? foreignUrl(entry) : html`<code>${foreign(entry)}</code>`}${isList && other && !other.includes(entry) && html` <strong>${view.t(mark)}</strong>`}`;
+    html`${entry.includes('://') ? untrustedUrl(entry) : html`<code>${untrusted(entry)}</code>`}${isList && other && !other.includes(entry) && html` <strong>${view.t(mark)}</strong>`}`;
   return isList
     ? html`<ul class="scopes">${entries.map((entry) => html`<li>${text(entry)}</li>`)}</ul>`
     : text(entries[0]!);

@@ -1,18 +1,18 @@
-import { type Client, type ClientStatus, changeWaits } from '../../clients/client.ts';
+import type { ListedClient } from '../../clients/assess-risks.ts';
+import { type Client, type ClientStatus, hasPendingChange } from '../../clients/client.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
-import type { ListedClient } from '../../clients/weigh-risks.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign } from '../../platform/text/foreign-text.ts';
-import { badge, doneNotice, type Tone } from '../parts.ts';
+import { untrusted } from '../../platform/text/untrusted-text.ts';
+import { badge, doneNotice, type Tone } from '../components.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
 export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;
 export type ClientFilter = (typeof clientFilters)[number];
 
-export type ClientsShown = {
+export type ClientListView = {
   filter: ClientFilter;
   clients: readonly ListedClient[];
   /** Where the next page begins; undefined on the last one. */
@@ -27,7 +27,7 @@ const statusTone: Readonly<Record<ClientStatus, Tone>> = {
   suspended: 'warn',
 };
 
-export const clientsPage = (view: View, { filter, clients, next, query }: ClientsShown): Page => ({
+export const clientsPage = (view: View, { filter, clients, next, query }: ClientListView): Page => ({
   title: view.plain('admin.clients.title'),
   tab: 'admin_clients',
   content: html`<h1>${view.t('admin.clients.title')}</h1>
@@ -61,15 +61,15 @@ function nothing(view: View, filter: ClientFilter, q: string | undefined): Html 
   const where = view.t(`admin.clients.filter.${filter}`);
   return html`<div class="empty"><p>${
     filter === 'all'
-      ? view.t('admin.clients.none.anywhere', { query: html`<q>${foreign(q)}</q>` })
-      : view.t('admin.clients.none.here', { query: html`<q>${foreign(q)}</q>`, where: html`<q>${where}</q>` })
+      ? view.t('admin.clients.none.anywhere', { query: html`<q>${untrusted(q)}</q>` })
+      : view.t('admin.clients.none.here', { query: html`<q>${untrusted(q)}</q>`, where: html`<q>${where}</q>` })
   }</p>
 <p>${filter !== 'all' && html`<a href="${pageOf({ state: 'all', q })}">${view.t('admin.clients.find.everywhere')}</a> `}<a href="/admin/clients">${view.t('admin.clients.find.clear')}</a></p></div>`;
 }
 
 const clientItem = (view: View, { client, owner, risks }: ListedClient) => html`<li><div>
-<h2><a href="/admin/clients/${client.client_id}">${foreign(client.name)}</a> ${statusBadge(view, client)}</h2>
-<p>${owner === null ? view.t('admin.clients.ownerless') : foreign(owner, 254)} · ${view.t('admin.clients.since', { when: view.ago(client.updated_at) })}</p>
+<h2><a href="/admin/clients/${client.client_id}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h2>
+<p>${owner === null ? view.t('admin.clients.ownerless') : untrusted(owner, 254)} · ${view.t('admin.clients.since', { when: view.ago(client.updated_at) })}</p>
 ${risks.length > 0 && html`<p>${risks.map((risk) => html`${riskBadge(view, risk)} `)}</p>`}
 </div></li>
 `;
@@ -79,4 +79,4 @@ export const riskBadge = (view: View, { code, severity }: Risk) =>
   badge(view.t(`admin.risk.${code}`), severity === 'warning' ? 'warn' : 'off');
 
 export const statusBadge = (view: View, client: Client) =>
-  html`${badge(view.t(`admin.clients.status.${client.status}`), statusTone[client.status])}${changeWaits(client) && html` ${badge(view.t('admin.clients.status.change'), 'off')}`}`;
+  html`${badge(view.t(`admin.clients.status.${client.status}`), statusTone[client.status])}${hasPendingChange(client) && html` ${badge(view.t('admin.clients.status.change'), 'off')}`}`;

@@ -182,7 +182,7 @@ export const remove: Operation = {
   refusals: ['not_found'],
 };
 
-const ofNobody = 'Only of a client without an owner.';
+const onlyOwnerless = 'Only of a client without an owner.';
 
 export const edit: Operation = {
   ...one,
@@ -208,7 +208,7 @@ export const listSecrets: Operation = {
 export const addSecret: Operation = {
   ...one,
   summary: 'Give a confidential client without an owner one more secret',
-  description: `${ofNobody} The one before works until it is retired; two can work at a time.`,
+  description: `${onlyOwnerless} The one before works until it is retired; two can work at a time.`,
   answers: {
     200: {
       description: '`client_secret` is shown this once.',
@@ -221,7 +221,7 @@ export const addSecret: Operation = {
 export const retireSecret: Operation = {
   ...one,
   summary: 'Retire a secret of a client without an owner',
-  description: `${ofNobody} The last one that does not end stays.`,
+  description: `${onlyOwnerless} The last one that does not end stays.`,
   parameters: {
     ...one.parameters,
     secret_id: { description: 'From the list.' },

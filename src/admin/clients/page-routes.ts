@@ -1,5 +1,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type AdministratorVisit, administratorAt, answerForm } from '../../authentication/sessions/administrator.ts';
+import {
+  type AdministratorContext,
+  administratorContext,
+  answerForm,
+} from '../../authentication/sessions/administrator.ts';
+import { listedWithRisks } from '../../clients/assess-risks.ts';
 import { consentPolicies } from '../../clients/client.ts';
 import { changePolicy } from '../../clients/client-policy.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
@@ -9,25 +14,24 @@ import { clientReview } from '../../clients/read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../clients/review-client.ts';
 import { readReviewerProblem } from '../../clients/reviewer.ts';
 import { scopeNames } from '../../clients/scopes.ts';
-import { listedWithRisks } from '../../clients/weigh-risks.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { chosen } from '../parts.ts';
+import { checkedNames } from '../components.ts';
 import { clientFilters, clientsPage } from './list-page.ts';
 import { clientPage } from './page.ts';
 
 const list = '/admin/clients';
 const one = `${list}/:client_id`;
-type One = { Params: { client_id: string } };
+type ItemRoute = { Params: { client_id: string } };
 const config = { page: true, form: one };
 
 /** The review (decisions §11): the queue, what is asked for, and the decision about exactly that. */
 export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get(list, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorAt(deps, request);
+    const { view, query } = await administratorContext(deps, request);
     const filter = clientFilters.find((name) => name === query.state) ?? (query.q?.trim() ? 'all' : 'waiting');
     const listing = filter === 'changes' ? 'pending_change' : filter;
     const { clients, next } = await findClients(deps, { listing, query: query.q, after: query.after });
@@ -35,71 +39,71 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     return sendPage(reply, view, clientsPage(view, { filter, clients: listed, next, query }));
   });
 
-  app.get<One>(one, { config: { page: true } }, async (request, reply) => {
-    const visit = await administratorAt(deps, request);
-    const told = { query: visit.query };
-    return sendPage(reply, visit.view, await reviewPage(deps, visit, request.params.client_id, told));
+  app.get<ItemRoute>(one, { config: { page: true } }, async (request, reply) => {
+    const context = await administratorContext(deps, request);
+    const told = { query: context.query };
+    return sendPage(reply, context.view, await reviewPage(deps, context, request.params.client_id, told));
   });
 
-  app.post<One>(`${one}/approve`, { config }, async (request, reply) => {
-    const visit = await administratorAt(deps, request);
+  app.post<ItemRoute>(`${one}/approve`, { config }, async (request, reply) => {
+    const context = await administratorContext(deps, request);
     const form = readForm(request.body);
-    const target = { client_id: request.params.client_id, caller: visit.caller };
-    return decide(deps, reply, visit, {
+    const target = { client_id: request.params.client_id, caller: context.caller };
+    return decide(deps, reply, context, {
       ...target,
       done: 'approved',
       step: () => approveClient(deps, target, approvalOf(form)),
     });
   });
 
-  app.post<One>(`${one}/reject`, { config }, async (request, reply) => {
-    const visit = await administratorAt(deps, request);
+  app.post<ItemRoute>(`${one}/reject`, { config }, async (request, reply) => {
+    const context = await administratorContext(deps, request);
     const form = readForm(request.body);
-    const target = { client_id: request.params.client_id, caller: visit.caller };
-    return decide(deps, reply, visit, {
+    const target = { client_id: request.params.client_id, caller: context.caller };
+    return decide(deps, reply, context, {
       ...target,
       done: 'rejected',
       step: () => rejectClient(deps, target, form.reason ?? '', revisionOf(form)),
     });
   });
 
-  app.post<One>(`${one}/suspend`, { config }, async (request, reply) => {
-    const visit = await administratorAt(deps, request);
+  app.post<ItemRoute>(`${one}/suspend`, { config }, async (request, reply) => {
+    const context = await administratorContext(deps, request);
     const { reason = '' } = readForm(request.body);
-    const target = { client_id: request.params.client_id, caller: visit.caller };
-    return decide(deps, reply, visit, {
+    const target = { client_id: request.params.client_id, caller: context.caller };
+    return decide(deps, reply, context, {
       ...target,
       done: 'suspended',
       step: () => suspendClient(deps, target, reason),
     });
   });
 
-  app.post<One>(`${one}/reinstate`, { config }, async (request, reply) => {
-    const visit = await administratorAt(deps, request);
-    const target = { client_id: request.params.client_id, caller: visit.caller };
-    return decide(deps, reply, visit, { ...target, done: 'reinstated', step: () => reinstateClient(deps, target) });
+  app.post<ItemRoute>(`${one}/reinstate`, { config }, async (request, reply) => {
+    const context = await administratorContext(deps, request);
+    const target = { client_id: request.params.client_id, caller: context.caller };
+    return decide(deps, reply, context, { ...target, done: 'reinstated', step: () => reinstateClient(deps, target) });
   });
 
-  app.post<One>(`${one}/policy`, { config }, async (request, reply) => {
-    const visit = await administratorAt(deps, request);
+  app.post<ItemRoute>(`${one}/policy`, { config }, async (request, reply) => {
+    const context = await administratorContext(deps, request);
     const policy = policyOf(readForm(request.body));
-    const target = { client_id: request.params.client_id, caller: visit.caller };
-    return decide(deps, reply, visit, { ...target, done: 'policy', step: () => changePolicy(deps, target, policy) });
+    const target = { client_id: request.params.client_id, caller: context.caller };
+    return decide(deps, reply, context, { ...target, done: 'policy', step: () => changePolicy(deps, target, policy) });
   });
 
-  app.post<One>(`${one}/delete`, { config }, async (request, reply) => {
-    const visit = await administratorAt(deps, request);
+  app.post<ItemRoute>(`${one}/delete`, { config }, async (request, reply) => {
+    const context = await administratorContext(deps, request);
     const { confirmation = '' } = readForm(request.body);
     const { client_id } = await findAnyClient(deps, request.params.client_id);
-    return answerForm(reply, visit.view, {
+    return answerForm(reply, context.view, {
       act: async () => {
         if (confirmation.trim() !== client_id) {
           throw invalidFields([fieldProblem('confirmation', { key: 'admin.clients.delete.mistyped' })]);
         }
-        await deleteClient(deps, { client_id, caller: visit.caller });
+        await deleteClient(deps, { client_id, caller: context.caller });
         return `${list}?done=deleted`;
       },
-      again: (problem) => reviewPage(deps, visit, client_id, { problem }),
+      again: (problem) => reviewPage(deps, context, client_id, { problem }),
     });
   });
 }
@@ -108,20 +112,20 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
 const decide = (
   deps: Deps,
   reply: FastifyReply,
-  visit: AdministratorVisit,
+  context: AdministratorContext,
   { client_id, done, step }: { client_id: string; done: string; step: () => Promise<unknown> },
 ) =>
-  answerForm(reply, visit.view, {
+  answerForm(reply, context.view, {
     act: async () => {
       await step();
       return `${list}/${client_id}?done=${done}`;
     },
-    again: (problem) => reviewPage(deps, visit, client_id, { problem }),
+    again: (problem) => reviewPage(deps, context, client_id, { problem }),
   });
 
 async function reviewPage(
   deps: Deps,
-  { view, user_id }: AdministratorVisit,
+  { view, user_id }: AdministratorContext,
   client_id: string,
   told: { problem?: Html | false; query?: Parameters },
 ) {
@@ -143,5 +147,5 @@ const approvalOf = (form: Parameters) => ({
   ...policyOf(form),
   consentMustBeChosen: true,
   revision: revisionOf(form),
-  allowed_scopes: chosen(form, 'scope:', scopeNames),
+  allowed_scopes: checkedNames(form, 'scope:', scopeNames),
 });

@@ -1,5 +1,5 @@
 import type { User } from '../../accounts/user.ts';
-import { type Client, consentPolicies, needsConsentChoice, waitsForReview } from '../../clients/client.ts';
+import { type Client, consentPolicies, needsConsentChoice, needsReview } from '../../clients/client.ts';
 import type { LastRejection } from '../../clients/read-review.ts';
 import type { ReviewerProblem } from '../../clients/reviewer.ts';
 import type { Risk, RiskCode } from '../../clients/risk-signals.ts';
@@ -9,12 +9,12 @@ import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, initialsOf, plainForeign } from '../../platform/text/foreign-text.ts';
-import { choices, doneNotice, guarded, reasonField } from '../parts.ts';
+import { initialsOf, untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { choices, disclosure, doneNotice, reasonField } from '../components.ts';
 import { differenceTable } from './difference.ts';
 import { type ClientFilter, riskBadge, statusBadge } from './list-page.ts';
 
-export type ClientShown = {
+export type ClientView = {
   client: Client;
   owner: User | undefined;
   risks: readonly Risk[];
@@ -35,15 +35,15 @@ const done = {
 
 export const clientPage = (
   view: View,
-  { client, owner, risks, lastRejection, reviewerProblem, problem, query = {} }: ClientShown,
+  { client, owner, risks, lastRejection, reviewerProblem, problem, query = {} }: ClientView,
 ): Page => ({
-  title: plainForeign(client.name),
+  title: visibleText(client.name),
   tab: 'admin_clients',
   ...(reviewerProblem?.isOnlyAdministrator && { scripts: copyScripts }),
   content: html`<div class="person"><span class="initials" aria-hidden="true">${initialsOf(client.name)}</span>
-<div><h1>${foreign(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
+<div><h1>${untrusted(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
 ${problem}${doneNotice(view, query, done)}
-${lastRejection ? rejectionNote(view, lastRejection) : client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: foreign(client.status_reason, 500) })}</p>`}
+${lastRejection ? rejectionNote(view, lastRejection) : client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: untrusted(client.status_reason, 500) })}</p>`}
 ${risks.length > 0 && riskList(view, risks, owner)}
 <h2>${view.t(client.pending_change === null ? 'admin.clients.registered' : 'admin.clients.change')}</h2>
 ${differenceTable(view, client, lastRejection)}
@@ -58,7 +58,7 @@ const rejectionNote = (view: View, { at, revision, reason, changes }: LastReject
   html`<div class="advice"><p>${view.t('admin.clients.rejected_before', {
     when: view.ago(at),
     revision,
-    reason: html`<q>${foreign(reason ?? '', 500)}</q>`,
+    reason: html`<q>${untrusted(reason ?? '', 500)}</q>`,
   })}</p>
 <p>${
     changes.length === 0
@@ -87,25 +87,25 @@ const othersNamed: Partial<Record<RiskCode, ClientFilter>> = {
 
 /** What it is about, as a reviewer knows it: the owner by name, and others of a like name one step away. */
 function riskDetail({ code, detail }: Risk, owner: User | undefined): Html {
-  if (code === 'first_client' && owner) return foreign(owner.name ?? owner.email);
+  if (code === 'first_client' && owner) return untrusted(owner.name ?? owner.email);
   const state = othersNamed[code];
   const address = (name: string) => `/admin/clients?${new URLSearchParams({ state: state ?? 'all', q: name })}`;
   const one = (text: string) =>
-    state === undefined ? foreign(text, 500) : html`<a href="${address(text)}">${foreign(text)}</a>`;
+    state === undefined ? untrusted(text, 500) : html`<a href="${address(text)}">${untrusted(text)}</a>`;
   return html`${detail.map((text, place) => html`${place > 0 && ', '}${one(text)}`)}`;
 }
 
 const facts = (view: View, client: Client, owner: User | undefined) => html`<dl>
 <dt>${view.t('admin.clients.owner')}</dt><dd>${
   owner
-    ? html`<a href="/admin/users/${owner.user_id}">${foreign(owner.name ?? owner.email)}</a> ${foreign(owner.email, 254)}`
+    ? html`<a href="/admin/users/${owner.user_id}">${untrusted(owner.name ?? owner.email)}</a> ${untrusted(owner.email, 254)}`
     : view.t('admin.clients.ownerless')
 }</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${client.client_id}</code></dd>
 <dt>${view.t('admin.clients.type')}</dt><dd>${view.t(`admin.clients.type.${client.client_type}`)}</dd>
 <dt>${view.t('admin.clients.revision')}</dt><dd>${client.revision}</dd>
 <dt>${view.t('admin.clients.consent')}</dt><dd>${view.t(`admin.clients.consent.${client.consent}`)}</dd>
-<dt>${view.t('admin.clients.retry.window')}</dt><dd>${client.refresh_retry_window === 0 ? view.t('admin.clients.retry.strict') : view.lasting(client.refresh_retry_window)}</dd>
+<dt>${view.t('admin.clients.retry.window')}</dt><dd>${client.refresh_retry_window === 0 ? view.t('admin.clients.retry.strict') : view.duration(client.refresh_retry_window)}</dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.day(client.created_at)}</dd>
 <dt>${view.t('admin.changed')}</dt><dd>${view.ago(client.updated_at)}</dd>
 </dl>`;
@@ -114,10 +114,10 @@ const path = ({ client_id }: Client) => `/admin/clients/${client_id}`;
 
 /** What can be done in the state that it is in, and nothing else. */
 function decisions(view: View, client: Client, reviewerProblem: ReviewerProblem | undefined): Html {
-  const waits = waitsForReview(client);
+  const waits = needsReview(client);
   const needsReviewer = waits || client.status === 'approved' || client.status === 'suspended';
   const isBarred = reviewerProblem !== undefined;
-  return html`${isBarred && needsReviewer && barred(view, client, reviewerProblem)}
+  return html`${isBarred && needsReviewer && unavailableDecision(view, client, reviewerProblem)}
 ${waits && !isBarred && approval(view, client)}${waits && reasoned(view, client, 'reject')}
 ${client.status === 'suspended' && !isBarred && reinstatement(view, client)}
 ${(client.status === 'approved' || client.status === 'suspended') && !isBarred && policy(view, client)}
@@ -125,9 +125,9 @@ ${client.status === 'approved' && reasoned(view, client, 'suspend')}`;
 }
 
 /** In place of forms that would be refused: why, and how it goes on. */
-function barred(view: View, client: Client, { say, isOnlyAdministrator }: ReviewerProblem): Html {
+function unavailableDecision(view: View, client: Client, { userMessage, isOnlyAdministrator }: ReviewerProblem): Html {
   return html`<h2>${view.t('admin.clients.barred')}</h2>
-<div class="advice"><p>${view.t(say.key, say.values)}</p>
+<div class="advice"><p>${view.t(userMessage.key, userMessage.values)}</p>
 ${
   isOnlyAdministrator &&
   html`<p>${view.t('admin.clients.barred.alone', {
@@ -140,7 +140,7 @@ ${
 
 function commandFor(client: Client): string {
   const { client_id, revision, status } = client;
-  if (waitsForReview(client))
+  if (needsReview(client))
     return `bin/signet clients approve ${client_id} --revision ${revision}${consentOption(client)}`;
   return status === 'suspended'
     ? `bin/signet clients reinstate ${client_id}`
@@ -168,18 +168,18 @@ ${policyFields(view, client, 'approve', needsConsentChoice(client) ? undefined :
 </form>`;
 }
 
-/** @param chosen which consent policy is selected; undefined: the reviewer has to choose (decisions §9). */
+/** @param checkedNames which consent policy is selected; undefined: the reviewer has to choose (decisions §9). */
 const policyFields = (
   view: View,
   client: Client,
   form: 'approve' | 'policy',
-  chosen: Client['consent'] | undefined,
+  checkedNames: Client['consent'] | undefined,
 ): Html => html`<fieldset aria-describedby="${form}-consent-hint"><legend>${view.t('admin.clients.consent')}</legend>
 ${[...consentPolicies]
   .reverse()
   .map(
     (one) =>
-      html`<label><input type="radio" name="consent" value="${one}" required${one === chosen && html` checked`}> ${view.t(`admin.clients.consent.${one}`)}${
+      html`<label><input type="radio" name="consent" value="${one}" required${one === checkedNames && html` checked`}> ${view.t(`admin.clients.consent.${one}`)}${
         one === client.consent &&
         client.status !== 'pending_review' &&
         html` ${view.t('admin.clients.consent.in_force')}`
@@ -202,7 +202,7 @@ ${policyFields(view, client, 'policy', client.consent)}
 </form>`;
 
 const reasoned = (view: View, client: Client, step: 'reject' | 'suspend'): Html =>
-  guarded(
+  disclosure(
     view.t(`admin.clients.${step}`),
     html`<p class="soft">${view.t(`admin.clients.${step}.what`)}</p>
 <form method="post" action="${path(client)}/${step}">
@@ -214,7 +214,7 @@ ${reasonField(view, `${step}-reason`)}
 
 /** Typed, so that no slip of a finger takes a product away from everybody who uses it. */
 const deletion = (view: View, client: Client): Html =>
-  guarded(
+  disclosure(
     view.t('admin.clients.delete'),
     html`<p class="soft">${view.t('admin.clients.delete.what')}</p>
 <form method="post" action="${path(client)}/delete">

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { administratorCaller } from '../../authentication/sessions/session.ts';
+import { listedRecords } from '../../clients/assess-risks.ts';
 import { type Client, reviewedRecord } from '../../clients/client.ts';
 import { changePolicy } from '../../clients/client-policy.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { findClients, listings } from '../../clients/find-clients.ts';
 import { clientReview, reviewRecord } from '../../clients/read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../clients/review-client.ts';
-import { listedRecords } from '../../clients/weigh-risks.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
 import { readNoBody } from '../../platform/http/no-body.ts';
@@ -15,7 +15,7 @@ import { ReasonBody } from '../operation-parts.ts';
 import * as operations from './operations.ts';
 import { ownerlessClientRoutes } from './ownerless/routes.ts';
 
-type OneClient = { Params: { client_id: string } };
+type ClientRoute = { Params: { client_id: string } };
 const readApproval = jsonBody(operations.ApprovalBody);
 const readPolicy = jsonBody(operations.PolicyBody);
 const readReasonBody = jsonBody(ReasonBody);
@@ -23,7 +23,7 @@ const readRejection = jsonBody(operations.RejectionBody);
 
 /** The review of clients, and what stops them. */
 export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
-  const targetOf = async (request: FastifyRequest<OneClient>) => ({
+  const targetOf = async (request: FastifyRequest<ClientRoute>) => ({
     client_id: request.params.client_id,
     caller: await administratorCaller(deps, request),
   });
@@ -40,12 +40,12 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
     return { clients: await listedRecords(deps, clients), next };
   });
 
-  app.get<OneClient>('/v1/admin/clients/:client_id', { config: { operation: operations.read } }, async (request) => {
+  app.get<ClientRoute>('/v1/admin/clients/:client_id', { config: { operation: operations.read } }, async (request) => {
     const { client_id } = await targetOf(request);
     return reviewRecord(await clientReview(deps, client_id));
   });
 
-  app.delete<OneClient>(
+  app.delete<ClientRoute>(
     '/v1/admin/clients/:client_id',
     { config: { operation: operations.remove } },
     async (request, reply) => {
@@ -57,17 +57,17 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
   /** @param act what is done to the client, by its id and for whom. */
   const step =
     (act: (target: Awaited<ReturnType<typeof targetOf>>, body: unknown) => Promise<Client>) =>
-    async (request: FastifyRequest<OneClient>) => {
+    async (request: FastifyRequest<ClientRoute>) => {
       return reviewedRecord(await act(await targetOf(request), request.body));
     };
 
-  app.post<OneClient>(
+  app.post<ClientRoute>(
     '/v1/admin/clients/:client_id/approve',
     { config: { operation: operations.approve } },
     step((target, body) => approveClient(deps, target, readApproval(body))),
   );
 
-  app.post<OneClient>(
+  app.post<ClientRoute>(
     '/v1/admin/clients/:client_id/reject',
     { config: { operation: operations.reject } },
     step((target, body) => {
@@ -76,13 +76,13 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
     }),
   );
 
-  app.post<OneClient>(
+  app.post<ClientRoute>(
     '/v1/admin/clients/:client_id/suspend',
     { config: { operation: operations.suspend } },
     step((target, body) => suspendClient(deps, target, readReasonBody(body).reason)),
   );
 
-  app.post<OneClient>(
+  app.post<ClientRoute>(
     '/v1/admin/clients/:client_id/reinstate',
     { config: { operation: operations.reinstate } },
     step((target, body) => {
@@ -91,7 +91,7 @@ export async function adminClientRoutes(app: FastifyInstance, deps: Deps) {
     }),
   );
 
-  app.patch<OneClient>(
+  app.patch<ClientRoute>(
     '/v1/admin/clients/:client_id/policy',
     { config: { operation: operations.changePolicy } },
     step((target, body) => changePolicy(deps, target, readPolicy(body))),

@@ -3,7 +3,7 @@ import { retiringSeconds, rotationPeriodSeconds } from '../../oauth/signing-keys
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { badge, doneNotice, guarded } from '../parts.ts';
+import { badge, disclosure, doneNotice } from '../components.ts';
 
 const done = { rotated: 'admin.keys.done.rotated', waiting: 'admin.keys.done.waiting' } as const;
 const tones = { active: 'good', next: 'off', retiring: 'off' } as const;
@@ -15,7 +15,7 @@ export const keysPage = (view: View, keys: readonly KeyRecord[], query: { done?:
 <p class="soft">${view.t('admin.keys.intro')}</p>
 ${doneNotice(view, query, done)}
 <ul class="items">${keys.toSorted(asUsed).map((key) => keyItem(view, key))}</ul>
-${guarded(
+${disclosure(
   view.t('admin.keys.rotate'),
   html`<p class="soft">${view.t('admin.keys.rotate.what')}</p>
 <form method="post" action="/admin/keys/rotate"><button type="submit" id="keys-rotate">${view.t('admin.keys.rotate.submit')}</button></form>`,

@@ -1,10 +1,15 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorAt, answerForm, isForPeople, problemOf } from '../../authentication/sessions/administrator.ts';
+import {
+  administratorContext,
+  answerForm,
+  isDisplayable,
+  problemOf,
+} from '../../authentication/sessions/administrator.ts';
 import { allCredentials } from '../../entitlements/service-credentials/list-credentials.ts';
 import {
+  changeCredentialTerms,
   createCredential,
   findCredential,
-  restrictTo,
   retire,
   rotateCredential,
 } from '../../entitlements/service-credentials/manage-credential.ts';
@@ -13,23 +18,23 @@ import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { chosen } from '../parts.ts';
+import { checkedNames } from '../components.ts';
 import { credentialPage, credentialSecretPage, credentialsPage, typedProducts } from './page.ts';
 
 const list = '/admin/service-credentials';
 const one = `${list}/:credential_id`;
-type One = { Params: { credential_id: string } };
+type ItemRoute = { Params: { credential_id: string } };
 const config = { page: true, form: one };
 
 /** Back ends that may call by themselves. A secret is answered directly, once: no address leads to it again. */
 export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get(list, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorAt(deps, request);
+    const { view, query } = await administratorContext(deps, request);
     return sendPage(reply, view, credentialsPage(view, await allCredentials(deps), { query }));
   });
 
   app.post(list, { config: { page: true, form: list } }, async (request, reply) => {
-    const { view, caller } = await administratorAt(deps, request);
+    const { view, caller } = await administratorContext(deps, request);
     const form = readForm(request.body);
     try {
       const made = await createCredential(deps, caller, { name: form.name ?? '', ...termsOf(form) });
@@ -42,26 +47,26 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
     }
   });
 
-  app.get<One>(one, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorAt(deps, request);
+  app.get<ItemRoute>(one, { config: { page: true } }, async (request, reply) => {
+    const { view, query } = await administratorContext(deps, request);
     const credential = await findCredential(deps, request.params.credential_id);
     return sendPage(reply, view, credentialPage(view, credential, { query }));
   });
 
-  app.post<One>(`${one}/restrict`, { config }, async (request, reply) => {
-    const { view, caller } = await administratorAt(deps, request);
+  app.post<ItemRoute>(`${one}/restrict`, { config }, async (request, reply) => {
+    const { view, caller } = await administratorContext(deps, request);
     const { credential_id } = request.params;
     return answerForm(reply, view, {
       act: async () => {
-        await restrictTo(deps, caller, credential_id, termsOf(readForm(request.body)));
+        await changeCredentialTerms(deps, caller, credential_id, termsOf(readForm(request.body)));
         return `${list}/${credential_id}?done=restricted`;
       },
       again: async (problem) => credentialPage(view, await findCredential(deps, credential_id), { problem }),
     });
   });
 
-  app.post<One>(`${one}/rotate`, { config }, async (request, reply) => {
-    const { view, caller } = await administratorAt(deps, request);
+  app.post<ItemRoute>(`${one}/rotate`, { config }, async (request, reply) => {
+    const { view, caller } = await administratorContext(deps, request);
     const { credential_id } = request.params;
     const { overlap_seconds } = readForm(request.body);
     try {
@@ -69,7 +74,7 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
       const rotated = await rotateCredential(deps, caller, credential_id, overlapSeconds);
       return sendPage(reply, view, credentialSecretPage(view, { ...rotated, until: rotated.previous_expires_at }));
     } catch (error) {
-      if (!isForPeople(error)) throw error;
+      if (!isDisplayable(error)) throw error;
       const problem = problemOf(view, error);
       return sendPage(
         reply,
@@ -80,8 +85,8 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
     }
   });
 
-  app.post<One>(`${one}/retire`, { config }, async (request, reply) => {
-    const { view, caller } = await administratorAt(deps, request);
+  app.post<ItemRoute>(`${one}/retire`, { config }, async (request, reply) => {
+    const { view, caller } = await administratorContext(deps, request);
     const { credential_id } = request.params;
     return answerForm(reply, view, {
       act: async () => {
@@ -94,6 +99,6 @@ export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: De
 }
 
 const termsOf = (form: Parameters) => ({
-  permissions: chosen(form, 'permission:', permissions),
+  permissions: checkedNames(form, 'permission:', permissions),
   products: typedProducts(form.products),
 });

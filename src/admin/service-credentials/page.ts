@@ -5,8 +5,8 @@ import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
-import { badge, choices, doneNotice, guarded, secretOnce } from '../parts.ts';
+import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { badge, choices, disclosure, doneNotice, secretOnce } from '../components.ts';
 
 const path = '/admin/service-credentials';
 const tab = 'admin_services';
@@ -41,14 +41,14 @@ ${termsFields(view, {
 });
 
 const credentialItem = (view: View, one: ServiceCredential) => html`<li><div>
-<h2><a href="${path}/${one.credential_id}">${foreign(one.name)}</a> ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h2>
+<h2><a href="${path}/${one.credential_id}">${untrusted(one.name)}</a> ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h2>
 <p>${one.permissions.join(', ')}${one.products.length > 0 && html`: ${productList(one.products)}`}</p>
 </div></li>
 `;
 
 /** Each on its own, since a name may have commas in it. */
 const productList = (products: readonly string[]): Html =>
-  html`${products.map((one, place) => html`${place > 0 && ', '}<code>${foreign(one)}</code>`)}`;
+  html`${products.map((one, place) => html`${place > 0 && ', '}<code>${untrusted(one)}</code>`)}`;
 
 /** One on each line, without the spaces around it. */
 export const typedProducts = (text = ''): string[] =>
@@ -77,9 +77,9 @@ export const credentialPage = (
   one: ServiceCredential,
   { problem, query = {} }: { problem?: Html | false; query?: Parameters },
 ): Page => ({
-  title: plainForeign(one.name),
+  title: visibleText(one.name),
   tab,
-  content: html`<h1>${foreign(one.name)} ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h1>
+  content: html`<h1>${untrusted(one.name)} ${one.retired_at !== null && badge(view.t('admin.services.retired'), 'off')}</h1>
 ${problem}${doneNotice(view, query, { restricted: 'admin.services.done.restricted' })}
 <dl>
 <dt>${view.t('admin.services.client_id')}</dt><dd><code>${one.credential_id}</code></dd>
@@ -107,7 +107,7 @@ ${termsFields(view, one)}
 )}</select>
 <button type="submit" id="service-rotate">${view.t('admin.services.rotate.submit')}</button>
 </form>
-${guarded(
+${disclosure(
   view.t('admin.services.retire'),
   html`<p class="soft">${view.t('admin.services.retire.what')}</p>
 <form method="post" action="${path}/${one.credential_id}/retire"><button type="submit" class="danger" id="service-retire">${view.t('admin.services.retire.submit')}</button></form>`,

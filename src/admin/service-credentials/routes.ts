@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import { administratorCaller } from '../../authentication/sessions/session.ts';
 import { allCredentials } from '../../entitlements/service-credentials/list-credentials.ts';
 import {
+  changeCredentialTerms,
   createCredential,
   findCredential,
-  restrictTo,
   retire as retireCredential,
   rotateCredential,
 } from '../../entitlements/service-credentials/manage-credential.ts';
@@ -14,7 +14,7 @@ import { jsonBody } from '../../platform/http/json-body.ts';
 import { readNoBody } from '../../platform/http/no-body.ts';
 import { CreateBody, create, list, RestrictBody, RotateBody, restrict, retire, rotate } from './operations.ts';
 
-type OneCredential = { Params: { client_id: string } };
+type CredentialRoute = { Params: { client_id: string } };
 const readCreation = jsonBody(CreateBody);
 const readTerms = jsonBody(RestrictBody);
 const readRotation = jsonBody(RotateBody);
@@ -33,19 +33,19 @@ export async function adminServiceCredentialRoutes(app: FastifyInstance, deps: D
     return { ...credentialRecord(credential), client_secret };
   });
 
-  app.patch<OneCredential>(
+  app.patch<CredentialRoute>(
     '/v1/admin/service-credentials/:client_id',
     { config: { operation: restrict } },
     async (request) => {
       const caller = await administratorCaller(deps, request);
       const { client_id } = request.params;
       const { products = [], permissions } = readTerms(request.body);
-      await restrictTo(deps, caller, client_id, { permissions, products });
+      await changeCredentialTerms(deps, caller, client_id, { permissions, products });
       return credentialRecord(await findCredential(deps, client_id));
     },
   );
 
-  app.post<OneCredential>(
+  app.post<CredentialRoute>(
     '/v1/admin/service-credentials/:client_id/rotate',
     { config: { operation: rotate } },
     async (request) => {
@@ -57,7 +57,7 @@ export async function adminServiceCredentialRoutes(app: FastifyInstance, deps: D
     },
   );
 
-  app.post<OneCredential>(
+  app.post<CredentialRoute>(
     '/v1/admin/service-credentials/:client_id/retire',
     { config: { operation: retire } },
     async (request) => {

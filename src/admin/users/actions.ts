@@ -1,7 +1,7 @@
-import type { MessageKey, Sentence } from '../../platform/i18n/translate.ts';
+import type { MessageDescriptor, MessageKey } from '../../platform/i18n/translate.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { guarded, reasonField } from '../parts.ts';
+import { disclosure, reasonField } from '../components.ts';
 import type { UserOverview } from './read-user.ts';
 
 /**
@@ -11,26 +11,26 @@ import type { UserOverview } from './read-user.ts';
 export function userActions(
   view: View,
   { user, lock }: UserOverview,
-  { isSelf, barred }: { isSelf: boolean; barred?: Sentence },
+  { isSelf, unavailableDecision }: { isSelf: boolean; unavailableDecision?: MessageDescriptor },
 ): Html {
   const button = (step: string, label: MessageKey, kind: 'quiet' | 'danger', fields: Html | false = false) =>
     html`<form method="post" action="/admin/users/${user.user_id}/${step}">
 ${fields}<button type="submit" class="${kind}" id="user-${step}">${view.t(label)}</button></form>`;
   const step = (summary: MessageKey, what: MessageKey, form: Html) =>
-    guarded(view.t(summary), html`<p class="soft">${view.t(what)}</p>\n${form}`);
+    disclosure(view.t(summary), html`<p class="soft">${view.t(what)}</p>\n${form}`);
 
   const isActive = user.disabled_at === null;
-  return html`${barred !== undefined && html`<p class="advice">${view.t(barred.key, barred.values)}</p>\n`}${
+  return html`${unavailableDecision !== undefined && html`<p class="advice">${view.t(unavailableDecision.key, unavailableDecision.values)}</p>\n`}${
     lock.failures > 0 &&
     step('admin.users.unlock', 'admin.users.unlock.what', button('unlock', 'admin.users.unlock.submit', 'quiet'))
   }
 ${
-  !barred &&
+  !unavailableDecision &&
   step('admin.users.sign_out', 'admin.users.sign_out.what', button('sign-out', 'admin.users.sign_out.submit', 'danger'))
 }
 ${
   !isSelf &&
-  !barred &&
+  !unavailableDecision &&
   step(
     'admin.users.reset',
     'admin.users.reset.what',
@@ -39,7 +39,7 @@ ${
 }
 ${
   isActive
-    ? !barred &&
+    ? !unavailableDecision &&
       step(
         'admin.users.disable',
         isSelf ? 'admin.users.disable.self' : 'admin.users.disable.what',
@@ -49,7 +49,7 @@ ${
 }
 ${
   !isSelf &&
-  !barred &&
+  !unavailableDecision &&
   (user.role === 'admin'
     ? step(
         'admin.users.unmake',

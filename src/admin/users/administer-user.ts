@@ -1,12 +1,12 @@
-import { keepAnAdministrator, lastAdministrator } from '../../accounts/last-administrator.ts';
-import { mostMailsAboutEnds, takeMailAbout } from '../../accounts/mail-limits.ts';
-import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
+import { lastAdministrator, requireAnotherAdministrator } from '../../accounts/last-administrator.ts';
+import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
+import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
 import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { requireUser } from '../../accounts/require-user.ts';
 import { hasRole, listAdministrators, lockUser, setRole } from '../../accounts/store.ts';
 import type { Role, User } from '../../accounts/user.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
-import { deleteAttemptsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
+import { deletePendingSignInsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
@@ -18,19 +18,19 @@ import { mailTo } from '../../platform/mail/mail-to.ts';
 
 /**
  * Signs a person out everywhere: every session, every grant, every sign-in that is half done. They are told by mail.
- * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstColleague} says.
+ * @throws {RequestError} `not_found`; `access_denied` as {@link refuseAgainstAdministrator} says.
  */
 export async function signOutUser(deps: MailDeps, caller: Caller, user_id: string): Promise<void> {
   const user = await requireUser(deps, user_id);
-  await refuseAgainstColleague(deps, caller, user_id);
-  const tells = await takeMailAbout(deps, 'signed_out', user_id, mostMailsAboutEnds);
+  await refuseAgainstAdministrator(deps, caller, user_id);
+  const tells = await mayMailAbout(deps, 'signed_out', user_id, maxMailsAboutRevocations);
   const at = now(deps);
   const event = { action: 'user.signed_out', ...caller, target: user_id, reason: 'administrator' } as const;
   await deps.db.batch([
     lockUser(user_id),
     endSessionsOfUser(user_id, 'administrator', at),
     ...revokeGrantsOfUser(user_id, 'administrator', at),
-    deleteAttemptsOfUser(user_id),
+    deletePendingSignInsOfUser(user_id),
     auditEvent(event, at).statement,
     ...(tells ? mailTo(deps, user, 'signed_out') : []),
   ]);
@@ -51,21 +51,21 @@ export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: strin
  * one every administrator is told: whoever has taken over one account must not make a second in silence.
  * @returns the person as they are now; nothing happens to somebody who has the role already.
  * @throws {RequestError} `not_found`; `access_denied` for one's own role, and as
- * {@link refuseAgainstColleague} says; `invalid_state` when no administrator would be
+ * {@link refuseAgainstAdministrator} says; `invalid_state` when no administrator would be
  * left.
  */
 export async function changeRole(deps: MailDeps, caller: Caller, user_id: string, role: Role): Promise<User> {
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_role' });
   const user = await requireUser(deps, user_id);
   if (user.role === role) return user;
-  await refuseAgainstColleague(deps, caller, user_id);
+  await refuseAgainstAdministrator(deps, caller, user_id);
   const told = role === 'admin' ? await listAdministrators(deps.db) : [];
   const at = now(deps);
   const change = { before: { role: user.role }, after: { role } };
   const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, ...change }, at);
   try {
     await deps.db.batch([
-      ...(role === 'admin' ? [] : keepAnAdministrator(caller, user_id, event.event_id, at)),
+      ...(role === 'admin' ? [] : requireAnotherAdministrator(caller, user_id, event.event_id, at)),
       failUnless(hasRole(user_id, user.role), event.event_id, at),
       setRole(user_id, role, caller.actor, at),
       ...mailTo(deps, user, role === 'admin' ? 'role_admin' : 'role_user'),

@@ -1,12 +1,12 @@
-import { keepAnAdministrator, lastAdministrator } from '../../accounts/last-administrator.ts';
-import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
+import { lastAdministrator, requireAnotherAdministrator } from '../../accounts/last-administrator.ts';
+import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
 import { deleteLinksOfUser, failUnless } from '../../accounts/one-time-links/store.ts';
 import { requireUser } from '../../accounts/require-user.ts';
 import { isDisabled, lockUser, setDisabled } from '../../accounts/store.ts';
 import { type Actor, auditEvent, type Caller, callerOf } from '../../audit/audit.ts';
 import { readReason } from '../../audit/reason.ts';
-import { forgetPendingTotp } from '../../authentication/credentials/two-factor.store.ts';
-import { deleteAttemptsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
+import { deletePendingTotp } from '../../authentication/credentials/two-factor.store.ts';
+import { deletePendingSignInsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
@@ -19,7 +19,7 @@ import { invalidState } from '../../platform/errors.ts';
  * Bars a person at once: no sign-in, every session ended, every grant revoked, no link good, on every node.
  * @param reason for the log; only the command line may leave it out.
  * @throws {RequestError} `not_found`; `invalid_request` for a reason that is none; `invalid_state` when disabled already,
- * or when no administrator would be left; `access_denied` as {@link refuseAgainstColleague} says.
+ * or when no administrator would be left; `access_denied` as {@link refuseAgainstAdministrator} says.
  */
 export async function disableUser(
   deps: StoreDeps,
@@ -32,10 +32,10 @@ export async function disableUser(
   const why = reason === undefined ? undefined : readReason(reason);
   const event = auditEvent({ action: 'user.disabled', ...caller, target: user_id, reason: why }, at);
   await requireEnabled(deps, user_id);
-  await refuseAgainstColleague(deps, caller, user_id);
+  await refuseAgainstAdministrator(deps, caller, user_id);
   try {
     await deps.db.batch([
-      ...keepAnAdministrator(caller, user_id, event.event_id, at),
+      ...requireAnotherAdministrator(caller, user_id, event.event_id, at),
       lockUser(user_id), // of two at once the second finds it done
       failUnless(isDisabled(user_id, false), event.event_id, at),
       setDisabled(user_id, true, at),
@@ -52,10 +52,10 @@ export async function disableUser(
 const endEverything = (user_id: string, at: number): Statement[] => [
   endSessionsOfUser(user_id, 'user_disabled', at),
   ...revokeGrantsOfUser(user_id, 'user_disabled', at),
-  deleteAttemptsOfUser(user_id),
+  deletePendingSignInsOfUser(user_id),
   deleteLinksOfUser(user_id, 'password_reset'),
   deleteLinksOfUser(user_id, 'change_email'),
-  forgetPendingTotp(user_id),
+  deletePendingTotp(user_id),
 ];
 
 /**

@@ -4,8 +4,8 @@ import type { EntitlementVersion, StoredEntitlement } from '../../entitlements/s
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
-import { badge, exact, named } from '../parts.ts';
+import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { badge, entityLink, exactTime } from '../components.ts';
 
 /** All that counts now, and the last writes that led there. */
 export function entitlementSection(view: View, user_id: string, history: EntitlementHistory): Html {
@@ -27,15 +27,15 @@ export const entitlementHistoryPage = (
   title: view.plain('admin.users.entitlements.writes'),
   tab: 'admin_users',
   content: html`<h1>${view.t('admin.users.entitlements.writes')}</h1>
-<p><a href="/admin/users/${user_id}">${foreign(name ?? email)}</a>${product !== undefined && html` · <code>${foreign(product)}</code>`}</p>
+<p><a href="/admin/users/${user_id}">${untrusted(name ?? email)}</a>${product !== undefined && html` · <code>${untrusted(product)}</code>`}</p>
 ${history.versions.length === 0 ? html`<p class="empty">${view.t('admin.users.entitlements.none')}</p>` : writes(view, user_id, history, product)}`,
 });
 
 const entitlementItem = (view: View, user_id: string, one: StoredEntitlement) => html`<li><div>
-<h3><code>${foreign(one.product)}</code> ${statusBadge(view, one)}</h3>
-<p><strong>${foreign(one.plan)}</strong> · ${view.t('admin.users.entitlements.version', { version: one.version })} · ${exact(one.updated_at)} · ${foreign(one.source)}</p>
+<h3><code>${untrusted(one.product)}</code> ${statusBadge(view, one)}</h3>
+<p><strong>${untrusted(one.plan)}</strong> · ${view.t('admin.users.entitlements.version', { version: one.version })} · ${exactTime(one.updated_at)} · ${untrusted(one.source)}</p>
 ${details(view, one)}
-<p><a href="${pathTo(user_id, { product: one.product })}">${view.t('admin.users.entitlements.writes_of', { product: foreign(one.product) })}</a></p>
+<p><a href="${pathTo(user_id, { product: one.product })}">${view.t('admin.users.entitlements.writes_of', { product: untrusted(one.product) })}</a></p>
 </div></li>
 `;
 
@@ -46,8 +46,8 @@ ${next !== undefined && html`<p class="actions"><a class="button quiet" id="writ
 }
 
 const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>
-<p><code>${foreign(write.product)}</code> <strong>${foreign(write.plan)}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
-<p>${view.t('admin.users.entitlements.version', { version: write.version })} · ${exact(write.written_at)} · ${foreign(write.source)} · ${named(write.credential_id)}${write.event_id !== null && html` · <code>${foreign(write.event_id, 255)}</code>`}</p>
+<p><code>${untrusted(write.product)}</code> <strong>${untrusted(write.plan)}</strong> ${statusBadge(view, write)} ${counts && view.t('admin.users.entitlements.current')}</p>
+<p>${view.t('admin.users.entitlements.version', { version: write.version })} · ${exactTime(write.written_at)} · ${untrusted(write.source)} · ${entityLink(write.credential_id)}${write.event_id !== null && html` · <code>${untrusted(write.event_id, 255)}</code>`}</p>
 ${details(view, write)}
 </div></li>
 `;
@@ -65,13 +65,13 @@ function details(view: View, one: StoredEntitlement | EntitlementVersion): Html 
   const { current_period_end, external_customer_id, external_subscription_id, metadata } = one;
   return html`${current_period_end !== null && html`<p>${view.t('admin.users.entitlements.until', { day: view.day(current_period_end) })}</p>\n`}${
     external_customer_id !== null &&
-    html`<p>${view.t('admin.users.entitlements.customer')}: <code>${foreign(external_customer_id, 255)}</code></p>\n`
+    html`<p>${view.t('admin.users.entitlements.customer')}: <code>${untrusted(external_customer_id, 255)}</code></p>\n`
   }${
     external_subscription_id !== null &&
-    html`<p>${view.t('admin.users.entitlements.subscription')}: <code>${foreign(external_subscription_id, 255)}</code></p>\n`
+    html`<p>${view.t('admin.users.entitlements.subscription')}: <code>${untrusted(external_subscription_id, 255)}</code></p>\n`
   }${
     metadata !== null &&
     html`<details><summary>${view.t('admin.users.entitlements.metadata')}</summary>
-<p><code>${plainForeign(metadata, longestMetadata)}</code></p></details>`
+<p><code>${visibleText(metadata, longestMetadata)}</code></p></details>`
   }`;
 }

@@ -2,8 +2,8 @@ import type { User } from '../../accounts/user.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign } from '../../platform/text/foreign-text.ts';
-import { badge } from '../parts.ts';
+import { untrusted } from '../../platform/text/untrusted-text.ts';
+import { badge } from '../components.ts';
 import type { UserPage } from './read-user.ts';
 
 export const usersPage = (view: View, query: string, { users, next }: UserPage): Page => ({
@@ -25,8 +25,8 @@ ${next !== undefined && html`<p class="actions"><a class="button quiet" id="user
 });
 
 const userItem = (view: View, user: User) => html`<li><div>
-<h2><a href="/admin/users/${user.user_id}">${foreign(user.name ?? user.email)}</a>${userBadges(view, user)}</h2>
-<p>${foreign(user.email, 254)} · ${view.t('admin.users.since', { when: view.day(user.created_at) })}</p>
+<h2><a href="/admin/users/${user.user_id}">${untrusted(user.name ?? user.email)}</a>${userBadges(view, user)}</h2>
+<p>${untrusted(user.email, 254)} · ${view.t('admin.users.since', { when: view.day(user.created_at) })}</p>
 </div></li>
 `;
 

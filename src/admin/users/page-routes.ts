@@ -1,8 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { readColleagueProblem } from '../../accounts/new-administrator.ts';
+import { readAdministratorProblem } from '../../accounts/new-administrator.ts';
 import { requireUser } from '../../accounts/require-user.ts';
-import { type AdministratorVisit, administratorAt, answerForm } from '../../authentication/sessions/administrator.ts';
-import { endSessionOf } from '../../authentication/sessions/end-session-of.ts';
+import {
+  type AdministratorContext,
+  administratorContext,
+  answerForm,
+} from '../../authentication/sessions/administrator.ts';
+import { endUserSession } from '../../authentication/sessions/end-user-session.ts';
 import { listSessions } from '../../authentication/sessions/list-sessions.ts';
 import { listOwnClients } from '../../clients/list-clients.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
@@ -23,30 +27,33 @@ import { resetFactors } from './reset-factors.ts';
 
 const list = '/admin/users';
 const one = `${list}/:user_id`;
-type One = { Params: { user_id: string } };
+type ItemRoute = { Params: { user_id: string } };
 const config = { page: true, form: one };
-const mostShown = 200;
+const maxShown = 200;
 /** The others have a page of their own. */
 const writesShown = 20;
 
-type Step = { done: string; act: (visit: AdministratorVisit, user_id: string, form: Parameters) => Promise<unknown> };
+type Step = {
+  done: string;
+  act: (context: AdministratorContext, user_id: string, form: Parameters) => Promise<unknown>;
+};
 
 /** People, and what an administrator may do for or against one of them. */
 export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   app.get(list, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorAt(deps, request);
+    const { view, query } = await administratorContext(deps, request);
     const { q = '', after } = query;
     return sendPage(reply, view, usersPage(view, q, await findUsers(deps, { query: q, after })));
   });
 
-  app.get<One>(one, { config: { page: true } }, async (request, reply) => {
-    const visit = await administratorAt(deps, request);
-    const told = { query: visit.query };
-    return sendPage(reply, visit.view, await shown(deps, visit, request.params.user_id, told));
+  app.get<ItemRoute>(one, { config: { page: true } }, async (request, reply) => {
+    const context = await administratorContext(deps, request);
+    const told = { query: context.query };
+    return sendPage(reply, context.view, await shown(deps, context, request.params.user_id, told));
   });
 
-  app.get<One>(`${one}/entitlements`, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorAt(deps, request);
+  app.get<ItemRoute>(`${one}/entitlements`, { config: { page: true } }, async (request, reply) => {
+    const { view, query } = await administratorContext(deps, request);
     const user = await requireUser(deps, request.params.user_id);
     const { product, before } = query;
     const history = await entitlementHistory(deps, user.user_id, { product, before });
@@ -69,15 +76,15 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     role: { done: 'role_changed', act: ({ caller }, user_id, form) => changeRole(deps, caller, user_id, roleOf(form)) },
   };
   for (const [name, { done, act }] of Object.entries(steps)) {
-    app.post<One>(`${one}/${name}`, { config }, async (request, reply) => {
-      const visit = await administratorAt(deps, request);
+    app.post<ItemRoute>(`${one}/${name}`, { config }, async (request, reply) => {
+      const context = await administratorContext(deps, request);
       const { user_id } = request.params;
-      return answerForm(reply, visit.view, {
+      return answerForm(reply, context.view, {
         act: async () => {
-          await act(visit, user_id, readForm(request.body));
+          await act(context, user_id, readForm(request.body));
           return `${list}/${user_id}?done=${done}`;
         },
-        again: (problem) => shown(deps, visit, user_id, { problem }),
+        again: (problem) => shown(deps, context, user_id, { problem }),
       });
     });
   }
@@ -86,8 +93,8 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     `${one}/sessions/:session_id/end`,
     { config },
     async (request, reply) => {
-      const { caller } = await administratorAt(deps, request);
-      await endSessionOf(deps, caller, request.params);
+      const { caller } = await administratorContext(deps, request);
+      await endUserSession(deps, caller, request.params);
       return reply.redirect(`${list}/${request.params.user_id}?done=session_ended`, 303);
     },
   );
@@ -96,7 +103,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     `${one}/grants/:grant_id/end`,
     { config },
     async (request, reply) => {
-      const { caller } = await administratorAt(deps, request);
+      const { caller } = await administratorContext(deps, request);
       await endGrantOf(deps, caller, request.params.grant_id);
       return reply.redirect(`${list}/${request.params.user_id}?done=grant_ended`, 303);
     },
@@ -110,27 +117,27 @@ const roleOf = ({ role }: Parameters): 'user' | 'admin' => {
 
 async function shown(
   deps: Deps,
-  visit: AdministratorVisit,
+  context: AdministratorContext,
   user_id: string,
   told: { problem?: Html | false; query?: Parameters },
 ) {
   const overview = await userOverview(deps, user_id);
-  const [barred, sessions, grants, clients, entitlements] = await Promise.all([
-    readColleagueProblem(deps, visit.caller, user_id),
+  const [unavailableDecision, sessions, grants, clients, entitlements] = await Promise.all([
+    readAdministratorProblem(deps, context.caller, user_id),
     listSessions(deps, user_id),
-    listGrants(deps, user_id, mostShown),
+    listGrants(deps, user_id, maxShown),
     listOwnClients(deps, user_id),
     entitlementHistory(deps, user_id, { limit: writesShown }),
   ]);
-  return userPage(visit.view, {
+  return userPage(context.view, {
     overview,
     sessions,
     grants,
     clients,
     entitlements,
     providers: deps.config.providers,
-    barred,
-    isSelf: visit.user_id === user_id,
+    unavailableDecision,
+    isSelf: context.user_id === user_id,
     ...told,
   });
 }

@@ -5,19 +5,19 @@ import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
 import type { ListedGrant } from '../../oauth/grants/grant-lists.store.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import type { Sentence } from '../../platform/i18n/translate.ts';
+import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
+import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
 import { statusBadge } from '../clients/list-page.ts';
-import { doneNotice } from '../parts.ts';
+import { doneNotice } from '../components.ts';
 import { userActions } from './actions.ts';
 import { entitlementSection } from './entitlement-history.ts';
 import { userBadges } from './list-page.ts';
 import type { FactorState, UserOverview } from './read-user.ts';
 
-export type UserShown = {
+export type UserView = {
   overview: UserOverview;
   sessions: readonly ListedSession[];
   grants: readonly ListedGrant[];
@@ -28,7 +28,7 @@ export type UserShown = {
   /** The administrator looks at themselves. */
   isSelf: boolean;
   /** Why they may not take anything from this person yet. */
-  barred?: Sentence;
+  unavailableDecision?: MessageDescriptor;
   problem?: Html | false;
   query?: Parameters;
 };
@@ -44,12 +44,12 @@ const done = {
   unlocked: 'admin.users.done.unlocked',
 } as const;
 
-export function userPage(view: View, shown: UserShown): Page {
+export function userPage(view: View, shown: UserView): Page {
   const { user } = shown.overview;
   return {
-    title: plainForeign(user.name ?? user.email),
+    title: visibleText(user.name ?? user.email),
     tab: 'admin_users',
-    content: html`<h1>${foreign(user.name ?? user.email)}${userBadges(view, user)}</h1>
+    content: html`<h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
 ${shown.problem}${doneNotice(view, shown.query ?? {}, done)}
 ${facts(view, shown.overview)}
 <h2>${view.t('admin.users.factors')}</h2>
@@ -82,7 +82,7 @@ const listOr = (items: readonly Html[], none: Html): Html =>
   items.length === 0 ? html`<p class="soft">${none}</p>` : html`<ul class="items">${items}</ul>`;
 
 const facts = (view: View, { user, lock }: UserOverview) => html`<dl>
-<dt>${view.t('field.email')}</dt><dd>${foreign(user.email, 254)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</dd>
+<dt>${view.t('field.email')}</dt><dd>${untrusted(user.email, 254)} (${view.t(user.email_verified_at === null ? 'admin.users.unverified' : 'admin.users.verified')})</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${user.user_id}</code></dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.day(user.created_at)}</dd>
 <dt>${view.t('admin.changed')}</dt><dd>${view.ago(user.updated_at)}</dd>
@@ -105,7 +105,7 @@ const factors = (
 <dt>${view.t('admin.users.passkeys')}</dt><dd>${passkeys}</dd>
 ${identities.map(
   ({ provider, email, linked_at }) =>
-    html`<dt>${foreign(providers.find(({ id }) => id === provider)?.label ?? provider)}</dt><dd>${email !== null && foreign(email, 254)} ${view.t('admin.users.linked', { when: view.day(linked_at) })}</dd>\n`,
+    html`<dt>${untrusted(providers.find(({ id }) => id === provider)?.label ?? provider)}</dt><dd>${email !== null && untrusted(email, 254)} ${view.t('admin.users.linked', { when: view.day(linked_at) })}</dd>\n`,
 )}</dl>`;
 
 const sessionItem = (view: View, user_id: string, session: ListedSession) => html`<li><div>
@@ -116,13 +116,13 @@ const sessionItem = (view: View, user_id: string, session: ListedSession) => htm
 `;
 
 const grantItem = (view: View, user_id: string, grant: ListedGrant) => html`<li><div>
-<h3><a href="/admin/clients/${grant.client_id}">${foreign(grant.client_name)}</a></h3>
+<h3><a href="/admin/clients/${grant.client_id}">${untrusted(grant.client_name)}</a></h3>
 <p><code>${grant.scope}</code> · ${view.t('admin.users.grants.since', { when: view.ago(grant.created_at) })}</p>
 </div>
-<form method="post" action="/admin/users/${user_id}/grants/${grant.grant_id}/end"><button type="submit" class="quiet" aria-label="${view.plain('admin.users.grants.end.of', { client: plainForeign(grant.client_name) })}">${view.t('admin.users.grants.end')}</button></form></li>
+<form method="post" action="/admin/users/${user_id}/grants/${grant.grant_id}/end"><button type="submit" class="quiet" aria-label="${view.plain('admin.users.grants.end.of', { client: visibleText(grant.client_name) })}">${view.t('admin.users.grants.end')}</button></form></li>
 `;
 
 const clientItem = (view: View, client: Client) => html`<li><div>
-<h3><a href="/admin/clients/${client.client_id}">${foreign(client.name)}</a> ${statusBadge(view, client)}</h3>
+<h3><a href="/admin/clients/${client.client_id}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h3>
 </div></li>
 `;

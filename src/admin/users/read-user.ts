@@ -5,13 +5,13 @@ import { listIdentities } from '../../authentication/credentials/identities.stor
 import { listPasskeys } from '../../authentication/credentials/passkeys.store.ts';
 import { passwordOf } from '../../authentication/credentials/passwords.store.ts';
 import { countBackupCodes, findTotp } from '../../authentication/credentials/two-factor.store.ts';
-import { liveSessionsOf } from '../../authentication/sessions/store.ts';
+import { activeSessionsOf } from '../../authentication/sessions/store.ts';
 import { listOwnClients } from '../../clients/list-clients.ts';
 import { listEntitlements } from '../../entitlements/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { liveGrantsOf } from '../../oauth/grants/grant-lists.store.ts';
+import { activeGrantsOf } from '../../oauth/grants/grant-lists.store.ts';
 import { now } from '../../platform/clock.ts';
-import { nameOfPlace, placeOfName } from '../../platform/db/list-place.ts';
+import { decodeCursor, encodeCursor } from '../../platform/db/cursor.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { type LockState, passwordLimits } from '../../platform/limits/failure-limits.ts';
 
@@ -27,7 +27,7 @@ export async function findUsers(
   deps: Pick<Deps, 'db'>,
   { query = '', after, limit = 50 }: { query?: string; after?: string; limit?: number },
 ): Promise<UserPage> {
-  const place = placeOfName('after', after);
+  const place = decodeCursor('after', after);
   const users = await searchUsers(deps.db, {
     query: query.trim().slice(0, 254),
     after: place && { created_at: place.at, user_id: place.id },
@@ -36,7 +36,7 @@ export async function findUsers(
   const page = users.slice(0, limit);
   const last = page.at(-1);
   const hasMore = users.length > limit && last !== undefined;
-  return { users: page, next: hasMore ? nameOfPlace({ at: last.created_at, id: last.user_id }) : undefined };
+  return { users: page, next: hasMore ? encodeCursor({ at: last.created_at, id: last.user_id }) : undefined };
 }
 
 /** What administrators may know of how somebody signs in. Times are Unix seconds. */
@@ -56,7 +56,7 @@ export type UserOverview = {
   counts: { sessions: number; grants: number; clients: number; entitlements: number };
 };
 
-const mostCounted = 1000;
+const maxCounted = 1000;
 
 /** One person with what hangs on them. @throws {RequestError} `not_found`. */
 export async function userOverview(deps: LimitDeps, user_id: string): Promise<UserOverview> {
@@ -64,9 +64,9 @@ export async function userOverview(deps: LimitDeps, user_id: string): Promise<Us
   const at = now(deps);
   const [factors, lock, sessions, grants, clients, entitlements] = await Promise.all([
     factorState(deps, user_id),
-    passwordLimits(deps).lockOf(user.email),
-    liveSessionsOf(deps.db, user_id, at),
-    liveGrantsOf(deps.db, user_id, at, mostCounted),
+    passwordLimits(deps).lockStateOf(user.email),
+    activeSessionsOf(deps.db, user_id, at),
+    activeGrantsOf(deps.db, user_id, at, maxCounted),
     listOwnClients(deps, user_id),
     listEntitlements(deps.db, user_id),
   ]);

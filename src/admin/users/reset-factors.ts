@@ -1,4 +1,4 @@
-import { refuseAgainstColleague } from '../../accounts/new-administrator.ts';
+import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
 import { requireUser } from '../../accounts/require-user.ts';
 import { lockUser } from '../../accounts/store.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
@@ -10,7 +10,7 @@ import {
   deleteTotp,
   findTotp,
 } from '../../authentication/credentials/two-factor.store.ts';
-import { deleteAttemptsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
+import { deletePendingSignInsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
 import { now } from '../../platform/clock.ts';
@@ -23,13 +23,13 @@ import { mailTo } from '../../platform/mail/mail-to.ts';
  * passkeys, ends whatever was opened with them, and tells the person. The password stays; whoever has none sets one by
  * the link of a password reset.
  * @throws {RequestError} `not_found`; `access_denied` for one's own factors, which have pages that ask for them,
- * and as {@link refuseAgainstColleague} says;
+ * and as {@link refuseAgainstAdministrator} says;
  * `invalid_request` without a reason.
  */
 export async function resetFactors(deps: MailDeps, caller: Caller, user_id: string, reason: string): Promise<void> {
   if (caller.actor === `user:${user_id}`) throw refusal('access_denied', { key: 'users.own_factors' });
   const user = await requireUser(deps, user_id);
-  await refuseAgainstColleague(deps, caller, user_id);
+  await refuseAgainstAdministrator(deps, caller, user_id);
   const why = readReason(reason);
   const [totp, codes, passkeys] = await Promise.all([
     findTotp(deps.db, user_id),
@@ -44,7 +44,7 @@ export async function resetFactors(deps: MailDeps, caller: Caller, user_id: stri
     deleteTotp(user_id),
     deleteBackupCodes(user_id),
     deletePasskeysOfUser(user_id),
-    deleteAttemptsOfUser(user_id),
+    deletePendingSignInsOfUser(user_id),
     endSessionsOfUser(user_id, 'administrator', at),
     ...revokeGrantsOfUser(user_id, 'administrator', at),
     ...mailTo(deps, user, 'factors_reset', { reset_url: `${deps.config.baseUrl}/reset` }),

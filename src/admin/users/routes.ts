@@ -13,7 +13,7 @@ import * as operations from './operations.ts';
 import { findUsers, userOverview, userRecord } from './read-user.ts';
 import { resetFactors } from './reset-factors.ts';
 
-type OneUser = { Params: { user_id: string } };
+type UserRoute = { Params: { user_id: string } };
 type Step = (caller: Caller, user_id: string, body: unknown) => Promise<unknown>;
 const readReasonBody = jsonBody(ReasonBody);
 const readRole = jsonBody(operations.RoleBody);
@@ -27,13 +27,13 @@ export async function adminUserRoutes(app: FastifyInstance, deps: Deps) {
     return { users: found.users.map(userRecord), next: found.next ?? null };
   });
 
-  app.get<OneUser>('/v1/admin/users/:user_id', { config: { operation: operations.read } }, async (request) => {
+  app.get<UserRoute>('/v1/admin/users/:user_id', { config: { operation: operations.read } }, async (request) => {
     await administratorCaller(deps, request);
     const { user, ...more } = await userOverview(deps, request.params.user_id);
     return { ...userRecord(user), ...more };
   });
 
-  const step = (act: Step) => async (request: FastifyRequest<OneUser>) => {
+  const step = (act: Step) => async (request: FastifyRequest<UserRoute>) => {
     const { user_id } = request.params;
     await act(await administratorCaller(deps, request), user_id, request.body);
     return userRecord(await requireUser(deps, user_id));
@@ -45,32 +45,32 @@ export async function adminUserRoutes(app: FastifyInstance, deps: Deps) {
       return act(caller, user_id);
     });
 
-  app.post<OneUser>(
+  app.post<UserRoute>(
     '/v1/admin/users/:user_id/disable',
     { config: { operation: operations.disable } },
     step((caller, user_id, body) => disableUser(deps, user_id, caller, readReasonBody(body).reason)),
   );
-  app.post<OneUser>(
+  app.post<UserRoute>(
     '/v1/admin/users/:user_id/enable',
     { config: { operation: operations.enable } },
     bare((caller, user_id) => enableUser(deps, user_id, caller)),
   );
-  app.post<OneUser>(
+  app.post<UserRoute>(
     '/v1/admin/users/:user_id/sign-out',
     { config: { operation: operations.signOut } },
     bare((caller, user_id) => signOutUser(deps, caller, user_id)),
   );
-  app.post<OneUser>(
+  app.post<UserRoute>(
     '/v1/admin/users/:user_id/reset-factors',
     { config: { operation: operations.resetFactors } },
     step((caller, user_id, body) => resetFactors(deps, caller, user_id, readReasonBody(body).reason)),
   );
-  app.put<OneUser>(
+  app.put<UserRoute>(
     '/v1/admin/users/:user_id/role',
     { config: { operation: operations.changeRole } },
     step((caller, user_id, body) => changeRole(deps, caller, user_id, readRole(body).role)),
   );
-  app.post<OneUser>(
+  app.post<UserRoute>(
     '/v1/admin/users/:user_id/unlock',
     { config: { operation: operations.unlock } },
     bare((caller, user_id) => unlockUser(deps, caller, user_id)),

@@ -1,19 +1,19 @@
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, foreignUrl } from '../../platform/text/foreign-text.ts';
+import { untrusted, untrustedUrl } from '../../platform/text/untrusted-text.ts';
 import { type DeliveryPage, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import type { Delivery, DeliveryState } from '../../webhooks/store.ts';
-import { badge, exact } from '../parts.ts';
+import { badge, exactTime } from '../components.ts';
 
-type Shown = { webhook_id: string; url: string; state: DeliveryState | undefined; page: DeliveryPage };
+type DeliveriesView = { webhook_id: string; url: string; state: DeliveryState | undefined; page: DeliveryPage };
 
 /** What was sent to one webhook, all of it or what is in one state, a page at a time. */
-export const deliveriesPage = (view: View, { webhook_id, url, state, page }: Shown): Page => ({
+export const deliveriesPage = (view: View, { webhook_id, url, state, page }: DeliveriesView): Page => ({
   title: view.plain('admin.webhooks.deliveries.all'),
   tab: 'admin_webhooks',
   content: html`<h1>${view.t('admin.webhooks.one')}</h1>
-<p><a href="/admin/webhooks/${webhook_id}">${foreignUrl(url)}</a></p>
+<p><a href="/admin/webhooks/${webhook_id}">${untrustedUrl(url)}</a></p>
 <p class="actions">${[undefined, ...deliveryStates].map(
     (one) =>
       html`<a href="${deliveriesPath(webhook_id, one ? { state: one } : {})}"${one === state && html` aria-current="true"`}>${nameOf(view, one)}</a>\n`,
@@ -37,9 +37,9 @@ export function deliveriesPath(webhook_id: string, query: Record<string, string>
 
 export const deliveryItem = (view: View, delivery: Delivery) => html`<li><div>
 <h3><code>${delivery.event_type}</code> ${stateOf(view, delivery)}</h3>
-<p>${exact(delivery.created_at)} · <code>${delivery.delivery_id}</code></p>
+<p>${exactTime(delivery.created_at)} · <code>${delivery.delivery_id}</code></p>
 <p>${view.t('admin.webhooks.attempts', { count: delivery.attempts })}${delivery.next_attempt_at !== null && delivery.attempts > 0 && html` ${view.t('admin.webhooks.next', { when: view.ago(delivery.next_attempt_at) })}`}</p>
-${delivery.last_error !== null && html`<p lang="en">${foreign(delivery.last_error, 300)}</p>`}
+${delivery.last_error !== null && html`<p lang="en">${untrusted(delivery.last_error, 300)}</p>`}
 </div>
 ${
   delivery.dead_at !== null &&

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { type EventType, eventTypes, isEventType } from '../../webhooks/event-types.ts';
-import { choices } from '../parts.ts';
+import { choices } from '../components.ts';
 
 const groups = [
   'people',

@@ -5,8 +5,8 @@ import { nullable, Time } from '../../platform/openapi/operation.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
 import { allWebhooks, deliveriesTo, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import { createWebhook, removeWebhook, replay } from '../../webhooks/manage-webhook.ts';
-import { mostReplayed, replayDead } from '../../webhooks/replay-dead.ts';
-import { disable, enable, rotateSecret, sendTest } from '../../webhooks/tend-webhook.ts';
+import { disable, enable, rotateSecret, sendTest } from '../../webhooks/operate-webhook.ts';
+import { maxReplayed, replayDead } from '../../webhooks/replay-dead.ts';
 import { administration, limit } from '../operation-parts.ts';
 
 const record = {
@@ -247,7 +247,7 @@ export const replayDeadDeliveries = operation({
   method: 'POST',
   path: '/v1/admin/webhooks/:webhook_id/deliveries/replay',
   summary: 'Replay all deliveries of a webhook that were given up',
-  description: `The oldest first, up to ${mostReplayed} at once. While dead is not 0, ask again for the others.`,
+  description: `The oldest first, up to ${maxReplayed} at once. While dead is not 0, ask again for the others.`,
   answer: {
     description: 'How many are accepted for delivery, and how many are still given up.',
     schema: Type.Object({ replayed: Count, dead: Count }),

@@ -12,7 +12,7 @@ import {
   webhookWithDeliveries,
 } from '../../webhooks/list-webhooks.ts';
 import { requireWebhook } from '../../webhooks/manage-webhook.ts';
-import { chosen, explains } from '../parts.ts';
+import { checkedNames, explains } from '../components.ts';
 import { deliveriesPage } from './deliveries-page.ts';
 import * as operations from './operations.ts';
 import { webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
@@ -30,7 +30,7 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
 
   pages.run(operations.createWebhookOperation, {
     page: list,
-    input: (form) => ({ body: { url: form.url ?? '', event_types: chosen(form, 'event:', eventTypes) } }),
+    input: (form) => ({ body: { url: form.url ?? '', event_types: checkedNames(form, 'event:', eventTypes) } }),
     done: (made, { view }) => webhookSecretPage(view, made),
     redraw: async ({ view }, { problem, form }) => webhooksPage(view, await webhooksWithDead(deps), { problem, form }),
   });

@@ -3,11 +3,11 @@ import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreignUrl, plainForeign } from '../../platform/text/foreign-text.ts';
+import { untrustedUrl, visibleText } from '../../platform/text/untrusted-text.ts';
 import type { DeliveryPage } from '../../webhooks/list-webhooks.ts';
 import type { webhookRecord } from '../../webhooks/manage-webhook.ts';
-import { mostReplayed } from '../../webhooks/replay-dead.ts';
-import { badge, doneNotice, guarded, secretOnce } from '../parts.ts';
+import { maxReplayed } from '../../webhooks/replay-dead.ts';
+import { badge, disclosure, doneNotice, secretOnce } from '../components.ts';
 import { deliveriesPath, deliveryItem } from './deliveries-page.ts';
 import { eventChoices, eventList } from './events.ts';
 
@@ -17,7 +17,7 @@ export type Counted = Webhook & { dead: number };
 const path = '/admin/webhooks';
 const tab = 'admin_webhooks';
 /** More events than these are a number in the list. */
-const mostNamed = 6;
+const maxNamed = 6;
 
 export const webhooksPage = (
   view: View,
@@ -46,8 +46,8 @@ ${eventChoices(view, (name) => form[`event:${name}`] === 'on')}
 });
 
 const webhookItem = (view: View, one: Counted) => html`<li><div>
-<h2><a href="${path}/${one.webhook_id}">${foreignUrl(one.url)}</a> ${one.disabled_at !== null && badge(view.t('admin.webhooks.state.off'), 'off')} ${one.dead > 0 && badge(view.t('admin.webhooks.dead.count', { count: one.dead }), 'warn')}</h2>
-<p>${one.event_types.length > mostNamed ? view.t('admin.webhooks.events.count', { count: one.event_types.length }) : one.event_types.join(', ')}</p>
+<h2><a href="${path}/${one.webhook_id}">${untrustedUrl(one.url)}</a> ${one.disabled_at !== null && badge(view.t('admin.webhooks.state.off'), 'off')} ${one.dead > 0 && badge(view.t('admin.webhooks.dead.count', { count: one.dead }), 'warn')}</h2>
+<p>${one.event_types.length > maxNamed ? view.t('admin.webhooks.events.count', { count: one.event_types.length }) : one.event_types.join(', ')}</p>
 </div></li>
 `;
 
@@ -68,7 +68,7 @@ export const webhookPage = (
     query?: Parameters;
   },
 ): Page => ({
-  title: plainForeign(URL.parse(one.url)?.host ?? one.webhook_id),
+  title: visibleText(URL.parse(one.url)?.host ?? one.webhook_id),
   tab,
   content: html`<h1>${view.t('admin.webhooks.one')}</h1>
 ${problem}${doneNotice(view, query, {
@@ -80,7 +80,7 @@ ${problem}${doneNotice(view, query, {
 })}
 ${one.disabled_at !== null && html`<p>${badge(view.t('admin.webhooks.state.off'), 'warn')} ${view.t('admin.webhooks.off', { when: view.ago(one.disabled_at) })}</p>`}
 <dl>
-<dt>${view.t('admin.webhooks.url')}</dt><dd>${foreignUrl(one.url)}</dd>
+<dt>${view.t('admin.webhooks.url')}</dt><dd>${untrustedUrl(one.url)}</dd>
 <dt>${view.t('admin.id')}</dt><dd><code>${one.webhook_id}</code></dd>
 <dt>${view.t('admin.webhooks.events')}</dt><dd>${eventList(view, one.event_types)}</dd>
 <dt>${view.t('admin.created')}</dt><dd>${view.ago(one.created_at)}</dd>
@@ -88,7 +88,7 @@ ${one.disabled_at !== null && html`<p>${badge(view.t('admin.webhooks.state.off')
 <div class="actions">
 ${one.disabled_at === null ? html`${step(view, one, 'test')}${step(view, one, 'disable')}` : step(view, one, 'enable')}
 </div>
-${guarded(
+${disclosure(
   view.t('admin.webhooks.rotate'),
   html`<p class="soft">${view.t('admin.webhooks.rotate.what')}</p>
 ${step(view, one, 'rotate-secret')}`,
@@ -96,7 +96,7 @@ ${step(view, one, 'rotate-secret')}`,
 ${
   dead.deliveries.length > 0 &&
   html`<h2>${view.t('admin.webhooks.dead')}</h2>
-<p class="soft">${view.t('admin.webhooks.replay_all.what', { count: deadInAll, most: mostReplayed })}</p>
+<p class="soft">${view.t('admin.webhooks.replay_all.what', { count: deadInAll, most: maxReplayed })}</p>
 <form method="post" action="${path}/${one.webhook_id}/replay-all"><button type="submit" id="webhook-replay-all">${view.t('admin.webhooks.replay_all')}</button></form>
 <ul class="items">${dead.deliveries.map((delivery) => deliveryItem(view, delivery))}</ul>
 ${dead.next !== undefined && html`<p class="actions"><a class="button quiet" id="webhook-dead" href="${deliveriesPath(one.webhook_id, { state: 'dead' })}">${view.t('admin.webhooks.dead.more')}</a></p>`}`
@@ -108,7 +108,7 @@ ${
     : html`<ul class="items">${latest.deliveries.filter(({ dead_at }) => dead_at === null).map((delivery) => deliveryItem(view, delivery))}</ul>
 ${latest.next !== undefined && html`<p class="actions"><a class="button quiet" id="webhook-deliveries" href="${deliveriesPath(one.webhook_id, {})}">${view.t('admin.webhooks.deliveries.all')}</a></p>`}`
 }
-${guarded(
+${disclosure(
   view.t('admin.webhooks.delete'),
   html`<p class="soft">${view.t('admin.webhooks.delete.what')}</p>
 <form method="post" action="${path}/${one.webhook_id}/delete"><button type="submit" class="danger" id="webhook-delete">${view.t('admin.webhooks.delete.submit')}</button></form>`,

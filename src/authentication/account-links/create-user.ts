@@ -7,7 +7,7 @@ import { UniqueViolation } from '../../platform/db/db.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/display-name.ts';
 import { type PasswordContext, passwordProblems } from '../credentials/password-policy.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
 import type { Deps } from '../deps.ts';
@@ -50,7 +50,7 @@ export async function createUser(
   const user = {
     ...account,
     user_id,
-    name: tidyName(account.name),
+    name: normalizeName(account.name),
     email_verified_at: account.emailVerified ? at : null,
   };
   try {

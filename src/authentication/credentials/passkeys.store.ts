@@ -37,7 +37,7 @@ export async function isRegistered(db: Db, credential_id: string): Promise<boole
 }
 
 /** Room for one more. Read it behind a lock of the person's row, or two at once both fit. */
-export const fitsAnother = (user_id: string, most: number): Condition => ({
+export const hasRoomForPasskey = (user_id: string, most: number): Condition => ({
   sql: `exists (select 1 from users u where u.user_id = $1 and u.disabled_at is null
                    and (select count(*) from passkeys p where p.user_id = u.user_id) < $2)`,
   params: [user_id, most],
@@ -77,7 +77,7 @@ export const usePasskey = ({ credential_id, user_id }: Passkey, use: PasskeyUse)
   params: [credential_id, user_id, use.sign_count, use.at, use.backedUp ? 1 : 0],
 });
 
-export const isThere = ({ credential_id, user_id }: Passkey): Condition => ({
+export const passkeyExists = ({ credential_id, user_id }: Passkey): Condition => ({
   sql: 'exists (select 1 from passkeys where credential_id = $1 and user_id = $2)',
   params: [credential_id, user_id],
 });
@@ -89,10 +89,10 @@ export const renamePasskey = ({ credential_id }: Passkey, name: string, onlyIf: 
 });
 
 /** Still there, and not the last way in. */
-export const isRemovable = ({ credential_id, user_id }: Passkey, hasAnotherWayIn: Condition): Condition => ({
-  sql: `${hasAnotherWayIn.sql} and exists (select 1 from passkeys p
-         where p.credential_id = $${hasAnotherWayIn.params.length + 1} and p.user_id = $${hasAnotherWayIn.params.length + 2})`,
-  params: [...hasAnotherWayIn.params, credential_id, user_id],
+export const isRemovable = ({ credential_id, user_id }: Passkey, hasAnotherSignInMethod: Condition): Condition => ({
+  sql: `${hasAnotherSignInMethod.sql} and exists (select 1 from passkeys p
+         where p.credential_id = $${hasAnotherSignInMethod.params.length + 1} and p.user_id = $${hasAnotherSignInMethod.params.length + 2})`,
+  params: [...hasAnotherSignInMethod.params, credential_id, user_id],
 });
 
 export const deletePasskey = ({ credential_id }: Passkey, onlyIf: Condition): Statement => ({

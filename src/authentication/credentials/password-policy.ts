@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import type { MessageKey, Sentence } from '../../platform/i18n/translate.ts';
+import type { MessageDescriptor, MessageKey } from '../../platform/i18n/translate.ts';
 import { isOverlong, longestPasswordBytes, normalizePassword } from './password-hash.ts';
 
 /** Code points (SP 800-63B-4 §3.1.1.2): 15 where the password is all there is, 8 where a second factor is asked too. */
 const shortest = { alone: 15, withSecondFactor: 8 };
 
 /** For the form that asks for a password. */
-export const leastCharacters = ({ secondFactor }: Pick<PasswordContext, 'secondFactor'>): number =>
+export const minCharacters = ({ secondFactor }: Pick<PasswordContext, 'secondFactor'>): number =>
   secondFactor ? shortest.withSecondFactor : shortest.alone;
 
 /** What a guesser knows about the account (§3.1.1.2: "context-specific words"). */
@@ -26,10 +26,10 @@ export type PasswordContext = {
  * part: refused is what is listed, and what nothing but two things make up that a guesser tries first. So
  * `password123456789` falls, and four ordinary words in a row stand.
  */
-export function passwordProblems(password: string, context: PasswordContext): Sentence[] {
+export function passwordProblems(password: string, context: PasswordContext): MessageDescriptor[] {
   if (isOverlong(password)) return [{ key: 'problem.password.long', values: { most: longestPasswordBytes } }];
   const normalized = normalizePassword(password);
-  const least = leastCharacters(context);
+  const least = minCharacters(context);
   if ([...normalized].length < least) {
     return [{ key: 'problem.password.short', values: { least } }];
   }

@@ -19,7 +19,7 @@ export const passwordOf = (db: Db, user_id: string): Promise<PasswordRow | undef
   ]);
 
 /** Nobody has changed or removed it since it was read. @param version as it was read. */
-export const passwordIs = (user_id: string, version: string): Condition => ({
+export const passwordUnchanged = (user_id: string, version: string): Condition => ({
   sql: 'exists (select 1 from passwords where user_id = $1 and version = $2)',
   params: [user_id, version],
 });

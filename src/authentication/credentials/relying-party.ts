@@ -4,7 +4,7 @@ import { isIpAddress } from '../../platform/ip-address.ts';
 import type { Passkey } from './passkeys.store.ts';
 
 /** Passkeys that one person may have. */
-export const mostPasskeys = 20;
+export const maxPasskeys = 20;
 /** COSE algorithms: EdDSA, ES256, RS256 (RFC 9053, RFC 8812), best first. */
 export const algorithms = [-8, -7, -257];
 

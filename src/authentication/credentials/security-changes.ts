@@ -7,7 +7,7 @@ import { windowLimit } from '../../platform/limits/failure-limits.ts';
  * taken over a session cannot use up what its owner needs to end it.
  * @throws {RequestError} `rate_limited`.
  */
-export const takeSecurityChange = (deps: LimitDeps, user_id: string): Promise<void> =>
+export const limitSecurityChanges = (deps: LimitDeps, user_id: string): Promise<void> =>
   windowLimit(deps, {
     name: 'security-change',
     limit: deps.config.limits.securityChangesPerHour,

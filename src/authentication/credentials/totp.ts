@@ -19,7 +19,7 @@ export async function newTotpSecret(): Promise<string> {
  * @returns undefined for a wrong code. Whether the step has been used is the store's to say.
  */
 export async function matchingStep(secret_base32: string, code: string, at: number): Promise<number | undefined> {
-  const token = tidyTotpCode(code);
+  const token = normalizeTotpCode(code);
   if (token === undefined) return undefined;
   const { Secret, TOTP } = await import('otpauth');
   const secret = Secret.fromBase32(secret_base32);
@@ -29,7 +29,7 @@ export async function matchingStep(secret_base32: string, code: string, at: numb
 }
 
 /** Apps show codes in groups, and some keyboards type wide digits. @returns undefined if it is no such code. */
-function tidyTotpCode(code: string): string | undefined {
+function normalizeTotpCode(code: string): string | undefined {
   const tidy = code.slice(0, 100).normalize('NFKC').replace(/[\s-]/g, '');
   return /^[0-9]{6}$/.test(tidy) ? tidy : undefined;
 }

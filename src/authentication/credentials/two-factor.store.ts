@@ -20,7 +20,7 @@ export type TotpRow = {
 /** A secret that was shown and not yet confirmed (decisions §3). */
 const pendingTotpSeconds = 600;
 /** Codes that are looked at for one pending secret. */
-export const triesPerPending = 5;
+export const triesPerEnrollment = 5;
 
 /** Whether somebody has a second factor, in the SQL of whoever asks. @param user_id a column, or a placeholder. */
 export const hasTotp = (user_id: string) =>
@@ -47,7 +47,7 @@ export const setPendingTotp = (
 });
 
 /** For what ends everything that others may have begun: nobody can confirm what waits. */
-export const forgetPendingTotp = (user_id: string): Statement => ({
+export const deletePendingTotp = (user_id: string): Statement => ({
   sql: `update totp set pending_secret_sealed = null, pending_session_id = null, pending_expires_at = null,
                pending_tries = null
          where user_id = $1`,
@@ -58,14 +58,14 @@ export const forgetPendingTotp = (user_id: string): Statement => ({
  * Uses up one of the tries of the pending secret, before the code is looked at.
  * @returns what may be confirmed; undefined if nothing waits, or no longer.
  */
-export async function takePendingTry(
+export async function consumePendingTry(
   db: Db,
   { user_id, session_id }: Enrolling,
   now: number,
 ): Promise<string | undefined> {
   const { rows } = await db.run(
     `update totp set pending_tries = pending_tries + 1
-      where user_id = $1 and pending_session_id = $3 and pending_expires_at > $2 and pending_tries < ${triesPerPending}
+      where user_id = $1 and pending_session_id = $3 and pending_expires_at > $2 and pending_tries < ${triesPerEnrollment}
   returning pending_secret_sealed`,
     [user_id, now, session_id],
   );
@@ -83,13 +83,13 @@ export const activateTotp = ({ user_id, secret_sealed, step }: Confirmation, now
 });
 
 /** The secret that waits is that one. */
-export const totpWaits = (user_id: string, secret_sealed: string): Condition => ({
+export const isPendingTotp = (user_id: string, secret_sealed: string): Condition => ({
   sql: 'exists (select 1 from totp where user_id = $1 and pending_secret_sealed = $2)',
   params: [user_id, secret_sealed],
 });
 
 /** The secret in force is that one. */
-export const totpIsInForce = (user_id: string, secret_sealed: string): Condition => ({
+export const isActiveTotp = (user_id: string, secret_sealed: string): Condition => ({
   sql: 'exists (select 1 from totp where user_id = $1 and secret_sealed = $2 and confirmed_at is not null)',
   params: [user_id, secret_sealed],
 });

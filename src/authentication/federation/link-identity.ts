@@ -12,22 +12,22 @@ import {
   mayLink,
   mayLinkByEmail,
 } from '../credentials/identities.store.ts';
-import { takeSecurityChange } from '../credentials/security-changes.ts';
-import { lockWaysIn } from '../credentials/ways-in.ts';
-import { failUnlessHeld, type Held, requireHeld } from '../sessions/renew-secret.ts';
+import { limitSecurityChanges } from '../credentials/security-changes.ts';
+import { lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { failUnlessHeld, requireCurrentSession, type SessionRef } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
-import { connectQuestion, type Question } from './question.ts';
-import { refuseIdentity, type Trip } from './refuse-identity.ts';
+import { type Confirmation, linkConfirmation } from './confirmation.ts';
+import { type CallbackContext, refuseIdentity } from './refuse-identity.ts';
 import { nameOf, type UpstreamAccount } from './upstream-account.ts';
 
 type Link = {
   user: Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
   account: UpstreamAccount;
-  trip: Trip;
+  context: CallbackContext;
   /** The address that alone says who it is: then it must still be theirs and proved when the link is made. */
   byEmail?: string;
   /** The session that asks for it, which must hold until it is done. */
-  held?: Held;
+  held?: SessionRef;
 };
 
 /**
@@ -35,12 +35,12 @@ type Link = {
  * @returns false if nothing was linked: the person may not sign in, has another identity of that issuer, or the address
  * is no longer theirs. True also if it was linked with them before.
  */
-export async function linkIdentity(deps: MailDeps, { user, account, trip, byEmail, held }: Link): Promise<boolean> {
+export async function linkIdentity(deps: MailDeps, { user, account, context, byEmail, held }: Link): Promise<boolean> {
   const { user_id } = user;
-  if (held) await takeSecurityChange(deps, user_id);
+  if (held) await limitSecurityChanges(deps, user_id);
   const at = now(deps);
   const { issuer, subject, email } = account;
-  const { provider, address } = trip;
+  const { provider, address } = context;
   const { event_id, statement } = auditEvent(
     {
       action: 'identity.linked',
@@ -57,7 +57,7 @@ export async function linkIdentity(deps: MailDeps, { user, account, trip, byEmai
   try {
     // Event first: its condition decides, and the link and the mail follow it.
     await deps.db.batch([
-      lockWaysIn(user_id),
+      lockSignInMethods(user_id),
       ...(held ? [failUnlessHeld(held, event_id, at)] : []),
       statement,
       insertIdentity(identity, event_id, at),
@@ -82,23 +82,28 @@ export async function linkIdentity(deps: MailDeps, { user, account, trip, byEmai
  * @throws {RequestError} `invalid_state` if it is somebody else's, or the person has another one of that issuer;
  * `login_required` if the session has ended meanwhile.
  */
-export async function linkByPerson(
+export async function linkBySignedInUser(
   deps: MailDeps,
   link: Omit<Link, 'byEmail' | 'held'> & { user: Session; agreement?: string },
-): Promise<Question | undefined> {
-  const { account, trip, user } = link;
+): Promise<Confirmation | undefined> {
+  const { account, context, user } = link;
   const { user_id } = user;
   const refuse = async (reason: 'linked_elsewhere' | 'linked_already') =>
     Promise.reject(
-      await refuseIdentity(deps, trip, { code: 'invalid_state', say: `federation.${reason}`, reason, user_id }),
+      await refuseIdentity(deps, context, {
+        code: 'invalid_state',
+        userMessage: `federation.${reason}`,
+        reason,
+        user_id,
+      }),
     );
   const owner = await findIdentity(deps.db, account.issuer, account.subject);
   if (owner) return owner.user_id === user_id ? undefined : refuse('linked_elsewhere');
   const identities = await listIdentities(deps.db, user_id);
   if (identities.some(({ issuer }) => issuer === account.issuer)) return refuse('linked_already');
-  const question = connectQuestion(user, nameOf(account));
-  if (question.agreement !== link.agreement) return question;
-  if (await linkIdentity(deps, { user, account, trip, held: user })) return undefined;
-  await requireHeld(deps, user);
+  const confirmation = linkConfirmation(user, nameOf(account));
+  if (confirmation.agreement !== link.agreement) return confirmation;
+  if (await linkIdentity(deps, { user, account, context, held: user })) return undefined;
+  await requireCurrentSession(deps, user);
   return refuse((await findIdentity(deps.db, account.issuer, account.subject)) ? 'linked_elsewhere' : 'linked_already');
 }

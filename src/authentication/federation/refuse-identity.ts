@@ -5,13 +5,13 @@ import { inEnglish, type MessageKey } from '../../platform/i18n/translate.ts';
 import type { Provider } from '../credentials/providers.ts';
 
 /** From where, with which provider, and where a page leads on. */
-export type Trip = { provider: Provider; address: string; back: string };
+export type CallbackContext = { provider: Provider; address: string; back: string };
 
 type FederationKey = Extract<MessageKey, `federation.${string}`>;
 
-export type Why = {
+export type IdentityRefusal = {
   code: ErrorCode;
-  say: FederationKey;
+  userMessage: FederationKey;
   /** For the log. */
   reason: RefusalReason;
   /** For the log: what exactly the upstream has got wrong, in our words or the library's code. */
@@ -23,15 +23,19 @@ export type Why = {
  * Says no to what came back from an upstream, and why in the log.
  * @returns the refusal, for the caller to throw.
  */
-export async function refuseIdentity(deps: LimitDeps, trip: Trip, why: Why): Promise<RequestError> {
-  const { provider, address, back } = trip;
-  const { code, say, reason, problem, user_id } = why;
+export async function refuseIdentity(
+  deps: LimitDeps,
+  context: CallbackContext,
+  identityRefusal: IdentityRefusal,
+): Promise<RequestError> {
+  const { provider, address, back } = context;
+  const { code, userMessage, reason, problem, user_id } = identityRefusal;
   const detail = { provider: provider.id, ...(problem === undefined ? {} : { problem }) };
   const event = { action: 'session.refused', target: user_id, reason, detail, address } as const;
   await deps.db.batch(unauthenticatedEvent(deps, event));
   // A label may have any letters; an error_description has ASCII alone, which an id is.
-  return new RequestError(code, inEnglish({ key: say, values: { provider: provider.id } }), {
-    say: { key: say, values: { provider: provider.label } },
+  return new RequestError(code, inEnglish({ key: userMessage, values: { provider: provider.id } }), {
+    userMessage: { key: userMessage, values: { provider: provider.label } },
     details: code === 'invalid_state' ? { current_status: reason } : {},
     cause: problem === undefined ? reason : `${reason}: ${problem}`,
     back,

@@ -7,19 +7,19 @@ import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { newId } from '../../platform/ids.ts';
 import { findIdentity, insertIdentity, listIdentities, touchIdentity } from '../credentials/identities.store.ts';
 import type { SignInDeps } from '../deps.ts';
-import { completeSignIn, type Outcome, type Visit } from '../sessions/complete-sign-in.ts';
+import { completeSignIn, type Outcome, type SignInRequest } from '../sessions/complete-sign-in.ts';
 import { authTimeOf } from './auth-time.ts';
-import type { Detour } from './detour.ts';
+import { type AccountResolution, type Confirmation, confirmationFor } from './confirmation.ts';
 import { linkIdentity } from './link-identity.ts';
-import { type Arriving, type Question, questionOf } from './question.ts';
-import { refuseIdentity, type Trip, type Why } from './refuse-identity.ts';
+import { type CallbackContext, type IdentityRefusal, refuseIdentity } from './refuse-identity.ts';
 import { isSameAddress, nameOf, type UpstreamAccount } from './upstream-account.ts';
+import type { UpstreamAuthorization } from './upstream-authorization.ts';
 
 type FederatedSignIn = {
   account: UpstreamAccount;
-  trip: Trip;
-  visit: Visit;
-  detour: Detour;
+  context: CallbackContext;
+  signInRequest: SignInRequest;
+  authorization: UpstreamAuthorization;
   /** What the person has said yes to. */
   agreement?: string;
 };
@@ -30,23 +30,23 @@ type FederatedSignIn = {
  * @returns a question, as long as nobody has agreed to what the sign-in would do.
  * @throws {RequestError} `access_denied`, with a sentence that says what to do.
  */
-export async function signInWithIdentity(deps: SignInDeps, signIn: FederatedSignIn): Promise<Outcome | Question> {
-  const { account, trip, agreement } = signIn;
-  const arriving = await whoArrives(deps, signIn);
-  const question = questionOf(arriving, { ...signIn, upstreamName: nameOf(account) });
-  if (question && question.agreement !== agreement) return question;
-  const user_id = await settle(deps, signIn, arriving);
+export async function signInWithIdentity(deps: SignInDeps, signIn: FederatedSignIn): Promise<Outcome | Confirmation> {
+  const { account, context, agreement } = signIn;
+  const resolution = await resolveAccount(deps, signIn);
+  const confirmation = confirmationFor(resolution, { ...signIn, upstreamName: nameOf(account) });
+  if (confirmation && confirmation.agreement !== agreement) return confirmation;
+  const user_id = await applyResolution(deps, signIn, resolution);
   const outcome = await complete(deps, signIn, user_id);
-  return outcome ?? Promise.reject(await mayNotEnter(deps, trip, user_id));
+  return outcome ?? Promise.reject(await refuseDisabledUser(deps, context, user_id));
 }
 
 /** A provider is one factor, so a second may follow. */
 async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: string) {
-  const { account, visit } = signIn;
+  const { account, signInRequest } = signIn;
   const used = touchIdentity(account, account.email ?? null, now(deps));
   const authTime = await authTimeOf(deps, signIn, user_id);
   const proof = { user_id, methods: ['fed'], secondStep: false, authTime } as const;
-  const outcome = await completeSignIn(deps, proof, visit, [used]);
+  const outcome = await completeSignIn(deps, proof, signInRequest, [used]);
   // What is to commit with a session does not, where none begins yet.
   if (outcome?.kind === 'second_factor') await deps.db.batch([used]);
   return outcome;
@@ -61,33 +61,41 @@ export async function confirmWithIdentity(
   signIn: FederatedSignIn,
   user_id: string,
 ): Promise<Outcome> {
-  const { account, trip } = signIn;
+  const { account, context } = signIn;
   const linked = await findIdentity(deps.db, account.issuer, account.subject);
   if (linked?.user_id !== user_id) {
-    const why = { code: 'access_denied', say: 'federation.somebody_else', reason: 'other_identity', user_id } as const;
-    throw await refuseIdentity(deps, trip, why);
+    const identityRefusal = {
+      code: 'access_denied',
+      userMessage: 'federation.somebody_else',
+      reason: 'other_identity',
+      user_id,
+    } as const;
+    throw await refuseIdentity(deps, context, identityRefusal);
   }
   const outcome = await complete(deps, signIn, user_id);
-  return outcome ?? Promise.reject(await mayNotEnter(deps, trip, user_id));
+  return outcome ?? Promise.reject(await refuseDisabledUser(deps, context, user_id));
 }
 
-const mayNotEnter = (deps: LimitDeps, trip: Trip, user_id: string) =>
-  refuseIdentity(deps, trip, {
+const refuseDisabledUser = (deps: LimitDeps, context: CallbackContext, user_id: string) =>
+  refuseIdentity(deps, context, {
     code: 'access_denied',
-    say: 'federation.may_not_enter',
+    userMessage: 'federation.may_not_enter',
     reason: 'user_disabled',
     user_id,
   });
 
 /** Whose account an identity opens, or what would have to be done first. */
-async function whoArrives(deps: LimitDeps, { account, trip }: FederatedSignIn): Promise<Arriving> {
-  const refuse = async (say: Why['say'], reason: Why['reason'], user_id?: string) =>
-    Promise.reject(await refuseIdentity(deps, trip, { code: 'access_denied', say, reason, user_id }));
+async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSignIn): Promise<AccountResolution> {
+  const refuse = async (
+    userMessage: IdentityRefusal['userMessage'],
+    reason: IdentityRefusal['reason'],
+    user_id?: string,
+  ) => Promise.reject(await refuseIdentity(deps, context, { code: 'access_denied', userMessage, reason, user_id }));
 
   const linked = await findIdentity(deps.db, account.issuer, account.subject);
   const known = linked && (await findUser(deps.db, linked.user_id));
   if (known) {
-    if (known.disabled_at === null) return { does: 'enter', user: known };
+    if (known.disabled_at === null) return { action: 'enter', user: known };
     return refuse('federation.may_not_enter', 'user_disabled', known.user_id);
   }
 
@@ -98,7 +106,7 @@ async function whoArrives(deps: LimitDeps, { account, trip }: FederatedSignIn): 
   const user = await findUserByEmail(deps.db, account.email);
   if (!user) {
     if (!deps.config.signUp) return refuse('federation.sign_up_off', 'sign_up_off');
-    return { does: 'create', email: account.email };
+    return { action: 'create', email: account.email };
   }
   if (user.disabled_at !== null) return refuse('federation.may_not_enter', 'user_disabled', user.user_id);
   // Whoever typed somebody else's address into a sign-up would own the account that its owner then walks into.
@@ -109,30 +117,40 @@ async function whoArrives(deps: LimitDeps, { account, trip }: FederatedSignIn): 
     return refuse('federation.account_alike', 'email_spelled_otherwise', user.user_id);
   }
   const identity = (await listIdentities(deps.db, user.user_id)).find(({ issuer }) => issuer === account.issuer);
-  if (!identity) return { does: 'link', user };
-  if (identity.subject === account.subject) return { does: 'enter', user }; // connected this very moment
+  if (!identity) return { action: 'link', user };
+  if (identity.subject === account.subject) return { action: 'enter', user }; // connected this very moment
   // Another person may have been given the address of one who left: whom we know there already stays who they are.
   return refuse('federation.account_has_other', 'email_of_other_identity', user.user_id);
 }
 
 /** Connects or makes the account, where that was agreed to. @returns its `user_id`. */
-async function settle(deps: MailDeps, { account, trip }: FederatedSignIn, arriving: Arriving): Promise<string> {
-  if (arriving.does === 'create') return createFederatedUser(deps, { ...account, email: arriving.email }, trip);
-  const { user } = arriving;
+async function applyResolution(
+  deps: MailDeps,
+  { account, context }: FederatedSignIn,
+  resolution: AccountResolution,
+): Promise<string> {
+  if (resolution.action === 'create')
+    return createFederatedUser(deps, { ...account, email: resolution.email }, context);
+  const { user } = resolution;
   const { user_id } = user;
-  if (arriving.does === 'enter' || (await linkIdentity(deps, { user, account, trip, byEmail: account.email }))) {
+  if (resolution.action === 'enter' || (await linkIdentity(deps, { user, account, context, byEmail: account.email }))) {
     return user_id;
   }
   const reason = 'email_of_other_identity'; // made this very moment
-  const why = { code: 'access_denied', say: 'federation.account_has_other', reason, user_id } as const;
-  throw await refuseIdentity(deps, trip, why);
+  const identityRefusal = {
+    code: 'access_denied',
+    userMessage: 'federation.account_has_other',
+    reason,
+    user_id,
+  } as const;
+  throw await refuseIdentity(deps, context, identityRefusal);
 }
 
 /** The account and its identity, or neither. It has no password. */
 async function createFederatedUser(
   deps: LimitDeps,
   account: UpstreamAccount & { email: string },
-  trip: Trip,
+  context: CallbackContext,
 ): Promise<string> {
   const at = now(deps);
   const { issuer, subject, email, name, picture, locale } = account;
@@ -143,12 +161,12 @@ async function createFederatedUser(
       action: 'user.created',
       actor: `user:${user_id}`,
       target: user_id,
-      after: { role, provider: trip.provider.id },
-      address: trip.address,
+      after: { role, provider: context.provider.id },
+      address: context.address,
     },
     at,
   );
-  const identity = { issuer, subject, user_id, provider: trip.provider.id, email };
+  const identity = { issuer, subject, user_id, provider: context.provider.id, email };
   try {
     await deps.db.batch([
       insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at),
@@ -158,7 +176,11 @@ async function createFederatedUser(
     return user_id;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    const why = { code: 'access_denied', say: 'federation.email_taken', reason: 'email_taken' } as const;
-    throw await refuseIdentity(deps, trip, why);
+    const identityRefusal = {
+      code: 'access_denied',
+      userMessage: 'federation.email_taken',
+      reason: 'email_taken',
+    } as const;
+    throw await refuseIdentity(deps, context, identityRefusal);
   }
 }

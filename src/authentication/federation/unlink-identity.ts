@@ -6,10 +6,10 @@ import { UniqueViolation } from '../../platform/db/db.ts';
 import { notFound, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { deleteIdentity, isLinked, listIdentities } from '../credentials/identities.store.ts';
-import { lockWaysIn, unlessLastWayIn } from '../credentials/ways-in.ts';
+import { lockSignInMethods, unlessLastSignInMethod } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
-import { deleteAttemptsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { failUnlessHeld, type Held, requireHeld } from '../sessions/renew-secret.ts';
+import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { failUnlessHeld, requireCurrentSession, type SessionRef } from '../sessions/rotate-session-secret.ts';
 
 type Unlink = {
   user: Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
@@ -17,7 +17,7 @@ type Unlink = {
   provider_id: string;
   address: string;
   /** The session that asks for it, which must hold until it is done. */
-  held: Held;
+  held: SessionRef;
 };
 
 /**
@@ -45,21 +45,23 @@ export async function unlinkIdentity(
       before: { provider: provider_id, issuer, subject },
       address,
       // What opens nothing any more, because nobody configures its issuer, may always go.
-      onlyIf: opens ? unlessLastWayIn(deps.config, user_id, isLinked(user_id, issuer)) : isLinked(user_id, issuer),
+      onlyIf: opens
+        ? unlessLastSignInMethod(deps.config, user_id, isLinked(user_id, issuer))
+        : isLinked(user_id, issuer),
     },
     at,
   );
   const batch = deps.db.batch([
-    lockWaysIn(user_id),
+    lockSignInMethods(user_id),
     failUnlessHeld(held, event_id, at),
     statement,
     deleteIdentity(user_id, issuer, event_id),
     // Half-finished sign-ins by what is gone end with it.
-    deleteAttemptsOfUser(user_id),
+    deletePendingSignInsOfUser(user_id),
     ...mailTo(deps, user, 'provider_unlinked', { provider: provider?.label ?? provider_id }, eventWasKept(event_id)),
   ]);
   const results = await batch.catch(async (error: unknown) => {
-    if (error instanceof UniqueViolation) await requireHeld(deps, held);
+    if (error instanceof UniqueViolation) await requireCurrentSession(deps, held);
     throw error;
   });
   if (results[3]?.changes === 1) return;

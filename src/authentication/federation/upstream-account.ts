@@ -1,6 +1,6 @@
 import { emailProblem } from '../../platform/email-address.ts';
 import { locales } from '../../platform/i18n/translate.ts';
-import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/display-name.ts';
 import type { Provider } from '../credentials/providers.ts';
 
 /** Who has signed in upstream, as far as we believe it. */
@@ -62,7 +62,7 @@ export function accountOf({ issuer }: Provider, claims: Claims): UpstreamAccount
     subject: claims.sub,
     email,
     emailVerified: email !== undefined && claims.email_verified === true,
-    name: typeof claims.name === 'string' && !displayNameProblem(claims.name) ? tidyName(claims.name) : null,
+    name: typeof claims.name === 'string' && !displayNameProblem(claims.name) ? normalizeName(claims.name) : null,
     picture: typeof claims.picture === 'string' && isPicture(claims.picture) ? claims.picture : null,
     locale: languageOf(claims.locale),
     auth_time: typeof auth_time === 'number' && Number.isFinite(auth_time) ? auth_time : undefined,

@@ -28,7 +28,7 @@ export type Upstreams = {
 /** A person waits: an upstream that says nothing for so long is down. For each request to it. */
 const defaultPatienceSeconds = 5;
 const freshSeconds = 600;
-const mostBytes = 256 * 1024;
+const maxBytes = 256 * 1024;
 
 type Opened = { configuration: Configuration; opened_at: number };
 
@@ -120,7 +120,7 @@ async function readBounded(response: Response): Promise<Buffer<ArrayBuffer>> {
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
-    if (length > mostBytes) throw new UpstreamFailure('answer_too_large');
+    if (length > maxBytes) throw new UpstreamFailure('answer_too_large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -141,7 +141,7 @@ function isAllowed(address: string | undefined, issuer: URL): boolean {
  * whoever holds a browser can bring about with a code or parameters that they made up: each would cost the issuer two
  * answers more, and everybody else a wait.
  */
-export const hasMoved = (reason: string): boolean =>
+export const suggestsStaleMetadata = (reason: string): boolean =>
   /^(discovery_|address_not_allowed|answer_too_large|und_err_|econn|enotfound|eai_again|ehost|enet|err_tls|cert_|oauth_(timeout|key_selection|response_is_not|parse_error|http_request_forbidden|missing_server_metadata|invalid_server_metadata))/.test(
     reason,
   );

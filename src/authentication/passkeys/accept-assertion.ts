@@ -25,7 +25,7 @@ const expired = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.
 const notAccepted = (cause?: unknown) => refusal('access_denied', { key: 'passkey.problem.refused' }, { cause });
 
 /** @param user_id whose passkeys may answer; left out, the person is found by the passkey. */
-type AssertionAsked = { use: ChallengeUse; user_id?: string; address: string };
+type AssertionRequest = { use: ChallengeUse; user_id?: string; address: string };
 
 /**
  * What to hand to `navigator.credentials.get`.
@@ -33,7 +33,7 @@ type AssertionAsked = { use: ChallengeUse; user_id?: string; address: string };
  */
 export async function assertionOptions(
   deps: SecretDeps,
-  { use, user_id, address }: AssertionAsked,
+  { use, user_id, address }: AssertionRequest,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   await countOptions(deps, address);
   const own = user_id === undefined ? [] : await listPasskeys(deps.db, user_id);
@@ -62,14 +62,14 @@ export const transportsOf = (transports: string) => transports.split(' ').filter
 export async function acceptAssertion(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
   credential: unknown,
-  asked: AssertionAsked,
+  asked: AssertionRequest,
 ): Promise<Passkey> {
   const assertion = readAssertion(credential);
   const challenge = openChallenge(deps, assertion.clientData.challenge, asked.use);
   if (!challenge) throw expired();
   const passkey = await findUsablePasskey(deps.db, assertion.credential.id);
   try {
-    if (!passkey || !mayAnswer(passkey, assertion.credential, asked)) throw notAccepted('unknown passkey');
+    if (!passkey || !isAllowedPasskey(passkey, assertion.credential, asked)) throw notAccepted('unknown passkey');
     if (assertion.clientData.isFramed) throw notAccepted('made in a frame');
     const use = await verify(deps, passkey, assertion);
     await spend(deps, { passkey, challenge, use, address: asked.address });
@@ -81,7 +81,11 @@ export async function acceptAssertion(
 }
 
 /** A passkey that names its person must name its owner; without a list to choose from it has to (WebAuthn §7.2 step 6). */
-function mayAnswer(passkey: Passkey, { response }: AuthenticationResponseJSON, { user_id }: AssertionAsked): boolean {
+function isAllowedPasskey(
+  passkey: Passkey,
+  { response }: AuthenticationResponseJSON,
+  { user_id }: AssertionRequest,
+): boolean {
   const named = response.userHandle;
   if (named !== undefined && named !== userHandle(passkey.user_id).toString('base64url')) return false;
   return user_id === undefined ? named !== undefined : user_id === passkey.user_id;
@@ -151,7 +155,7 @@ async function reportCopy(deps: MailDeps, { passkey, use, address }: Omit<Spendi
 
 async function recordRefusal(
   deps: LimitDeps,
-  { address }: AssertionAsked,
+  { address }: AssertionRequest,
   passkey: Passkey | undefined,
 ): Promise<void> {
   const event = { action: 'session.refused', target: passkey?.user_id, reason: 'passkey_refused', address } as const;

@@ -3,14 +3,14 @@ import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Passkey } from '../credentials/passkeys.store.ts';
-import { mostPasskeys, passkeyId } from '../credentials/relying-party.ts';
+import { maxPasskeys, passkeyId } from '../credentials/relying-party.ts';
 import { passkeyForm, passkeyScripts } from './passkey-form.ts';
 
 export const passkeysPath = '/account/security/passkeys';
 
 /** What has just been done. */
-export const deeds = ['added', 'renamed', 'removed'] as const;
-export type Deed = (typeof deeds)[number];
+export const passkeyNotices = ['added', 'renamed', 'removed'] as const;
+export type PasskeyNotice = (typeof passkeyNotices)[number];
 
 export type PasskeysPage = {
   passkeys: readonly Passkey[];
@@ -18,7 +18,7 @@ export type PasskeysPage = {
   suggestedName: string;
   /** False where the service has no name of its own to make passkeys for. */
   canAdd: boolean;
-  done?: Deed;
+  done?: PasskeyNotice;
   problem?: Renderable;
 };
 
@@ -64,8 +64,8 @@ ${passkey.last_used_at === null ? t('passkey.unused') : t('passkey.used', { when
 
 function addition(view: View, page: PasskeysPage): Html {
   if (!page.canAdd) return html`<p>${view.t('passkey.add.address')}</p>`;
-  if (page.passkeys.length < mostPasskeys) return addForm(view, page);
-  return html`<p>${view.t('passkey.problem.too_many', { most: mostPasskeys })}</p>`;
+  if (page.passkeys.length < maxPasskeys) return addForm(view, page);
+  return html`<p>${view.t('passkey.problem.too_many', { most: maxPasskeys })}</p>`;
 }
 
 /** Of the sentence and the form, the script leaves the one that holds in this browser. */

@@ -8,12 +8,18 @@ import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { readRegistration } from '../credentials/passkey-credential.ts';
-import { fitsAnother, insertPasskey, isRegistered, listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
-import { algorithms, mostPasskeys, passkeyId, relyingParty, userHandle } from '../credentials/relying-party.ts';
-import { takeSecurityChange } from '../credentials/security-changes.ts';
-import { lockWaysIn } from '../credentials/ways-in.ts';
-import { deleteAttemptsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import {
+  hasRoomForPasskey,
+  insertPasskey,
+  isRegistered,
+  listPasskeys,
+  type Passkey,
+} from '../credentials/passkeys.store.ts';
+import { algorithms, maxPasskeys, passkeyId, relyingParty, userHandle } from '../credentials/relying-party.ts';
+import { limitSecurityChanges } from '../credentials/security-changes.ts';
+import { lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { failUnlessHeld, requireCurrentSession } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { transportsOf } from './accept-assertion.ts';
 import { type ChallengeUse, challengeSeconds, newChallenge, type OpenChallenge, openChallenge } from './challenge.ts';
@@ -31,7 +37,7 @@ const useOf = ({ session, browser }: Registrant): ChallengeUse => ({
 const tooMany = () =>
   refusal(
     'invalid_state',
-    { key: 'passkey.problem.too_many', values: { most: mostPasskeys } },
+    { key: 'passkey.problem.too_many', values: { most: maxPasskeys } },
     { details: { current_status: 'full' } },
   );
 const notRegistered = (cause: unknown) => refusal('invalid_request', { key: 'passkey.problem.register' }, { cause });
@@ -48,7 +54,7 @@ export async function registrationOptions(
   const { session, address } = registrant;
   await countOptions(deps, address);
   const own = await listPasskeys(deps.db, session.user_id);
-  if (own.length >= mostPasskeys) throw tooMany();
+  if (own.length >= maxPasskeys) throw tooMany();
   const { generateRegistrationOptions } = await import('@simplewebauthn/server');
   const { rpID, rpName } = relyingParty(deps.config);
   return generateRegistrationOptions({
@@ -147,7 +153,7 @@ async function keep(
   { passkey, challenge }: { passkey: Passkey; challenge: OpenChallenge },
 ): Promise<void> {
   const { user_id } = session;
-  await takeSecurityChange(deps, user_id); // removing is not counted: there is never more to remove than was added
+  await limitSecurityChanges(deps, user_id); // removing is not counted: there is never more to remove than was added
   const { event_id, statement } = auditEvent(
     {
       action: 'passkey.added',
@@ -155,7 +161,7 @@ async function keep(
       target: user_id,
       after: { passkey: passkeyId(passkey), name: passkey.name },
       address,
-      onlyIf: fitsAnother(user_id, mostPasskeys),
+      onlyIf: hasRoomForPasskey(user_id, maxPasskeys),
     },
     passkey.created_at,
   );
@@ -163,18 +169,18 @@ async function keep(
   const kept = eventWasKept(event_id);
   try {
     const results = await deps.db.batch([
-      lockWaysIn(user_id),
+      lockSignInMethods(user_id),
       failUnlessHeld(session, event_id, passkey.created_at),
       spendLink(challenge),
       statement,
       ...mailTo(deps, session, 'passkey_added', { passkey: passkey.name, address }, kept),
-      deleteAttemptsOfUser(user_id),
+      deletePendingSignInsOfUser(user_id),
       insertPasskey(passkey, kept),
     ]);
     if (results.at(-1)?.changes !== 1) throw tooMany();
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    await requireHeld(deps, session);
+    await requireCurrentSession(deps, session);
     if (!(await isRegistered(deps.db, passkey.credential_id))) throw expired();
     throw refusal(
       'invalid_state',

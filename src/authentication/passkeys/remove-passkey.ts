@@ -6,10 +6,10 @@ import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { deletePasskey, isRemovable } from '../credentials/passkeys.store.ts';
 import { passkeyId } from '../credentials/relying-party.ts';
-import { hasAnotherWayIn, lockWaysIn } from '../credentials/ways-in.ts';
+import { hasAnotherSignInMethod, lockSignInMethods } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
-import { deleteAttemptsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { failUnlessHeld, requireCurrentSession } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { requireOwnPasskey } from './own-passkey.ts';
 
@@ -33,25 +33,25 @@ export async function removePasskey(
       target: user_id,
       before: { passkey: passkeyId(passkey), name: passkey.name },
       address,
-      onlyIf: isRemovable(passkey, hasAnotherWayIn(deps.config, user_id)),
+      onlyIf: isRemovable(passkey, hasAnotherSignInMethod(deps.config, user_id)),
     },
     at,
   );
   // The event decides, behind the lock; everything after it happens with it or not at all.
   const kept = eventWasKept(event_id);
   const statements = [
-    lockWaysIn(user_id),
+    lockSignInMethods(user_id),
     failUnlessHeld(session, event_id, at),
     statement,
     ...mailTo(deps, session, 'passkey_removed', { passkey: passkey.name, address }, kept),
-    deleteAttemptsOfUser(user_id),
+    deletePendingSignInsOfUser(user_id),
     deletePasskey(passkey, kept),
   ];
   try {
     const results = await deps.db.batch(statements);
     if (results.at(-1)?.changes === 1) return;
   } catch (error) {
-    if (error instanceof UniqueViolation) await requireHeld(deps, session);
+    if (error instanceof UniqueViolation) await requireCurrentSession(deps, session);
     throw error;
   }
   await requireOwnPasskey(deps, user_id, id);

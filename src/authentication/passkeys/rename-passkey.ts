@@ -5,11 +5,11 @@ import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
-import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
-import { isThere, type Passkey, renamePasskey } from '../credentials/passkeys.store.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/display-name.ts';
+import { type Passkey, passkeyExists, renamePasskey } from '../credentials/passkeys.store.ts';
 import { passkeyId } from '../credentials/relying-party.ts';
-import { takeSecurityChange } from '../credentials/security-changes.ts';
-import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import { limitSecurityChanges } from '../credentials/security-changes.ts';
+import { failUnlessHeld, requireCurrentSession } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { requireOwnPasskey } from './own-passkey.ts';
 
@@ -19,7 +19,7 @@ import { requireOwnPasskey } from './own-passkey.ts';
  */
 export function readName(name: string): string {
   if (displayNameProblem(name)) throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
-  return tidyName(name);
+  return normalizeName(name);
 }
 
 type PasskeyChange = { session: Session; id: string; address: string };
@@ -39,7 +39,7 @@ export async function renameOwnPasskey(
   const passkey = await requireOwnPasskey(deps, user_id, id);
   const name = readName(typed());
   if (name === passkey.name) return passkey;
-  await takeSecurityChange(deps, user_id);
+  await limitSecurityChanges(deps, user_id);
   const at = now(deps);
   const { event_id, statement } = auditEvent(
     {
@@ -49,7 +49,7 @@ export async function renameOwnPasskey(
       before: { passkey: passkeyId(passkey), name: passkey.name },
       after: { name },
       address,
-      onlyIf: isThere(passkey),
+      onlyIf: passkeyExists(passkey),
     },
     at,
   );
@@ -60,7 +60,7 @@ export async function renameOwnPasskey(
     renamePasskey(passkey, name, eventWasKept(event_id)),
   ]);
   const results = await batch.catch(async (error: unknown) => {
-    if (error instanceof UniqueViolation) await requireHeld(deps, session);
+    if (error instanceof UniqueViolation) await requireCurrentSession(deps, session);
     throw error;
   });
   if (results.at(-1)?.changes !== 1) throw notFound(); // removed this very moment

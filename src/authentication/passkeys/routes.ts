@@ -11,13 +11,13 @@ import { deviceName } from '../sessions/device.ts';
 import { requireRecentSession, requireSession, type Session } from '../sessions/session.ts';
 import { beginRegistration, listOwn, register, remove, rename } from './operations.ts';
 import { passkeyRecord } from './own-passkey.ts';
-import { type Deed, deeds, type PasskeysPage, passkeysPage, passkeysPath } from './page.ts';
+import { type PasskeyNotice, type PasskeysPage, passkeyNotices, passkeysPage, passkeysPath } from './page.ts';
 import { registerPasskey, registrationOptions } from './register-passkey.ts';
 import { removePasskey } from './remove-passkey.ts';
 import { renameOwnPasskey } from './rename-passkey.ts';
 import { readNameBody, readRegistrationBody } from './requests.ts';
 
-type OnePasskey = { Params: { id: string } };
+type PasskeyRoute = { Params: { id: string } };
 
 /** A person's own passkeys, for programs. */
 export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
@@ -36,13 +36,13 @@ export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
     return reply.code(201).send(passkeyRecord(await registerPasskey(deps, registrant, { credential, name })));
   });
 
-  app.patch<OnePasskey>('/v1/me/passkeys/:id', { config: { operation: rename } }, async (request) => {
+  app.patch<PasskeyRoute>('/v1/me/passkeys/:id', { config: { operation: rename } }, async (request) => {
     const session = await requireRecentSession(deps, request);
     const change = { session, id: request.params.id, address: request.ip };
     return passkeyRecord(await renameOwnPasskey(deps, change, () => readNameBody(request.body)));
   });
 
-  app.delete<OnePasskey>('/v1/me/passkeys/:id', { config: { operation: remove } }, async (request, reply) => {
+  app.delete<PasskeyRoute>('/v1/me/passkeys/:id', { config: { operation: remove } }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
     await removePasskey(deps, session, { id: request.params.id, address: request.ip });
     return reply.code(204).send();
@@ -58,7 +58,11 @@ async function passkeyPages(app: FastifyInstance, deps: Deps) {
   app.get(passkeysPath, { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const { done } = request.queryParameters;
-    return sendPasskeys(deps, { request, reply, session }, { done: deeds.find((deed) => deed === done) });
+    return sendPasskeys(
+      deps,
+      { request, reply, session },
+      { done: passkeyNotices.find((doneAction) => doneAction === done) },
+    );
   });
 
   app.post(`${passkeysPath}/options`, (request, reply) => sendOptions(deps, request, reply));
@@ -72,7 +76,7 @@ async function passkeyPages(app: FastifyInstance, deps: Deps) {
     }),
   );
 
-  app.post<OnePasskey>(`${passkeysPath}/:id/name`, { config }, (request, reply) =>
+  app.post<PasskeyRoute>(`${passkeysPath}/:id/name`, { config }, (request, reply) =>
     change(deps, request, reply, 'renamed', async () => {
       const session = await requireRecentSession(deps, request);
       const { name = '' } = readForm(request.body);
@@ -80,7 +84,7 @@ async function passkeyPages(app: FastifyInstance, deps: Deps) {
     }),
   );
 
-  app.post<OnePasskey>(`${passkeysPath}/:id/remove`, { config }, (request, reply) =>
+  app.post<PasskeyRoute>(`${passkeysPath}/:id/remove`, { config }, (request, reply) =>
     change(deps, request, reply, 'removed', async () => {
       const session = await requireRecentSession(deps, request);
       await removePasskey(deps, session, { id: request.params.id, address: request.ip });
@@ -105,7 +109,7 @@ async function change(
   deps: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
-  deed: Deed,
+  doneAction: PasskeyNotice,
   make: () => Promise<void>,
 ): Promise<FastifyReply> {
   try {
@@ -115,22 +119,22 @@ async function change(
     const session = await requireSession(deps, request);
     return sendPasskeys(deps, { request, reply, session }, { refused: error });
   }
-  return reply.redirect(`${passkeysPath}?done=${deed}`, 303);
+  return reply.redirect(`${passkeysPath}?done=${doneAction}`, 303);
 }
 
 async function sendPasskeys(
   deps: Deps,
   { request, reply, session }: { request: FastifyRequest; reply: FastifyReply; session: Session },
-  { done, refused }: { done?: Deed; refused?: RequestError },
+  { done, refused }: { done?: PasskeyNotice; refused?: RequestError },
 ): Promise<FastifyReply> {
   const view = request.view;
-  const say = refused && (refused.problems[0]?.say ?? refused.say);
+  const userMessage = refused && (refused.problems[0]?.userMessage ?? refused.userMessage);
   const page: PasskeysPage = {
     passkeys: await listPasskeys(deps.db, session.user_id),
     suggestedName: suggestName(request),
     canAdd: canHavePasskeys(deps.config),
     done,
-    problem: refused && (say ? view.t(say.key, say.values) : refused.message),
+    problem: refused && (userMessage ? view.t(userMessage.key, userMessage.values) : refused.message),
   };
   return sendPage(reply, view, passkeysPage(view, page), refused?.status);
 }

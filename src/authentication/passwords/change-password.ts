@@ -1,4 +1,4 @@
-import { forgetMailsTo } from '../../accounts/mail-limits.ts';
+import { resetMailsTo } from '../../accounts/mail-limits.ts';
 import { deleteLinksOfUser } from '../../accounts/one-time-links/store.ts';
 import { lockUser } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
@@ -8,17 +8,17 @@ import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { invalidFields, loginRequired } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
-import { forgetHourOfCodes } from '../../platform/limits/code-limits.ts';
+import { clearHourlyCodeFailures } from '../../platform/limits/code-limits.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { newPasswordProblems } from '../account-links/create-user.ts';
 import type { PasswordContext } from '../credentials/password-policy.ts';
 import { passwordOf, setPassword } from '../credentials/passwords.store.ts';
-import { takeSecurityChange } from '../credentials/security-changes.ts';
-import { findTotp, forgetPendingTotp } from '../credentials/two-factor.store.ts';
+import { limitSecurityChanges } from '../credentials/security-changes.ts';
+import { deletePendingTotp, findTotp } from '../credentials/two-factor.store.ts';
 import type { Deps } from '../deps.ts';
-import { deleteAttemptsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { renewSecret, requireHeld } from '../sessions/renew-secret.ts';
+import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { requireCurrentSession, rotateSessionSecret } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
 
@@ -39,7 +39,7 @@ export async function changePassword(
   session: Session,
   { password, address, deviceToken }: { password: string; address: string; deviceToken?: string | undefined },
 ): Promise<string> {
-  await takeSecurityChange(deps, session.user_id);
+  await limitSecurityChanges(deps, session.user_id);
   const password_hash = await hashNewPassword(deps, session, password);
   const hadOne = (await passwordOf(deps.db, session.user_id)) !== undefined;
   const at = now(deps);
@@ -52,20 +52,20 @@ export async function changePassword(
     },
     at,
   );
-  const renewal = renewSecret(session, event_id, at);
+  const renewal = rotateSessionSecret(session, event_id, at);
   try {
     await deps.db.batch([
       lockUser(session.user_id), // so that a sign-in with the old password comes before it, and ends, or after, and fails
       ...renewal.statements,
       setPassword(session.user_id, password_hash, at),
       ...(deviceToken === undefined ? [] : [touchDevice(session.user_id, digest(deviceToken), at)]),
-      ...endWhatItOpened(deps, session, session.session_id),
+      ...endPasswordAccess(deps, session, session.session_id),
       ...mailTo(deps, session, hadOne ? 'password_changed' : 'password_set', { address }),
       statement,
     ]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    await requireHeld(deps, session);
+    await requireCurrentSession(deps, session);
     throw loginRequired(); // signed in anew meanwhile
   }
   return renewal.token;
@@ -97,7 +97,7 @@ export async function passwordContext(
 }
 
 /** @param keep the session that goes on. */
-export function endWhatItOpened(
+export function endPasswordAccess(
   deps: LimitDeps & Pick<Deps, 'grants'>,
   { user_id, email }: Owner,
   keep?: string,
@@ -108,12 +108,12 @@ export function endWhatItOpened(
       ? endSessionsOfUser(user_id, 'password_change', at)
       : endOtherSessions(user_id, keep, 'password_change', at),
     ...deps.grants.revokeOfUser(user_id, 'password_change', at),
-    deleteAttemptsOfUser(user_id),
+    deletePendingSignInsOfUser(user_id),
     deleteLinksOfUser(user_id, 'password_reset'),
     deleteLinksOfUser(user_id, 'change_email'),
-    forgetPendingTotp(user_id),
+    deletePendingTotp(user_id),
     ...passwordLimits(deps).reset(email),
-    forgetHourOfCodes(deps, user_id),
-    forgetMailsTo(deps, 'reset', email), // their links are gone
+    clearHourlyCodeFailures(deps, user_id),
+    resetMailsTo(deps, 'reset', email), // their links are gone
   ];
 }

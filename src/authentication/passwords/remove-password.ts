@@ -5,11 +5,11 @@ import { UniqueViolation } from '../../platform/db/db.ts';
 import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { passwordOf, removePassword as removal } from '../credentials/passwords.store.ts';
-import { hasAnotherWayIn, lockWaysIn } from '../credentials/ways-in.ts';
+import { hasAnotherSignInMethod, lockSignInMethods } from '../credentials/sign-in-methods.ts';
 import type { RevocationDeps } from '../deps.ts';
-import { renewSecret, requireHeld } from '../sessions/renew-secret.ts';
+import { requireCurrentSession, rotateSessionSecret } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
-import { endWhatItOpened } from './change-password.ts';
+import { endPasswordAccess } from './change-password.ts';
 
 /**
  * Takes the password away from somebody who has another way in, and ends what it had opened.
@@ -23,20 +23,20 @@ export async function removePassword(deps: RevocationDeps, session: Session, add
     { action: 'password.removed', actor: `user:${session.user_id}`, target: session.user_id, address },
     at,
   );
-  const renewal = renewSecret(session, event_id, at);
+  const renewal = rotateSessionSecret(session, event_id, at);
   try {
     await deps.db.batch([
-      lockWaysIn(session.user_id),
+      lockSignInMethods(session.user_id),
       ...renewal.statements,
-      failUnless(hasAnotherWayIn(deps.config, session.user_id), `${event_id}:way`, at),
+      failUnless(hasAnotherSignInMethod(deps.config, session.user_id), `${event_id}:way`, at),
       removal(session.user_id),
-      ...endWhatItOpened(deps, session, session.session_id),
+      ...endPasswordAccess(deps, session, session.session_id),
       ...mailTo(deps, session, 'password_removed', { address }),
       statement,
     ]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    await requireHeld(deps, session); // or else it is the way in that is missing
+    await requireCurrentSession(deps, session); // or else it is the way in that is missing
     throw refusal('invalid_state', { key: 'password.last_way' });
   }
   return renewal.token;

@@ -4,11 +4,11 @@ import { cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { leastCharacters } from '../credentials/password-policy.ts';
+import { minCharacters } from '../credentials/password-policy.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
-import { mayLoseAWayIn } from '../credentials/ways-in.ts';
+import { canRemoveSignInMethod } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
-import { keepSession, requireRecentSession, type Session } from '../sessions/session.ts';
+import { requireRecentSession, type Session, setSessionCookie } from '../sessions/session.ts';
 import { changePassword, passwordContext } from './change-password.ts';
 import { changePassword as change, PasswordBody, removePassword as remove } from './operations.ts';
 import { type PasswordForm, passwordPage } from './page.ts';
@@ -31,7 +31,12 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
     const session = await requireRecentSession(deps, request);
     const { password = '' } = readForm(request.body);
     try {
-      keepSession(deps, reply, session, await changePassword(deps, session, { password, ...originOf(deps, request) }));
+      setSessionCookie(
+        deps,
+        reply,
+        session,
+        await changePassword(deps, session, { password, ...originOf(deps, request) }),
+      );
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
       return showForm(deps, { request, reply, session }, { problems: error.problems });
@@ -42,20 +47,25 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
   app.post(`${path}/remove`, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
     readForm(request.body);
-    keepSession(deps, reply, session, await removePassword(deps, session, request.ip));
+    setSessionCookie(deps, reply, session, await removePassword(deps, session, request.ip));
     return reply.redirect(`${path}?done=removed`, 303);
   });
 
   app.post('/v1/me/password', { config: { operation: change } }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
     const { password } = readPassword(request.body);
-    keepSession(deps, reply, session, await changePassword(deps, session, { password, ...originOf(deps, request) }));
+    setSessionCookie(
+      deps,
+      reply,
+      session,
+      await changePassword(deps, session, { password, ...originOf(deps, request) }),
+    );
     return reply.code(204).send();
   });
 
   app.delete('/v1/me/password', { config: { operation: remove } }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
-    keepSession(deps, reply, session, await removePassword(deps, session, request.ip));
+    setSessionCookie(deps, reply, session, await removePassword(deps, session, request.ip));
     return reply.code(204).send();
   });
 }
@@ -73,9 +83,9 @@ async function showForm(deps: Deps, { request, reply, session }: Asked, said: Pi
   const form = {
     email: session.email,
     hasPassword: (await passwordOf(deps.db, session.user_id)) !== undefined,
-    hasAnotherWay: await mayLoseAWayIn(deps, session.user_id),
+    hasAnotherWay: await canRemoveSignInMethod(deps, session.user_id),
     secondFactor,
-    least: leastCharacters({ secondFactor }),
+    least: minCharacters({ secondFactor }),
     ...said,
   };
   return sendPage(reply, view, passwordPage(view, form), said.problems ? 400 : 200);

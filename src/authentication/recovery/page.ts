@@ -1,10 +1,10 @@
 import type { FieldProblem } from '../../platform/errors.ts';
-import type { Sentence } from '../../platform/i18n/translate.ts';
+import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { alert, fieldAlert, newPasswordField } from '../../platform/pages/form.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { goalFields, goalQuery } from '../sessions/return-target.ts';
+import { returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
 import type { EmailForm } from '../sign-up/page.ts';
 
 export const resetPage = (view: View, form: EmailForm): Page => ({
@@ -13,13 +13,13 @@ export const resetPage = (view: View, form: EmailForm): Page => ({
 <p class="soft">${view.t('reset.intro')}</p>
 ${alert(form.problem)}${fieldAlert(view, form.problems ?? [])}
 <form method="post" action="/reset">
-${goalFields(form)}
+${returnTargetFields(form)}
 <label for="email">${view.t('field.email')}</label>
 <input id="email" name="email" type="email" autocomplete="username" inputmode="email" autocapitalize="none"
  spellcheck="false" required maxlength="254" autofocus value="${form.email ?? ''}">
 <button type="submit" id="reset-submit">${view.t('reset.submit')}</button>
 </form>
-<p><a href="/signin${goalQuery(form)}">${view.t('reset.back')}</a></p>`,
+<p><a href="/signin${returnTargetQuery(form)}">${view.t('reset.back')}</a></p>`,
 });
 
 /** The same for everybody, whether the address has an account or not. */
@@ -47,12 +47,12 @@ type NewPasswordForm = {
   endsAt?: string;
   problems?: readonly FieldProblem[];
   /** What signs in beside the password, and stays. */
-  otherWays: readonly Sentence[];
+  otherSignInMethods: readonly MessageDescriptor[];
 };
 
 export const newPasswordPage = (
   view: View,
-  { token, email, least, endsAt, problems = [], otherWays }: NewPasswordForm,
+  { token, email, least, endsAt, problems = [], otherSignInMethods }: NewPasswordForm,
 ): Page => ({
   title: view.plain('reset.link_title'),
   endsAt,
@@ -65,10 +65,10 @@ ${newPasswordField(view, least)}
 <button type="submit" id="reset-save">${view.t('reset.save')}</button>
 </form>
 ${
-  otherWays.length > 0 &&
+  otherSignInMethods.length > 0 &&
   html`<h2>${view.t('reset.stays.title')}</h2>
 <p>${view.t('reset.stays')}</p>
-<ul id="reset-stays">${otherWays.map(({ key, values }) => html`<li>${view.t(key, values)}</li>`)}</ul>
+<ul id="reset-stays">${otherSignInMethods.map(({ key, values }) => html`<li>${view.t(key, values)}</li>`)}</ul>
 <p class="soft">${view.t('reset.stays.page')}</p>`
 }`,
 });

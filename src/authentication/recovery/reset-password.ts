@@ -1,6 +1,6 @@
 import { requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
 import { failUnless, type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
-import { findUser, isReachedAt, lockUser, markEmailVerified } from '../../accounts/store.ts';
+import { findUser, isReachableAt, lockUser, markEmailVerified } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
@@ -9,8 +9,8 @@ import type { StoreDeps } from '../../platform/deps.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
 import type { Deps } from '../deps.ts';
-import { endWhatItOpened, hashNewPassword } from '../passwords/change-password.ts';
-import { otherWaysInMail, otherWaysOf } from './other-ways.ts';
+import { endPasswordAccess, hashNewPassword } from '../passwords/change-password.ts';
+import { otherSignInMethodsOf, otherSignInMethodsText } from './other-sign-in-methods.ts';
 
 /** @throws {RequestError} `invalid_request` when the link is over, or its account is disabled or moved to another address. */
 export async function requireResetLink(deps: StoreDeps, token: string): Promise<{ link: OneTimeLink; user: User }> {
@@ -36,7 +36,7 @@ export async function resetPassword(
   const { link, user } = await requireResetLink(deps, token);
   const { user_id, email } = user;
   const password_hash = await hashNewPassword(deps, user, password);
-  const others = otherWaysInMail(deps, await otherWaysOf(deps, user_id), user.locale);
+  const others = otherSignInMethodsText(deps, await otherSignInMethodsOf(deps, user_id), user.locale);
   const at = now(deps);
   const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;
   const { event_id, statement } = auditEvent(event, at);
@@ -44,10 +44,10 @@ export async function resetPassword(
     await deps.db.batch([
       lockUser(user_id),
       spendLink(link),
-      failUnless(isReachedAt(user_id, email), event_id, at),
+      failUnless(isReachableAt(user_id, email), event_id, at),
       setPassword(user_id, password_hash, at),
       markEmailVerified(user_id, email, at), // The link has shown that its mails are read.
-      ...endWhatItOpened(deps, user),
+      ...endPasswordAccess(deps, user),
       ...mailTo(deps, user, 'password_reset', { address, others }),
       statement,
     ]);

@@ -5,16 +5,16 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { alert, fieldAlert } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
-import { toldTo } from '../../platform/pages/told.ts';
+import { refusalMessage } from '../../platform/pages/refusal-message.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
 import { requireAdministrator } from './session.ts';
 
 /** An administrator at a page: in whose language it is drawn, and on whose behalf things are done. */
-export type AdministratorVisit = { user_id: string; view: View; caller: Caller; query: Parameters };
+export type AdministratorContext = { user_id: string; view: View; caller: Caller; query: Parameters };
 
 /** @throws {RequestError} as requireAdministrator does. */
-export async function administratorAt(deps: Deps, request: FastifyRequest): Promise<AdministratorVisit> {
+export async function administratorContext(deps: Deps, request: FastifyRequest): Promise<AdministratorContext> {
   const { user_id } = await requireAdministrator(deps, request);
   return {
     user_id,
@@ -38,7 +38,7 @@ export async function answerForm(
     const next = await steps.act();
     return reply.redirect(next, 303);
   } catch (error) {
-    if (!isForPeople(error)) throw error;
+    if (!isDisplayable(error)) throw error;
     if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
     return sendPage(reply, view, await steps.again(problemOf(view, error)), error.status);
   }
@@ -53,13 +53,13 @@ const tellable: readonly RequestError['code'][] = [
 ];
 
 /** What a form may be refused with, and its page can say. */
-export const isForPeople = (error: unknown): error is RequestError =>
+export const isDisplayable = (error: unknown): error is RequestError =>
   error instanceof RequestError && tellable.includes(error.code);
 
 /** A sentence that exists in English only is better than none. */
 export function problemOf(view: View, error: RequestError): Html | false {
   if (error.problems.length > 0) return fieldAlert(view, error.problems);
-  if (error.say === undefined && error.code === 'stale_revision') return alert(view.t('admin.problem.stale'));
-  if (error.say === undefined && error.code === 'invalid_state') return alert(view.t('admin.problem.state'));
-  return alert(toldTo(view, error) ?? html`<span lang="en">${error.message}</span>`);
+  if (error.userMessage === undefined && error.code === 'stale_revision') return alert(view.t('admin.problem.stale'));
+  if (error.userMessage === undefined && error.code === 'invalid_state') return alert(view.t('admin.problem.state'));
+  return alert(refusalMessage(view, error) ?? html`<span lang="en">${error.message}</span>`);
 }

@@ -1,4 +1,4 @@
-import { takeMailTo } from '../../accounts/mail-limits.ts';
+import { mayMailTo } from '../../accounts/mail-limits.ts';
 import { findUser, lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Condition } from '../../audit/store.ts';
@@ -12,10 +12,10 @@ import type { SignInDeps } from '../deps.ts';
 import type { Method } from './authentication.ts';
 import { deviceName } from './device.ts';
 import type { LocalPath } from './local-path.ts';
-import { insertAttempt } from './pending-sign-ins.store.ts';
+import { insertPendingSignIn } from './pending-sign-ins.store.ts';
 import type { Session } from './session.ts';
 import { startSession } from './start-session.ts';
-import { findDevice, forgetSurplusDevices, rememberDevice, sessionCarries } from './store.ts';
+import { deleteSurplusDevices, findDevice, rememberDevice, sessionCarries } from './store.ts';
 
 /** What somebody has shown to be true, by whichever path they came. */
 export type Proof = {
@@ -29,11 +29,11 @@ export type Proof = {
    * Statements that fail their batch, with a unique violation, unless what was proved is true at that very moment: a
    * password may be changed while the old one is being verified, and what it opens must not outlive the change.
    */
-  stillTrue?: readonly Statement[];
+  preconditions?: readonly Statement[];
 };
 
 /** Where a sign-in comes from and where it leads. */
-export type Visit = {
+export type SignInRequest = {
   /** The session that the browser came with, if it lives. */
   previous: Session | undefined;
   /** The authorization request that waits for this sign-in. */
@@ -58,30 +58,31 @@ export type Outcome = { kind: 'session'; token: string } | { kind: 'second_facto
 export async function completeSignIn(
   deps: SignInDeps,
   proof: Proof,
-  visit: Visit,
+  signInRequest: SignInRequest,
   also: readonly Statement[] = [],
 ): Promise<Outcome | undefined> {
   try {
-    return await proceed(deps, proof, visit, also);
+    return await startSessionOrSecondStep(deps, proof, signInRequest, also);
   } catch (error) {
-    if (proof.stillTrue && error instanceof UniqueViolation) return undefined;
+    if (proof.preconditions && error instanceof UniqueViolation) return undefined;
     throw error;
   }
 }
 
-async function proceed(
+async function startSessionOrSecondStep(
   deps: SignInDeps,
   proof: Proof,
-  visit: Visit,
+  signInRequest: SignInRequest,
   also: readonly Statement[],
 ): Promise<Outcome | undefined> {
-  if (!proof.secondStep && (await asksSecondFactor(deps, proof.user_id))) return beginAttempt(deps, proof, visit);
-  const { previous, address, userAgent, request_id } = visit;
-  const arrivedOn = await deviceStatements(deps, proof.user_id, visit);
-  const arrival = { ...proof, previous, address, userAgent };
-  const started = await startSession(deps, arrival, ({ session_id, token }) => [
+  if (!proof.secondStep && (await asksSecondFactor(deps, proof.user_id)))
+    return startPendingSignIn(deps, proof, signInRequest);
+  const { previous, address, userAgent, request_id } = signInRequest;
+  const rememberDeviceIf = await deviceStatements(deps, proof.user_id, signInRequest);
+  const context = { ...proof, previous, address, userAgent };
+  const started = await startSession(deps, context, ({ session_id, token }) => [
     ...also,
-    ...arrivedOn(sessionCarries(session_id, digest(token))),
+    ...rememberDeviceIf(sessionCarries(session_id, digest(token))),
     ...(request_id === undefined
       ? []
       : [deps.authorizationRequests.markAuthenticated(request_id, session_id, digest(token))]),
@@ -94,24 +95,34 @@ async function asksSecondFactor(deps: Pick<Deps, 'db'>, user_id: string): Promis
   return totp !== undefined && totp.confirmed_at !== null;
 }
 
-async function beginAttempt(
+async function startPendingSignIn(
   deps: StoreDeps,
-  { user_id, methods, stillTrue = [] }: Proof,
-  visit: Visit,
+  { user_id, methods, preconditions = [] }: Proof,
+  signInRequest: SignInRequest,
 ): Promise<Outcome> {
   const token = newSecret('at_');
-  const attempt = { user_id, methods: [...methods], request_id: visit.request_id ?? null, next: visit.next ?? null };
+  const attempt = {
+    user_id,
+    methods: [...methods],
+    request_id: signInRequest.request_id ?? null,
+    next: signInRequest.next ?? null,
+  };
   const { statement } = auditEvent(
     {
       action: 'session.second_factor_asked',
       actor: `user:${user_id}`,
       target: user_id,
       after: { amr: methods.join(' ') },
-      address: visit.address,
+      address: signInRequest.address,
     },
     now(deps),
   );
-  await deps.db.batch([lockUser(user_id), ...stillTrue, insertAttempt(digest(token), attempt, now(deps)), statement]);
+  await deps.db.batch([
+    lockUser(user_id),
+    ...preconditions,
+    insertPendingSignIn(digest(token), attempt, now(deps)),
+    statement,
+  ]);
   return { kind: 'second_factor', token };
 }
 
@@ -122,17 +133,17 @@ async function beginAttempt(
 async function deviceStatements(
   deps: MailDeps,
   user_id: string,
-  visit: Visit,
+  signInRequest: SignInRequest,
 ): Promise<(hasSession: Condition) => Statement[]> {
-  const device_hash = digest(visit.deviceToken);
+  const device_hash = digest(signInRequest.deviceToken);
   const { isKnown, isFirst } = await findDevice(deps.db, user_id, device_hash);
   const user = isKnown || isFirst ? undefined : await findUser(deps.db, user_id);
   // Whoever knows the password could else fill the mailbox, and the one mail that matters would be lost in it.
-  const tells = user !== undefined && (await takeMailTo(deps, 'new_device', user.email));
-  const values = { device: deviceName(visit.userAgent) ?? '?', address: visit.address };
+  const tells = user !== undefined && (await mayMailTo(deps, 'new_device', user.email));
+  const values = { device: deviceName(signInRequest.userAgent) ?? '?', address: signInRequest.address };
   return (hasSession) => [
     rememberDevice(user_id, device_hash, now(deps)),
-    ...(isKnown ? [] : [forgetSurplusDevices(user_id, device_hash)]),
+    ...(isKnown ? [] : [deleteSurplusDevices(user_id, device_hash)]),
     ...(user && tells ? mailTo(deps, user, 'new_device', values, hasSession) : []),
   ];
 }

@@ -6,21 +6,21 @@ import type { Deps } from '../deps.ts';
 import { requireRecentSession, requireSession, type Session } from './session.ts';
 
 /** Somebody at a page about their own clients: in whose language it is drawn, and on whose behalf things are done. */
-export type DeveloperVisit = {
+export type DeveloperContext = {
   view: View;
   owner: { owner_user_id: string; caller: Caller };
   query: Parameters;
 };
 
 /** @throws {RequestError} `login_required`. */
-export const developerAt = async (deps: Deps, request: FastifyRequest): Promise<DeveloperVisit> =>
-  visitOf(request, await requireSession(deps, request));
+export const developerContext = async (deps: Deps, request: FastifyRequest): Promise<DeveloperContext> =>
+  contextOf(request, await requireSession(deps, request));
 
 /** @throws {RequestError} `login_required`, `reauthentication_required`. */
-export const recentDeveloperAt = async (deps: Deps, request: FastifyRequest): Promise<DeveloperVisit> =>
-  visitOf(request, await requireRecentSession(deps, request));
+export const recentDeveloperContext = async (deps: Deps, request: FastifyRequest): Promise<DeveloperContext> =>
+  contextOf(request, await requireRecentSession(deps, request));
 
-const visitOf = (request: FastifyRequest, { user_id }: Session): DeveloperVisit => ({
+const contextOf = (request: FastifyRequest, { user_id }: Session): DeveloperContext => ({
   view: request.view,
   owner: { owner_user_id: user_id, caller: { actor: `user:${user_id}`, address: request.ip } },
   query: request.queryParameters,

@@ -3,7 +3,7 @@ import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import type { Deps } from '../deps.ts';
-import { type Ending, endAllOtherSessions, endOneSession } from './end-sessions.ts';
+import { type Ending, endOwnOtherSessions, endOwnSession } from './end-own-sessions.ts';
 import { listSessions, sessionRecord } from './list-sessions.ts';
 import * as operations from './operations.ts';
 import { sessionsPage } from './page.ts';
@@ -11,7 +11,7 @@ import { requireSession } from './session.ts';
 
 const path = '/account/sessions';
 const config = { page: true, form: path } as const;
-type OneSession = { Params: { session_id: string } };
+type SessionRoute = { Params: { session_id: string } };
 
 /** Where a person is signed in. Ending access is always allowed, so none of it asks for a recent sign-in. */
 export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
@@ -26,20 +26,20 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
     return { sessions: sessions.map((one) => ({ ...one, current: one.session_id === session_id })) };
   });
 
-  app.delete<OneSession>(
+  app.delete<SessionRoute>(
     '/v1/me/sessions/:session_id',
     { config: { operation: operations.endSession } },
     async (request, reply) => {
       const ending = await endingOf(request);
       const { session_id } = request.params;
-      await endOneSession(deps, ending, session_id);
+      await endOwnSession(deps, ending, session_id);
       if (session_id === ending.session.session_id) clearCookie(reply, deps.config, cookieNames(deps.config).session);
       return reply.code(204).send();
     },
   );
 
   app.delete('/v1/me/sessions', { config: { operation: operations.endOtherSessions } }, async (request) => {
-    return { ended: await endAllOtherSessions(deps, await endingOf(request)) };
+    return { ended: await endOwnOtherSessions(deps, await endingOf(request)) };
   });
 
   app.get(path, { config }, async (request, reply) => {
@@ -57,12 +57,12 @@ export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post(`${path}/end`, { config }, async (request, reply) => {
     const ending = await endingOf(request);
-    await endOneSession(deps, ending, readForm(request.body).session_id ?? '');
+    await endOwnSession(deps, ending, readForm(request.body).session_id ?? '');
     return reply.redirect(`${path}?done=one`, 303);
   });
 
   app.post(`${path}/end-others`, { config }, async (request, reply) => {
-    await endAllOtherSessions(deps, await endingOf(request));
+    await endOwnOtherSessions(deps, await endingOf(request));
     return reply.redirect(`${path}?done=others`, 303);
   });
 }

@@ -60,10 +60,10 @@ export async function requireSession(deps: SessionDeps, request: FastifyRequest)
 /** Changing how somebody signs in takes a sign-in that is at most this old (ASVS 7.5.1). */
 const recentSeconds = 900;
 
-/** @throws {RequestError} `login_required`; as {@link refuseUnlessRecent}. */
+/** @throws {RequestError} `login_required`; as {@link requireRecentSignIn}. */
 export async function requireRecentSession(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
   const session = await requireSession(deps, request);
-  refuseUnlessRecent(deps, session);
+  requireRecentSignIn(deps, session);
   return session;
 }
 
@@ -72,10 +72,10 @@ export async function requireRecentSession(deps: SessionDeps, request: FastifyRe
  * person has: whoever came by a password, a reset link or a provider alone neither takes a factor away nor adds one of
  * their own.
  */
-export const refuseUnlessRecent = (deps: Pick<Deps, 'clock'>, session: Session): void =>
-  refuseUnlessConfirmed(deps, session, recentSeconds);
+export const requireRecentSignIn = (deps: Pick<Deps, 'clock'>, session: Session): void =>
+  requireConfirmation(deps, session, recentSeconds);
 
-function refuseUnlessConfirmed(
+function requireConfirmation(
   deps: Pick<Deps, 'clock'>,
   { auth_time, lacksStrongestFactor }: Session,
   maxAge: number,
@@ -88,7 +88,7 @@ function refuseUnlessConfirmed(
 export const strongestFactorRequired = (maxAge = recentSeconds) => reauthenticationRequired(maxAge, twoFactors);
 
 /** The same session goes on under a new secret, to the end that it had. */
-export const keepSession = (
+export const setSessionCookie = (
   deps: Pick<Deps, 'clock' | 'config'>,
   reply: FastifyReply,
   session: Session,
@@ -106,7 +106,7 @@ export async function requireAdministrator(deps: SessionDeps, request: FastifyRe
   const session = await requireSession(deps, request);
   if (session.role !== 'admin') throw refusal('access_denied', { key: 'refusal.administrator' });
   const maxAge = request.method === 'GET' || request.method === 'HEAD' ? administratorSeconds : recentSeconds;
-  refuseUnlessConfirmed(deps, session, maxAge);
+  requireConfirmation(deps, session, maxAge);
   return session;
 }
 

@@ -11,12 +11,12 @@ import {
   endSession,
   endSurplusSessions,
   insertSession,
-  isLiveSessionOf,
+  isActiveSessionOf,
   renewSession,
   sessionCarries,
 } from './store.ts';
 
-type Arrival = {
+type SignInContext = {
   user_id: string;
   /** What the person has proved, all of it: a session exists only after every factor. */
   methods: readonly Method[];
@@ -27,7 +27,7 @@ type Arrival = {
   /** When it was proved, if not now. Unix seconds. */
   authTime?: number;
   /** Statements that fail the batch unless what was proved is true still. Behind the lock of the person's row. */
-  stillTrue?: readonly Statement[];
+  preconditions?: readonly Statement[];
   address: string;
   userAgent: string | undefined;
 };
@@ -41,45 +41,45 @@ type Arrival = {
  */
 export async function startSession(
   deps: StoreDeps & Pick<Deps, 'grants'>,
-  arrival: Arrival,
+  context: SignInContext,
   also: (session: { session_id: string; token: string }) => readonly Statement[] = () => [],
 ): Promise<{ session_id: string; token: string } | undefined> {
   const at = now(deps);
-  const continues = arrival.previous?.user_id === arrival.user_id ? arrival.previous : undefined;
-  const replaced = continues ? undefined : arrival.previous;
+  const continues = context.previous?.user_id === context.user_id ? context.previous : undefined;
+  const replaced = continues ? undefined : context.previous;
   const token = newSecret('st_');
   const session = {
     session_id: continues?.session_id ?? newId('ses'),
     token_hash: digest(token),
-    user_id: arrival.user_id,
-    auth_time: arrival.authTime ?? at,
-    amr: arrival.methods.join(' '),
-    acr: acrOf(arrival.methods),
+    user_id: context.user_id,
+    auth_time: context.authTime ?? at,
+    amr: context.methods.join(' '),
+    acr: acrOf(context.methods),
     idle_expires_at: at + sessionIdleSeconds,
     expires_at: at + sessionSeconds,
-    address: arrival.address,
-    user_agent: arrival.userAgent?.slice(0, 300) ?? null,
-    second_step: arrival.secondStep ? 1 : (0 as 0 | 1),
+    address: context.address,
+    user_agent: context.userAgent?.slice(0, 300) ?? null,
+    second_step: context.secondStep ? 1 : (0 as 0 | 1),
   };
   const { statement: audit } = auditEvent(
     {
       action: 'session.started',
-      actor: `user:${arrival.user_id}`,
+      actor: `user:${context.user_id}`,
       target: session.session_id,
-      after: { user_id: arrival.user_id, amr: session.amr },
-      address: arrival.address,
+      after: { user_id: context.user_id, amr: session.amr },
+      address: context.address,
       onlyIf: sessionCarries(session.session_id, session.token_hash),
     },
     at,
   );
   // On PostgreSQL a sign-in comes before a change of password or factors, which then sees and ends it, or after.
-  const first = [lockUser(arrival.user_id), ...(arrival.stillTrue ?? [])];
+  const first = [lockUser(context.user_id), ...(context.preconditions ?? [])];
   const results = await deps.db.batch([
     ...first,
     continues ? renewSession(session, at) : insertSession(session, at),
-    ...(continues ? [] : [endSurplusSessions(arrival.user_id, session.session_id, at)]),
+    ...(continues ? [] : [endSurplusSessions(context.user_id, session.session_id, at)]),
     ...(replaced
-      ? signOutStatements(deps, replaced, { actor: `user:${arrival.user_id}`, address: arrival.address }, at)
+      ? signOutStatements(deps, replaced, { actor: `user:${context.user_id}`, address: context.address }, at)
       : []),
     ...also({ session_id: session.session_id, token }),
     audit,
@@ -101,7 +101,7 @@ function signOutStatements(
 ): Statement[] {
   const event = { action: 'session.ended', ...caller, target: session_id, reason: 'sign_out', after: { user_id } };
   return [
-    auditEvent({ ...event, onlyIf: isLiveSessionOf(user_id, session_id, at) }, at).statement,
+    auditEvent({ ...event, onlyIf: isActiveSessionOf(user_id, session_id, at) }, at).statement,
     endSession(session_id, 'sign_out', at),
     ...grants.revokeOfSession({ user_id, session_id }, 'sign_out', at),
   ];

@@ -44,7 +44,7 @@ export const hasEveryFactor = `(s.acr = '${twoFactors}' or not ${hasTotp('s.user
 const hasStrongestFactor = `(s.acr = '${twoFactors}' or not (${hasTotp('s.user_id')} or ${hasPasskey('s.user_id')}))`;
 
 /** Lives: not ended, neither idle nor absolute end reached, its person not disabled. */
-const live = 's.ended_at is null and s.idle_expires_at > $2 and s.expires_at > $2 and u.disabled_at is null';
+const active = 's.ended_at is null and s.idle_expires_at > $2 and s.expires_at > $2 and u.disabled_at is null';
 
 /** A session that nobody has ended, of a person who is not disabled; also one whose time is over. */
 export const findSession = (db: Db, token_hash: string, now: number) =>
@@ -86,7 +86,7 @@ type NewSession = {
  * The one gate of every path to a session: nobody who is disabled, and nobody who has TOTP without a second step. Asked
  * by the statement that makes the session, so no path and no race leads around it.
  */
-const mayStart = `u.disabled_at is null
+const userMaySignIn = `u.disabled_at is null
   and (cast($11 as bigint) = 1 or not ${hasTotp('u.user_id')})`;
 
 /** Nothing for a person whom the gate does not let through. */
@@ -95,7 +95,7 @@ export const insertSession = (session: NewSession, now: number): Statement => ({
                               idle_expires_at, expires_at, address, user_agent)
         select $1, $2, u.user_id, cast($4 as bigint), cast($12 as bigint), $5, $6, cast($4 as bigint),
                cast($7 as bigint), cast($8 as bigint), $9, $10
-          from users u where u.user_id = $3 and ${mayStart}
+          from users u where u.user_id = $3 and ${userMaySignIn}
      returning session_id`,
   params: [
     session.session_id,
@@ -118,7 +118,7 @@ export const renewSession = (session: NewSession, now: number): Statement => ({
   sql: `update sessions set token_hash = $2, created_at = $4, auth_time = $12, amr = $5, acr = $6, last_seen_at = $4,
                idle_expires_at = $7, expires_at = $8, address = $9, user_agent = $10
          where session_id = $1 and user_id = $3 and ended_at is null
-           and exists (select 1 from users u where u.user_id = $3 and ${mayStart})
+           and exists (select 1 from users u where u.user_id = $3 and ${userMaySignIn})
      returning session_id`,
   params: insertSession(session, now).params ?? [],
 });
@@ -153,13 +153,13 @@ export const replaceSessionSecret = (session_id: string, token_hash: { from: str
 });
 
 /** What the session has seen besides: the same sign-in, at the time that it was. */
-export const addFactors = (session_id: string, proved: { amr: string; acr: string }): Statement => ({
+export const recordFactors = (session_id: string, proved: { amr: string; acr: string }): Statement => ({
   sql: 'update sessions set amr = $2, acr = $3 where session_id = $1 and ended_at is null',
   params: [session_id, proved.amr, proved.acr],
 });
 
 /** That session is this person's, and lives. */
-export const isLiveSessionOf = (user_id: string, session_id: string, now: number): Condition => ({
+export const isActiveSessionOf = (user_id: string, session_id: string, now: number): Condition => ({
   sql: `exists (select 1 from sessions s where s.session_id = $3 and s.user_id = $1 and s.ended_at is null
                 and s.idle_expires_at > $2 and s.expires_at > $2)`,
   params: [user_id, now, session_id],
@@ -186,17 +186,17 @@ export type ListedSession = Pick<
 };
 
 /** Newest use first. */
-export const liveSessionsOf = (db: Db, user_id: string, now: number) =>
+export const activeSessionsOf = (db: Db, user_id: string, now: number) =>
   db.all<ListedSession>(
     `select s.session_id, s.created_at, s.auth_time, s.amr, s.acr, s.last_seen_at, s.expires_at, s.address, s.user_agent
        from sessions s join users u on u.user_id = s.user_id
-      where s.user_id = $1 and ${live} order by s.last_seen_at desc, s.session_id`,
+      where s.user_id = $1 and ${active} order by s.last_seen_at desc, s.session_id`,
     [user_id, now],
   );
 
 /** Live sessions, and browsers that are known, of one person. Of more the longest unused go. */
-const mostSessions = 100;
-const mostDevices = 100;
+const maxSessions = 100;
+const maxDevices = 100;
 
 /** Ends what is too much beside the session that was just started: as if it had expired, so its grants stand. */
 export const endSurplusSessions = (user_id: string, session_id: string, now: number): Statement => ({
@@ -204,7 +204,7 @@ export const endSurplusSessions = (user_id: string, session_id: string, now: num
          where user_id = $1 and ended_at is null and session_id <> $2
            and session_id not in (select o.session_id from sessions o
                 where o.user_id = $1 and o.ended_at is null and o.session_id <> $2
-                order by o.last_seen_at desc, o.session_id limit ${mostSessions - 1})`,
+                order by o.last_seen_at desc, o.session_id limit ${maxSessions - 1})`,
   params: [user_id, session_id, now],
 });
 
@@ -244,12 +244,12 @@ export const touchDevice = (user_id: string, device_hash: string, now: number): 
 });
 
 /** Forgets what is too much beside the browser of this sign-in. */
-export const forgetSurplusDevices = (user_id: string, device_hash: string): Statement => ({
+export const deleteSurplusDevices = (user_id: string, device_hash: string): Statement => ({
   sql: `delete from known_devices
          where user_id = $1 and device_hash <> $2
            and device_hash not in (select o.device_hash from known_devices o
                 where o.user_id = $1 and o.device_hash <> $2
-                order by o.last_seen_at desc, o.device_hash limit ${mostDevices - 1})`,
+                order by o.last_seen_at desc, o.device_hash limit ${maxDevices - 1})`,
   params: [user_id, device_hash],
 });
 
@@ -264,7 +264,7 @@ export const purgeDevices = (db: Db, unusedSince: number, rows: number) =>
  * That a user has another active session, or an active grant that came from another one, which it may have outlived.
  * @param hasGrant its placeholders stand for the same user and session, in this order.
  */
-export const hasAccessElsewhere = (
+export const hasOtherActiveAccess = (
   user_id: string,
   session_id: string,
   now: number,

@@ -9,17 +9,17 @@ import type { View } from '../../platform/pages/view.ts';
 import { parseCredential } from '../credentials/passkey-credential.ts';
 import type { Deps } from '../deps.ts';
 import { browserToken } from '../sessions/browser.ts';
-import type { Outcome, Visit } from '../sessions/complete-sign-in.ts';
-import { type Goal, sendOnward, visitOf } from '../sessions/return-target.ts';
+import type { Outcome, SignInRequest } from '../sessions/complete-sign-in.ts';
+import { type ReturnTarget, redirectAfterSignIn, signInRequestOf } from '../sessions/return-target.ts';
 import { requireSession } from '../sessions/session.ts';
 import { secondFactorPage } from '../two-factor/second-step/page.ts';
-import { waitingSignIn } from '../two-factor/second-step/routes.ts';
+import { readPendingSignIn } from '../two-factor/second-step/routes.ts';
 import { confirmPage, signInPage } from './page.ts';
-import { readGoal } from './routes.ts';
+import { readReturnTarget } from './routes.ts';
 import {
+  completeSecondFactorWithPasskey,
   confirmOptions,
   confirmWithPasskey,
-  giveSecondFactorWithPasskey,
   secondFactorOptions,
   signInOptions,
   signInWithPasskey,
@@ -32,58 +32,59 @@ const config = { page: true } as const;
  * options and posts the assertion as a form, so goals, cookies and redirects are those of any other sign-in.
  */
 export async function passkeySignInRoutes(app: FastifyInstance, deps: Deps) {
-  app.post('/signin/passkey/options', async (request, reply) => signInOptions(deps, doorOf(deps, request, reply)));
+  app.post('/signin/passkey/options', async (request, reply) => signInOptions(deps, requesterOf(deps, request, reply)));
 
   app.post('/signin/passkey', { config }, async (request, reply) => {
     const form = readForm(request.body);
-    const { view, form: goal } = await readGoal(deps, request, form);
+    const { view, form: returnTarget } = await readReturnTarget(deps, request, form);
     return answer(deps, request, reply, {
-      goal,
+      returnTarget,
       view,
-      page: (problem) => signInPage(view, { ...goal, problem }),
-      check: (browser, visit) => signInWithPasskey(deps, parseCredential(form.credential), browser, visit),
+      page: (problem) => signInPage(view, { ...returnTarget, problem }),
+      check: (browser, signInRequest) =>
+        signInWithPasskey(deps, parseCredential(form.credential), browser, signInRequest),
     });
   });
 
   app.post('/signin/confirm/passkey/options', async (request, reply) => {
     const { user_id } = await requireSession(deps, request);
-    return confirmOptions(deps, user_id, doorOf(deps, request, reply));
+    return confirmOptions(deps, user_id, requesterOf(deps, request, reply));
   });
 
   app.post('/signin/confirm/passkey', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const form = readForm(request.body);
-    const { view, form: goal } = await readGoal(deps, request, form, session);
+    const { view, form: returnTarget } = await readReturnTarget(deps, request, form, session);
     const { user_id, email: username } = session;
     return answer(deps, request, reply, {
-      goal,
+      returnTarget,
       view,
-      page: (problem) => confirmPage(view, { ...goal, username, user_id, problem }),
-      check: (browser, visit) =>
-        confirmWithPasskey(deps, parseCredential(form.credential), browser, { user_id, visit }),
+      page: (problem) => confirmPage(view, { ...returnTarget, username, user_id, problem }),
+      check: (browser, signInRequest) =>
+        confirmWithPasskey(deps, parseCredential(form.credential), browser, { user_id, signInRequest }),
     });
   });
 
   app.post('/signin/second-factor/passkey/options', async (request, reply) =>
-    secondFactorOptions(deps, attemptHash(deps, request), doorOf(deps, request, reply)),
+    secondFactorOptions(deps, attemptHash(deps, request), requesterOf(deps, request, reply)),
   );
 
   app.post('/signin/second-factor/passkey', { config }, async (request, reply) => {
     const { credential } = readForm(request.body);
-    const waiting = await waitingSignIn(deps, request);
+    const waiting = await readPendingSignIn(deps, request);
     if (!waiting) return reply.redirect('/signin', 303);
-    const { view, form, goal, attempt_hash } = waiting;
+    const { view, form, returnTarget, attempt_hash } = waiting;
     return answer(deps, request, reply, {
-      goal,
+      returnTarget,
       view,
       page: (problem) => secondFactorPage(view, { ...form, problem }),
-      check: (browser, visit) =>
-        giveSecondFactorWithPasskey(deps, parseCredential(credential), browser, { attempt_hash, visit }),
+      check: (browser, signInRequest) =>
+        completeSecondFactorWithPasskey(deps, parseCredential(credential), browser, { attempt_hash, signInRequest }),
     });
   });
 }
 
-function doorOf(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
+function requesterOf(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
   return { browser: browserToken(deps, request, reply), address: request.ip };
 }
 
@@ -92,10 +93,10 @@ const attemptHash = (deps: Deps, request: FastifyRequest): string =>
   digest(cookie(request, cookieNames(deps.config).attempt) ?? '');
 
 type Check = {
-  goal: Goal;
+  returnTarget: ReturnTarget;
   view: View;
   page: (problem: Renderable) => Page;
-  check: (browser: string, visit: Visit) => Promise<Outcome>;
+  check: (browser: string, signInRequest: SignInRequest) => Promise<Outcome>;
 };
 
 /** Onward, or the same page with what is wrong. */
@@ -103,11 +104,16 @@ async function answer(
   deps: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
-  { goal, view, page, check }: Check,
+  { returnTarget, view, page, check }: Check,
 ): Promise<FastifyReply> {
-  const visit = await visitOf(deps, request, goal);
+  const signInRequest = await signInRequestOf(deps, request, returnTarget);
   try {
-    return sendOnward(deps, reply, visit, await check(browserToken(deps, request, reply), visit));
+    return redirectAfterSignIn(
+      deps,
+      reply,
+      signInRequest,
+      await check(browserToken(deps, request, reply), signInRequest),
+    );
   } catch (error) {
     if (!(error instanceof RequestError) || error.status === 401 || error.status >= 500) throw error;
     if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
@@ -115,7 +121,7 @@ async function answer(
   }
 }
 
-function problemOf(view: View, { status, retryAfter, say, message }: RequestError): Renderable {
-  if (status === 429) return view.t('signin.too_many', { wait: view.lasting(retryAfter ?? 60) });
-  return say ? view.t(say.key, say.values) : message;
+function problemOf(view: View, { status, retryAfter, userMessage, message }: RequestError): Renderable {
+  if (status === 429) return view.t('signin.too_many', { wait: view.duration(retryAfter ?? 60) });
+  return userMessage ? view.t(userMessage.key, userMessage.values) : message;
 }

@@ -5,13 +5,13 @@ import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import type { Renderable } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { type View, viewOf } from '../../platform/pages/view.ts';
-import { everyWay, waysOf } from '../credentials/ways-to-confirm.ts';
+import { allConfirmationMethods, confirmationMethodsOf } from '../credentials/confirmation-methods.ts';
 import type { Deps } from '../deps.ts';
 import type { WaitingRequest } from '../ports.ts';
 import { requireWaitingRequest } from '../sessions/browser.ts';
 import type { Outcome } from '../sessions/complete-sign-in.ts';
 import { localPath } from '../sessions/local-path.ts';
-import { sendOnward, visitOf } from '../sessions/return-target.ts';
+import { redirectAfterSignIn, signInRequestOf } from '../sessions/return-target.ts';
 import { currentSession, requireSession, type Session } from '../sessions/session.ts';
 import { signOut } from '../sessions/start-session.ts';
 import { confirmPage, type SignInForm, signInPage } from './page.ts';
@@ -22,34 +22,50 @@ const config = { page: true } as const;
 /** The sign-in pages (decisions §9): forms that work without JavaScript. */
 export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/signin', { config }, async (request, reply) => {
-    const goal = await readGoal(deps, request, request.queryParameters);
-    return sendPage(reply, goal.view, signInPage(goal.view, goal.form));
+    const returnTarget = await readReturnTarget(deps, request, request.queryParameters);
+    return sendPage(reply, returnTarget.view, signInPage(returnTarget.view, returnTarget.form));
   });
 
   app.post('/signin', { config }, async (request, reply) => {
     const form = readForm(request.body);
-    const goal = await readGoal(deps, request, form);
-    return attemptPassword(deps, { request, reply, goal, form, username: form.username ?? '', page: signInPage });
+    const returnTarget = await readReturnTarget(deps, request, form);
+    return attemptPassword(deps, {
+      request,
+      reply,
+      returnTarget,
+      form,
+      username: form.username ?? '',
+      page: signInPage,
+    });
   });
 
   app.get('/signin/confirm', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const goal = await readGoal(deps, request, request.queryParameters, session);
+    const returnTarget = await readReturnTarget(deps, request, request.queryParameters, session);
     const { user_id, email: username } = session;
-    return sendPage(reply, goal.view, confirmPage(goal.view, { ...goal.form, username, user_id }));
+    return sendPage(
+      reply,
+      returnTarget.view,
+      confirmPage(returnTarget.view, { ...returnTarget.form, username, user_id }),
+    );
   });
 
   app.post('/signin/confirm', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const form = readForm(request.body);
-    const goal = await readGoal(deps, request, form, session);
+    const returnTarget = await readReturnTarget(deps, request, form, session);
     const { user_id, email: username } = session;
-    if (goal.form.secondFactor === 'passkey') {
-      const problem = goal.view.t('confirm.passkey.only');
-      return sendPage(reply, goal.view, confirmPage(goal.view, { ...goal.form, username, user_id, problem }), 403);
+    if (returnTarget.form.secondFactor === 'passkey') {
+      const problem = returnTarget.view.t('confirm.passkey.only');
+      return sendPage(
+        reply,
+        returnTarget.view,
+        confirmPage(returnTarget.view, { ...returnTarget.form, username, user_id, problem }),
+        403,
+      );
     }
     const page: Attempt['page'] = (view, again) => confirmPage(view, { ...again, user_id });
-    return attemptPassword(deps, { request, reply, goal, form, username, page });
+    return attemptPassword(deps, { request, reply, returnTarget, form, username, page });
   });
 
   app.post('/signout', { config }, async (request, reply) => {
@@ -67,30 +83,30 @@ function endOfSession(deps: Deps, reply: FastifyReply) {
 type Attempt = {
   request: FastifyRequest;
   reply: FastifyReply;
-  goal: { view: View; form: SignInForm };
+  returnTarget: { view: View; form: SignInForm };
   form: Parameters;
   username: string;
   page: (view: View, form: SignInForm & { username: string }) => Page;
 };
 
-async function attemptPassword(deps: Deps, { request, reply, goal, form, username, page }: Attempt) {
-  const { view } = goal;
+async function attemptPassword(deps: Deps, { request, reply, returnTarget, form, username, page }: Attempt) {
+  const { view } = returnTarget;
   const again = (problem: Renderable, status: number) =>
-    sendPage(reply, view, page(view, { ...goal.form, username, problem }), status);
-  const visit = await visitOf(deps, request, goal.form);
+    sendPage(reply, view, page(view, { ...returnTarget.form, username, problem }), status);
+  const signInRequest = await signInRequestOf(deps, request, returnTarget.form);
   let outcome: Outcome | undefined;
   try {
-    outcome = await signInWithPassword(deps, { username, password: form.password ?? '', visit });
+    outcome = await signInWithPassword(deps, { username, password: form.password ?? '', signInRequest });
   } catch (error) {
     if (!(error instanceof RequestError) || ![403, 429, 503].includes(error.status)) throw error;
     if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
     return again(delayed(view, error), error.status);
   }
-  return outcome ? sendOnward(deps, reply, visit, outcome) : again(view.t('signin.wrong'), 401);
+  return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : again(view.t('signin.wrong'), 401);
 }
 
 /** @returns what the page says, and in whose language. */
-export async function readGoal(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
+export async function readReturnTarget(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
   const pending = query.request === undefined ? undefined : await requireWaitingRequest(deps, request, query.request);
   const view = viewOf(deps, request, pending?.parameters.ui_locales, session?.locale);
   const cancelled = deps.config.providers.find(({ id }) => id === query.cancelled);
@@ -101,7 +117,7 @@ export async function readGoal(deps: Deps, request: FastifyRequest, query: Param
     notice: cancelled && view.t('federation.cancelled', { provider: cancelled.label }),
     offersSignUp: deps.config.signUp && deps.mail.works,
     offersReset: deps.mail.works,
-    ...(session ? await waysOf(deps, session.user_id) : everyWay(deps)),
+    ...(session ? await confirmationMethodsOf(deps, session.user_id) : allConfirmationMethods(deps)),
     ...(pending ? await describe(deps, pending) : {}),
   };
   return { view, form };
@@ -116,8 +132,8 @@ async function describe(deps: Deps, { parameters }: WaitingRequest) {
 }
 
 const delayed = (view: View, error: RequestError): Renderable =>
-  error.say
-    ? view.t(error.say.key, error.say.values)
+  error.userMessage
+    ? view.t(error.userMessage.key, error.userMessage.values)
     : error.status === 429
-      ? view.t('signin.too_many', { wait: view.lasting(error.retryAfter ?? 60) })
+      ? view.t('signin.too_many', { wait: view.duration(error.retryAfter ?? 60) })
       : view.t('signin.overloaded');

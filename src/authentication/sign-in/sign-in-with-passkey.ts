@@ -3,14 +3,14 @@ import { now } from '../../platform/clock.ts';
 import type { Deps, LimitDeps, SecretDeps } from '../../platform/deps.ts';
 import { loginRequired, refusal } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { isThere, type Passkey } from '../credentials/passkeys.store.ts';
+import { type Passkey, passkeyExists } from '../credentials/passkeys.store.ts';
 import type { SignInDeps } from '../deps.ts';
 import { acceptAssertion, assertionOptions } from '../passkeys/accept-assertion.ts';
 import type { ChallengeUse } from '../passkeys/challenge.ts';
 import type { Method } from '../sessions/authentication.ts';
-import { completeSignIn, type Outcome, type Proof, type Visit } from '../sessions/complete-sign-in.ts';
-import { findAttempt, type SignInAttempt, takeTry } from '../sessions/pending-sign-ins.store.ts';
-import { passSecondStep } from '../two-factor/second-step/check-code.ts';
+import { completeSignIn, type Outcome, type Proof, type SignInRequest } from '../sessions/complete-sign-in.ts';
+import { consumeTry, findPendingSignIn, type PendingSignIn } from '../sessions/pending-sign-ins.store.ts';
+import { completeSecondStep } from '../two-factor/second-step/check-code.ts';
 
 type PasskeyDeps = SignInDeps & Pick<Deps, 'vault'>;
 
@@ -18,7 +18,7 @@ type PasskeyDeps = SignInDeps & Pick<Deps, 'vault'>;
 const proved: readonly Method[] = ['hwk', 'mfa'];
 
 /** The browser that asks for a challenge, and from where. */
-type Door = { browser: string; address: string };
+type RequesterContext = { browser: string; address: string };
 
 const signInUse = (browser: string): ChallengeUse => ({ purpose: 'sign_in', browser, subject: '' });
 const confirmUse = (browser: string, user_id: string): ChallengeUse => ({
@@ -33,27 +33,36 @@ const secondFactorUse = (browser: string, attempt_hash: string): ChallengeUse =>
 });
 
 /** For whoever sits there: the passkey says who it is. */
-export const signInOptions = (deps: SecretDeps, { browser, address }: Door) =>
+export const signInOptions = (deps: SecretDeps, { browser, address }: RequesterContext) =>
   assertionOptions(deps, { use: signInUse(browser), address });
 
 /** @throws {RequestError} as {@link acceptAssertion} */
-export async function signInWithPasskey(deps: PasskeyDeps, credential: unknown, browser: string, visit: Visit) {
-  const asked = { use: signInUse(browser), address: visit.address };
-  return goThrough(completeSignIn(deps, proofBy(deps, await acceptAssertion(deps, credential, asked)), visit));
+export async function signInWithPasskey(
+  deps: PasskeyDeps,
+  credential: unknown,
+  browser: string,
+  signInRequest: SignInRequest,
+) {
+  const asked = { use: signInUse(browser), address: signInRequest.address };
+  return requireOutcome(
+    completeSignIn(deps, proofBy(deps, await acceptAssertion(deps, credential, asked)), signInRequest),
+  );
 }
 
 /** For the person of a session, before something that takes a recent sign-in. */
-export const confirmOptions = (deps: SecretDeps, user_id: string, { browser, address }: Door) =>
+export const confirmOptions = (deps: SecretDeps, user_id: string, { browser, address }: RequesterContext) =>
   assertionOptions(deps, { use: confirmUse(browser, user_id), user_id, address });
 
 /** Whoever confirms, by their session. */
-type Confirming = { user_id: string; visit: Visit };
+type Confirming = { user_id: string; signInRequest: SignInRequest };
 
 /** @throws {RequestError} as {@link acceptAssertion} */
 export async function confirmWithPasskey(deps: PasskeyDeps, credential: unknown, browser: string, who: Confirming) {
-  const { user_id, visit } = who;
-  const asked = { use: confirmUse(browser, user_id), user_id, address: visit.address };
-  return goThrough(completeSignIn(deps, proofBy(deps, await acceptAssertion(deps, credential, asked)), visit));
+  const { user_id, signInRequest } = who;
+  const asked = { use: confirmUse(browser, user_id), user_id, address: signInRequest.address };
+  return requireOutcome(
+    completeSignIn(deps, proofBy(deps, await acceptAssertion(deps, credential, asked)), signInRequest),
+  );
 }
 
 /** Good while the passkey is there: one that is taken away meanwhile makes no session that outlives it. */
@@ -61,45 +70,53 @@ const proofBy = (deps: Pick<Deps, 'clock'>, passkey: Passkey): Proof => ({
   user_id: passkey.user_id,
   methods: proved,
   secondStep: false,
-  stillTrue: [failUnless(isThere(passkey), newId('pks'), now(deps))],
+  preconditions: [failUnless(passkeyExists(passkey), newId('pks'), now(deps))],
 });
 
 /**
  * The sign-in that waits for a second factor, if a passkey may be that: it is none beside itself.
  * @throws {RequestError} `login_required` when none waits; `access_denied` when its first factor was a passkey.
  */
-async function requireAttempt(deps: LimitDeps, attempt_hash: string): Promise<SignInAttempt> {
-  const attempt = await findAttempt(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
+async function requirePendingSignIn(deps: LimitDeps, attempt_hash: string): Promise<PendingSignIn> {
+  const attempt = await findPendingSignIn(
+    deps.db,
+    { attempt_hash, maxTries: deps.config.limits.codesPerSignIn },
+    now(deps),
+  );
   if (!attempt) throw loginRequired();
   if (attempt.methods.includes('hwk')) throw refusal('access_denied', { key: 'passkey.problem.same_factor' });
   return attempt;
 }
 
-/** @throws {RequestError} as {@link requireAttempt} */
-export async function secondFactorOptions(deps: SecretDeps, attempt_hash: string, { browser, address }: Door) {
-  const { user_id } = await requireAttempt(deps, attempt_hash);
+/** @throws {RequestError} as {@link requirePendingSignIn} */
+export async function secondFactorOptions(
+  deps: SecretDeps,
+  attempt_hash: string,
+  { browser, address }: RequesterContext,
+) {
+  const { user_id } = await requirePendingSignIn(deps, attempt_hash);
   return assertionOptions(deps, { use: secondFactorUse(browser, attempt_hash), user_id, address });
 }
 
-/** @throws {RequestError} as {@link acceptAssertion} and {@link requireAttempt} */
-export async function giveSecondFactorWithPasskey(
+/** @throws {RequestError} as {@link acceptAssertion} and {@link requirePendingSignIn} */
+export async function completeSecondFactorWithPasskey(
   deps: PasskeyDeps,
   credential: unknown,
   browser: string,
-  { attempt_hash, visit }: { attempt_hash: string; visit: Visit },
+  { attempt_hash, signInRequest }: { attempt_hash: string; signInRequest: SignInRequest },
 ) {
-  const { address } = visit;
-  await requireAttempt(deps, attempt_hash);
+  const { address } = signInRequest;
+  await requirePendingSignIn(deps, attempt_hash);
   // Before the assertion is looked at: a sign-in has few tries, whatever they are made with.
-  const attempt = await takeTry(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
+  const attempt = await consumeTry(deps.db, { attempt_hash, maxTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) throw loginRequired();
   const { user_id } = attempt;
   await acceptAssertion(deps, credential, { use: secondFactorUse(browser, attempt_hash), user_id, address });
-  return goThrough(passSecondStep(deps, { attempt_hash, attempt, method: 'hwk' }, visit));
+  return requireOutcome(completeSecondStep(deps, { attempt_hash, attempt, method: 'hwk' }, signInRequest));
 }
 
 /** Whoever was disabled this very moment is refused like everybody whose passkey does not count. */
-async function goThrough(outcome: Promise<Outcome | undefined>): Promise<Outcome> {
+async function requireOutcome(outcome: Promise<Outcome | undefined>): Promise<Outcome> {
   const reached = await outcome;
   if (!reached) throw refusal('access_denied', { key: 'passkey.problem.refused' });
   return reached;

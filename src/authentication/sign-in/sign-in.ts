@@ -6,12 +6,12 @@ import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newId } from '../../platform/ids.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { needsRehash } from '../credentials/password-hash.ts';
-import { passwordIs, passwordOf, replaceHash } from '../credentials/passwords.store.ts';
+import { passwordOf, passwordUnchanged, replaceHash } from '../credentials/passwords.store.ts';
 import type { Deps, SignInDeps } from '../deps.ts';
-import { completeSignIn, type Outcome, type Visit } from '../sessions/complete-sign-in.ts';
+import { completeSignIn, type Outcome, type SignInRequest } from '../sessions/complete-sign-in.ts';
 import { hasSignedInSince } from '../sessions/store.ts';
 
-type PasswordAttempt = { username: string; password: string; visit: Visit };
+type PasswordAttempt = { username: string; password: string; signInRequest: SignInRequest };
 
 /**
  * Signs a person in by e-mail address and password.
@@ -23,7 +23,7 @@ export async function signInWithPassword(
   deps: SignInDeps & Pick<Deps, 'passwords'>,
   attempt: PasswordAttempt,
 ): Promise<Outcome | undefined> {
-  const { address, deviceToken } = attempt.visit;
+  const { address, deviceToken } = attempt.signInRequest;
   const user = await findUserByEmail(deps.db, attempt.username);
   // Asked for nobody, too, or a missing read would tell who has an account.
   const whose = user?.user_id ?? 'nobody';
@@ -46,11 +46,11 @@ export async function signInWithPassword(
   // have used up the tries.
   await limits.succeeded(attempt.username, address);
   if (stored && needsRehash(stored.password_hash))
-    await strengthen(deps, user.user_id, attempt.password, stored.password_hash);
+    await rehashPassword(deps, user.user_id, attempt.password, stored.password_hash);
   const { user_id } = user;
-  const unchanged = failUnless(passwordIs(user_id, stored?.version ?? ''), newId('pwd'), now(deps));
-  const proof = { user_id, methods: ['pwd'], secondStep: false, stillTrue: [unchanged] } as const;
-  return completeSignIn(deps, proof, attempt.visit);
+  const unchanged = failUnless(passwordUnchanged(user_id, stored?.version ?? ''), newId('pwd'), now(deps));
+  const proof = { user_id, methods: ['pwd'], secondStep: false, preconditions: [unchanged] } as const;
+  return completeSignIn(deps, proof, attempt.signInRequest);
 }
 
 /**
@@ -67,7 +67,7 @@ async function knownDevice(
 }
 
 /** Hashes anew with today's parameters, now that the password is at hand; not if it was changed meanwhile. */
-async function strengthen(
+async function rehashPassword(
   deps: Pick<Deps, 'db' | 'passwords'>,
   user_id: string,
   password: string,

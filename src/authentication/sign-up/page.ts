@@ -3,9 +3,9 @@ import { alert, fieldAlert, newPasswordField } from '../../platform/pages/form.t
 import { html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { type Goal, goalFields, goalQuery } from '../sessions/return-target.ts';
+import { type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
 
-export type EmailForm = Goal & { email?: string; problem?: Renderable; problems?: readonly FieldProblem[] };
+export type EmailForm = ReturnTarget & { email?: string; problem?: Renderable; problems?: readonly FieldProblem[] };
 
 export const signUpPage = (view: View, form: EmailForm): Page => ({
   title: view.plain('signup.title'),
@@ -13,13 +13,13 @@ export const signUpPage = (view: View, form: EmailForm): Page => ({
 <p class="soft">${view.t('signup.intro')}</p>
 ${alert(form.problem)}${fieldAlert(view, form.problems ?? [])}
 <form method="post" action="/signup">
-${goalFields(form)}
+${returnTargetFields(form)}
 <label for="email">${view.t('field.email')}</label>
 <input id="email" name="email" type="email" autocomplete="email" inputmode="email" autocapitalize="none"
  spellcheck="false" required maxlength="254" autofocus value="${form.email ?? ''}">
 <button type="submit" id="signup-submit">${view.t('signup.submit')}</button>
 </form>
-<p class="soft">${view.t('signup.has_account', { link: html`<a href="/signin${goalQuery(form)}">${view.t('signup.sign_in')}</a>` })}</p>`,
+<p class="soft">${view.t('signup.has_account', { link: html`<a href="/signin${returnTargetQuery(form)}">${view.t('signup.sign_in')}</a>` })}</p>`,
 });
 
 /** The same for everybody: an address that has an account is told so by mail, where only its owner reads it. */

@@ -6,13 +6,13 @@ import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
 import { completeSignIn } from '../sessions/complete-sign-in.ts';
-import { openGoal, sendOnward, visitOf } from '../sessions/return-target.ts';
+import { redirectAfterSignIn, resolveReturnTarget, signInRequestOf } from '../sessions/return-target.ts';
 import { acceptSignUp } from './accept-sign-up.ts';
-import { askSignUp } from './ask-sign-up.ts';
 import { newAccountPage, noSignUpPage, signUpPage, signUpSentPage } from './page.ts';
+import { requestSignUp } from './request-sign-up.ts';
 
 const config = { page: true } as const;
-type OneLink = { Params: { token: string } };
+type LinkRoute = { Params: { token: string } };
 
 /** People make accounts themselves: an address first, and by the link that it is sent a name and a password. */
 export async function signUpRoutes(app: FastifyInstance, deps: Deps) {
@@ -30,23 +30,23 @@ export async function signUpRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get('/signup', { config }, async (request, reply) => {
     const { request: request_id, next } = request.queryParameters;
-    const goal = await openGoal(deps, request, { request_id, next });
-    const view = viewOf(deps, request, goal.ui_locales);
-    return sendPage(reply, view, signUpPage(view, goal));
+    const returnTarget = await resolveReturnTarget(deps, request, { request_id, next });
+    const view = viewOf(deps, request, returnTarget.ui_locales);
+    return sendPage(reply, view, signUpPage(view, returnTarget));
   });
 
   app.post('/signup', { config }, async (request, reply) => {
     const { email = '', request: request_id, next } = readForm(request.body);
-    const goal = await openGoal(deps, request, { request_id, next });
-    const view = viewOf(deps, request, goal.ui_locales);
+    const returnTarget = await resolveReturnTarget(deps, request, { request_id, next });
+    const view = viewOf(deps, request, returnTarget.ui_locales);
     try {
-      await askSignUp(deps, { ...goal, email, locale: view.locale, address: request.ip });
+      await requestSignUp(deps, { ...returnTarget, email, locale: view.locale, address: request.ip });
     } catch (error) {
       if (!(error instanceof RequestError) || (error.problems.length === 0 && error.status !== 429)) throw error;
       const { problems, retryAfter } = error;
       if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
-      const problem = retryAfter !== undefined && view.t('signin.too_many', { wait: view.lasting(retryAfter) });
-      return sendPage(reply, view, signUpPage(view, { ...goal, email, problem, problems }), error.status);
+      const problem = retryAfter !== undefined && view.t('signin.too_many', { wait: view.duration(retryAfter) });
+      return sendPage(reply, view, signUpPage(view, { ...returnTarget, email, problem, problems }), error.status);
     }
     return reply.redirect('/signup/sent', 303);
   });
@@ -56,20 +56,20 @@ export async function signUpRoutes(app: FastifyInstance, deps: Deps) {
     return sendPage(reply, view, signUpSentPage(view));
   });
 
-  app.get<OneLink>('/signup/:token', { config }, async (request, reply) => {
+  app.get<LinkRoute>('/signup/:token', { config }, async (request, reply) => {
     const { token } = request.params;
     const link = await requireLink(deps, token, ['sign_up']);
-    const { endsAt, ui_locales } = await openGoal(deps, request, link);
+    const { endsAt, ui_locales } = await resolveReturnTarget(deps, request, link);
     const view = viewOf(deps, request, ui_locales);
     return sendPage(reply, view, newAccountPage(view, { token, email: link.email, endsAt }));
   });
 
-  app.post<OneLink>('/signup/:token', { config }, async (request, reply) => {
+  app.post<LinkRoute>('/signup/:token', { config }, async (request, reply) => {
     const { token } = request.params;
     const { name = '', password = '' } = readForm(request.body);
     const { email, ...link } = await requireLink(deps, token, ['sign_up']);
-    const goal = await openGoal(deps, request, link);
-    const view = viewOf(deps, request, goal.ui_locales);
+    const returnTarget = await resolveReturnTarget(deps, request, link);
+    const view = viewOf(deps, request, returnTarget.ui_locales);
     try {
       const { user_id } = await acceptSignUp(deps, token, {
         name,
@@ -77,12 +77,12 @@ export async function signUpRoutes(app: FastifyInstance, deps: Deps) {
         locale: view.locale,
         address: request.ip,
       });
-      const visit = await visitOf(deps, request, goal);
-      const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, visit);
-      return outcome ? sendOnward(deps, reply, visit, outcome) : reply.redirect('/signin', 303);
+      const signInRequest = await signInRequestOf(deps, request, returnTarget);
+      const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
+      return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : reply.redirect('/signin', 303);
     } catch (error) {
       if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      const form = { token, email, name, endsAt: goal.endsAt, problems: error.problems };
+      const form = { token, email, name, endsAt: returnTarget.endsAt, problems: error.problems };
       return sendPage(reply, view, newAccountPage(view, form), 400);
     }
   });

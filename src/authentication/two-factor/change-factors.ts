@@ -7,10 +7,10 @@ import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { type MailName, mailTo } from '../../platform/mail/mail-to.ts';
-import { takeSecurityChange } from '../credentials/security-changes.ts';
+import { limitSecurityChanges } from '../credentials/security-changes.ts';
 import { findTotp } from '../credentials/two-factor.store.ts';
-import { deleteAttemptsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { failUnlessHeld, requireCurrentSession } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { totpStatus } from './two-factor-state.ts';
 
@@ -33,7 +33,7 @@ type FactorChange = {
  */
 export async function changeFactors(deps: MailDeps, { session, address }: Owner, change: FactorChange): Promise<void> {
   const { user_id } = session;
-  await takeSecurityChange(deps, user_id);
+  await limitSecurityChanges(deps, user_id);
   const at = now(deps);
   const event = auditEvent({ action: change.action, actor: `user:${user_id}`, target: user_id, address }, at);
   try {
@@ -42,17 +42,17 @@ export async function changeFactors(deps: MailDeps, { session, address }: Owner,
       failUnlessHeld(session, event.event_id, at),
       failUnless(change.onlyIf, event.event_id, at),
       ...change.statements,
-      deleteAttemptsOfUser(user_id),
+      deletePendingSignInsOfUser(user_id),
       event.statement,
       ...mailTo(deps, session, change.mail, { address }),
     ]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    await requireHeld(deps, session);
-    throw await wrongState(deps, session);
+    await requireCurrentSession(deps, session);
+    throw await invalidFactorState(deps, session);
   }
 }
 
-export async function wrongState(deps: StoreDeps, { user_id, session_id }: Session) {
+export async function invalidFactorState(deps: StoreDeps, { user_id, session_id }: Session) {
   return invalidState(totpStatus(await findTotp(deps.db, user_id), session_id, now(deps)));
 }

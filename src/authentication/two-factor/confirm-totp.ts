@@ -8,16 +8,16 @@ import { newBackupCodes } from '../credentials/backup-codes.ts';
 import { matchingStep, totpPurpose } from '../credentials/totp.ts';
 import {
   activateTotp,
+  consumePendingTry,
   findTotp,
+  isPendingTotp,
   replaceBackupCodes,
-  takePendingTry,
-  totpWaits,
 } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { acrOf, type Method } from '../sessions/authentication.ts';
 import type { Session } from '../sessions/session.ts';
-import { addFactors, endOtherSessions as endOthers, touchDevice } from '../sessions/store.ts';
-import { changeFactors, type Owner, wrongState } from './change-factors.ts';
+import { endOtherSessions as endOthers, recordFactors, touchDevice } from '../sessions/store.ts';
+import { changeFactors, invalidFactorState, type Owner } from './change-factors.ts';
 
 export type TotpConfirmation = {
   code: string;
@@ -43,19 +43,19 @@ export async function confirmTotp(
   const { session } = owner;
   const { user_id } = session;
   const at = now(deps);
-  const secret_sealed = await takePendingTry(deps.db, session, at);
-  if (secret_sealed === undefined) throw await wrongState(deps, session);
+  const secret_sealed = await consumePendingTry(deps.db, session, at);
+  if (secret_sealed === undefined) throw await invalidFactorState(deps, session);
   const step = await matchingStep(deps.vault.open(totpPurpose(user_id), secret_sealed), code, at);
   if (step === undefined) throw refusal('invalid_code', { key: 'totp.wrong' });
   const { codes, hashes } = newBackupCodes();
   await changeFactors(deps, owner, {
     action: 'totp.confirmed',
     mail: 'totp_confirmed',
-    onlyIf: totpWaits(user_id, secret_sealed),
+    onlyIf: isPendingTotp(user_id, secret_sealed),
     statements: [
       activateTotp({ user_id, secret_sealed, step }, at),
       ...replaceBackupCodes(user_id, hashes, at),
-      addFactors(session.session_id, withCode(session)),
+      recordFactors(session.session_id, withCode(session)),
       ...(deviceToken === undefined ? [] : [touchDevice(user_id, digest(deviceToken), at)]),
       ...(endOtherSessions ? signOutElsewhere(deps, owner, at) : []),
     ],
@@ -64,7 +64,7 @@ export async function confirmTotp(
 }
 
 /** Whether that very code has turned TOTP on: the form was sent once more, by a reload. */
-export async function isConfirmedWith(
+export async function wasConfirmedWith(
   deps: Pick<Deps, 'db' | 'vault'>,
   { user_id }: Session,
   code: string,

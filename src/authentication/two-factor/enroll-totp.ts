@@ -7,7 +7,7 @@ import { type Locale, translatePlain } from '../../platform/i18n/translate.ts';
 import { newId } from '../../platform/ids.ts';
 import { newTotpSecret, otpauthUri, totpPurpose } from '../credentials/totp.ts';
 import { findTotp, setPendingTotp } from '../credentials/two-factor.store.ts';
-import { failUnlessHeld, requireHeld } from '../sessions/renew-secret.ts';
+import { failUnlessHeld, requireCurrentSession } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { qrCode } from './qr-code.ts';
 import { pendingSecret } from './two-factor-state.ts';
@@ -35,7 +35,7 @@ export async function enrollTotp(deps: SecretDeps, owner: Owner): Promise<Enroll
       setPendingTotp(owner, sealed, at),
     ]);
   } catch (error) {
-    if (error instanceof UniqueViolation) await requireHeld(deps, owner);
+    if (error instanceof UniqueViolation) await requireCurrentSession(deps, owner);
     throw error;
   }
   return show(deps, owner, secret_base32);

@@ -7,7 +7,7 @@ import {
   type Enrolling,
   findTotp,
   type TotpRow,
-  triesPerPending,
+  triesPerEnrollment,
 } from '../credentials/two-factor.store.ts';
 
 type TotpStatus = 'none' | 'pending' | 'active';
@@ -53,5 +53,7 @@ export function totpStatus(totp: TotpRow | undefined, session_id: string, at: nu
 export function pendingSecret(totp: TotpRow | undefined, session_id: string, at: number): string | undefined {
   const { pending_secret_sealed = null, pending_session_id, pending_expires_at, pending_tries } = totp ?? {};
   if (pending_secret_sealed === null || pending_session_id !== session_id) return undefined;
-  return (pending_expires_at ?? 0) > at && (pending_tries ?? 0) < triesPerPending ? pending_secret_sealed : undefined;
+  return (pending_expires_at ?? 0) > at && (pending_tries ?? 0) < triesPerEnrollment
+    ? pending_secret_sealed
+    : undefined;
 }

@@ -41,7 +41,7 @@ export type ListedFailure = {
 export type Activity = { sign_ins: ListedSignIn[]; failures: ListedFailure[] };
 
 /** As many as a page shows. */
-const mostListed = 50;
+const maxListed = 50;
 
 /**
  * Who signed in with a client lately, and what failed and why. Newest first. Of the failures it is all that are kept: a
@@ -51,7 +51,7 @@ const mostListed = 50;
 export async function clientActivity(deps: ActivityDeps, client_id: string, owner_user_id: string): Promise<Activity> {
   await findOwnClient(deps, client_id, owner_user_id);
   const [signIns, failures] = await Promise.all([
-    signInsOfClient(deps.db, client_id, mostListed),
+    signInsOfClient(deps.db, client_id, maxListed),
     failuresOf(deps.db, client_id),
   ]);
   return {
@@ -108,7 +108,7 @@ export type ClientAction = (typeof clientActions)[number];
 
 /** From the audit log, newest first. The caller has found the client to be the reader's. */
 export async function clientHistory({ db }: Pick<Deps, 'db'>, client_id: string): Promise<HistoryEvent[]> {
-  const rows = await auditRowsOf(db, client_id, mostListed);
+  const rows = await auditRowsOf(db, client_id, maxListed);
   return rows.flatMap(({ at, action, reason }) => {
     const known = clientActions.find((name) => `client.${name}` === action);
     return known === undefined ? [] : [{ at, action: known, reason }];

@@ -3,14 +3,14 @@ import { commonEnd, commonStart } from '../../clients/failures.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
-import { wayBack } from '../state.ts';
+import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { backLink } from '../client-status.ts';
 import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 
 export const activityPage = (view: View, client: Client, { sign_ins, failures }: Activity): Page => ({
   title: view.plain('developer.activity.title'),
   tab: 'developer',
-  content: html`${wayBack(view, client)}
+  content: html`${backLink(view, client)}
 <h1>${view.t('developer.activity.title')}</h1>
 <h2>${view.t('developer.failures')}</h2>
 <p class="soft">${view.t('developer.failures.intro')}</p>
@@ -61,9 +61,10 @@ const whenOf = (view: View, { count, at, last_at }: ListedFailure): Html =>
 /** What came from outside is text, cut and escaped. */
 function detailOf(view: View, { sent, registered, description }: ListedFailure): Html | false {
   if (sent !== undefined && registered !== undefined) return comparison(view, sent, registered);
-  if (sent !== undefined) return html`<p>${view.t('developer.sent')} <code>${foreign(sent, 300)}</code></p>`;
+  if (sent !== undefined) return html`<p>${view.t('developer.sent')} <code>${untrusted(sent, 300)}</code></p>`;
   return (
-    description !== undefined && html`<p>${view.t('developer.told')} <q lang="en">${foreign(description, 300)}</q></p>`
+    description !== undefined &&
+    html`<p>${view.t('developer.told')} <q lang="en">${untrusted(description, 300)}</q></p>`
   );
 }
 
@@ -82,6 +83,6 @@ function marked(text: string, start: number, end: number): Html {
     text.slice(0, start),
     text.slice(start, text.length - end),
     text.slice(text.length - end),
-  ].map((part) => plainForeign(part, 300));
+  ].map((part) => visibleText(part, 300));
   return html`<code><bdi dir="ltr">${before}${difference && html`<mark>${difference}</mark>`}${after}</bdi></code>`;
 }

@@ -14,8 +14,8 @@ import { viewOf } from '../../platform/pages/view.ts';
 import { clientActivity } from '../activity/activity.ts';
 import * as operations from './operations.ts';
 
-type OneClient = { Params: { client_id: string } };
-type OneSecret = { Params: { client_id: string; secret_id: string } };
+type ClientRoute = { Params: { client_id: string } };
+type SecretRoute = { Params: { client_id: string; secret_id: string } };
 
 /** A person's own clients (specification §4.16, §4.17). Administrators have addresses of their own. */
 export async function clientRoutes(app: FastifyInstance, deps: Deps) {
@@ -30,7 +30,7 @@ export async function clientRoutes(app: FastifyInstance, deps: Deps) {
     return { client_id: client.client_id, client_secret };
   });
 
-  app.get<OneClient>(
+  app.get<ClientRoute>(
     '/v1/oauth/clients/:client_id',
     { config: { operation: operations.readClient } },
     async (request) => {
@@ -39,14 +39,18 @@ export async function clientRoutes(app: FastifyInstance, deps: Deps) {
     },
   );
 
-  app.patch<OneClient>('/v1/oauth/clients/:client_id', { config: { operation: operations.edit } }, async (request) => {
-    const target = { client_id: request.params.client_id, ...(await ownerOf(deps, request)) };
-    // Whose it is comes first: what is wrong with a body is nobody's business on somebody else's client.
-    await findOwnClient(deps, target.client_id, target.owner_user_id);
-    return clientRecord(await editClient(deps, target, readClientEdit(request.body)));
-  });
+  app.patch<ClientRoute>(
+    '/v1/oauth/clients/:client_id',
+    { config: { operation: operations.edit } },
+    async (request) => {
+      const target = { client_id: request.params.client_id, ...(await ownerOf(deps, request)) };
+      // Whose it is comes first: what is wrong with a body is nobody's business on somebody else's client.
+      await findOwnClient(deps, target.client_id, target.owner_user_id);
+      return clientRecord(await editClient(deps, target, readClientEdit(request.body)));
+    },
+  );
 
-  app.delete<OneClient>(
+  app.delete<ClientRoute>(
     '/v1/oauth/clients/:client_id',
     { config: { operation: operations.remove } },
     async (request, reply) => {
@@ -59,14 +63,14 @@ export async function clientRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/v1/oauth/clients/check', { config: { operation: operations.check } }, async (request) => {
     await requireSession(deps, request);
     const view = viewOf(deps, request, request.queryParameters.ui_locales ?? 'en');
-    const inTheirWords = ({ path, message, say }: ReturnType<typeof checkDraft>[number]) => ({
+    const withUserMessages = ({ path, message, userMessage }: ReturnType<typeof checkDraft>[number]) => ({
       path,
-      message: say ? view.plain(say.key, say.values) : message,
+      message: userMessage ? view.plain(userMessage.key, userMessage.values) : message,
     });
-    return { fields: checkDraft(request.body).map(inTheirWords) };
+    return { fields: checkDraft(request.body).map(withUserMessages) };
   });
 
-  app.get<OneClient>(
+  app.get<ClientRoute>(
     '/v1/oauth/clients/:client_id/activity',
     { config: { operation: operations.activity } },
     async (request) => {
@@ -79,7 +83,7 @@ export async function clientRoutes(app: FastifyInstance, deps: Deps) {
 }
 
 async function secretRoutes(app: FastifyInstance, deps: Deps) {
-  app.get<OneClient>(
+  app.get<ClientRoute>(
     '/v1/oauth/clients/:client_id/secrets',
     { config: { operation: operations.listSecrets } },
     async (request) => {
@@ -88,7 +92,7 @@ async function secretRoutes(app: FastifyInstance, deps: Deps) {
     },
   );
 
-  app.post<OneClient>(
+  app.post<ClientRoute>(
     '/v1/oauth/clients/:client_id/secrets',
     { config: { operation: operations.addSecret } },
     async (request) => {
@@ -100,7 +104,7 @@ async function secretRoutes(app: FastifyInstance, deps: Deps) {
     },
   );
 
-  app.delete<OneSecret>(
+  app.delete<SecretRoute>(
     '/v1/oauth/clients/:client_id/secrets/:secret_id',
     { config: { operation: operations.retireSecret } },
     async (request) => {

@@ -4,6 +4,7 @@ import { alert, hidden } from '../../platform/pages/form.ts';
 import { html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { backLink, clientPath } from '../client-status.ts';
 import {
   addressField,
   algorithmField,
@@ -12,20 +13,24 @@ import {
   redirectField,
   scopeFields,
 } from '../registration/fields.ts';
-import type { Typed } from '../registration/typed.ts';
-import { clientPath, wayBack } from '../state.ts';
+import type { FormValues } from '../registration/form-values.ts';
 import { values } from './page.ts';
 
-export type EditForm = { client: Client; typed: Typed; problems?: readonly FieldProblem[]; refusal?: Renderable };
+export type EditForm = {
+  client: Client;
+  formValues: FormValues;
+  problems?: readonly FieldProblem[];
+  refusal?: Renderable;
+};
 
-export function editPage(view: View, { client, typed, problems = [], refusal }: EditForm): Page {
-  const drawn = { view, typed, problems };
+export function editPage(view: View, { client, formValues, problems = [], refusal }: EditForm): Page {
+  const context = { view, formValues, problems };
   const isStaged = client.status === 'approved' || client.status === 'suspended';
   return {
     title: view.plain('developer.edit.title'),
     tab: 'developer',
     scripts: ['developer'],
-    content: html`${wayBack(view, client)}
+    content: html`${backLink(view, client)}
 <h1>${view.t('developer.edit.title')}</h1>
 <p class="soft">${view.t(isStaged ? 'developer.edit.staged' : 'developer.edit.direct')}</p>
 ${alert(refusal)}${formAlert(view, problems)}
@@ -37,12 +42,12 @@ ${values(view, client)}
 }
 <form method="post" action="${clientPath(client)}/edit" id="client-form" data-check="/v1/oauth/clients/check">
 ${hidden('revision', String(client.revision))}
-${nameField(drawn)}
-${redirectField(drawn)}
-${scopeFields(drawn)}
-${algorithmField(drawn)}
-${addressField(drawn, 'homepage_url')}
-${addressField(drawn, 'logo_url')}
+${nameField(context)}
+${redirectField(context)}
+${scopeFields(context)}
+${algorithmField(context)}
+${addressField(context, 'homepage_url')}
+${addressField(context, 'logo_url')}
 <button type="submit" id="edit-submit">${view.t(isStaged ? 'developer.edit.submit.staged' : 'developer.edit.submit')}</button>
 </form>`,
   };

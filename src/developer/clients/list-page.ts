@@ -3,8 +3,8 @@ import { notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign } from '../../platform/text/foreign-text.ts';
-import { clientPath, stateBadges, stateSentences } from '../state.ts';
+import { untrusted } from '../../platform/text/untrusted-text.ts';
+import { clientPath, statusBadges, statusDescription } from '../client-status.ts';
 
 export const clientListPage = (view: View, clients: readonly Client[], wasDeleted: boolean): Page => ({
   title: view.plain('developer.list.title'),
@@ -22,8 +22,8 @@ ${
 
 const clientItem = (view: View, client: Client): Html => html`<li>
 <div>
-<h2 id="${client.client_id}">${foreign(client.name)} ${stateBadges(view, client)}</h2>
-${stateSentences(view, client)}
+<h2 id="${client.client_id}">${untrusted(client.name)} ${statusBadges(view, client)}</h2>
+${statusDescription(view, client)}
 </div>
 <a class="button quiet" href="${clientPath(client)}" aria-describedby="${client.client_id}">${view.t('developer.list.open')}</a>
 </li>

@@ -4,9 +4,9 @@ import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, foreignUrl, plainForeign } from '../../platform/text/foreign-text.ts';
+import { untrusted, untrustedUrl, visibleText } from '../../platform/text/untrusted-text.ts';
 import type { ClientAction, HistoryEvent } from '../activity/activity.ts';
-import { clientPath, stateBadges, stateSentences } from '../state.ts';
+import { clientPath, statusBadges, statusDescription } from '../client-status.ts';
 
 /** What was done just now; the query names it, and whatever else it says is ignored. */
 const done = {
@@ -19,15 +19,15 @@ const done = {
 const doneNotice = (view: View, what: string | undefined): Html | false =>
   notice(what !== undefined && Object.hasOwn(done, what) && view.t(done[what as keyof typeof done]));
 
-export type ClientShown = { client: Client; history: readonly HistoryEvent[]; done?: string };
+export type ClientView = { client: Client; history: readonly HistoryEvent[]; done?: string };
 
-export const clientPage = (view: View, { client, history, done }: ClientShown): Page => ({
-  title: plainForeign(client.name),
+export const clientPage = (view: View, { client, history, done }: ClientView): Page => ({
+  title: visibleText(client.name),
   tab: 'developer',
   scripts: copyScripts,
-  content: html`<h1>${foreign(client.name)} ${stateBadges(view, client)}</h1>
+  content: html`<h1>${untrusted(client.name)} ${statusBadges(view, client)}</h1>
 ${doneNotice(view, done)}
-${stateSentences(view, client)}
+${statusDescription(view, client)}
 <dl>
 <dt>${view.t('developer.client_id')}</dt><dd><code id="client-id">${client.client_id}</code> ${copyButton(view, 'client-id')}</dd>
 </dl>
@@ -74,11 +74,11 @@ function value(view: View, value: ReviewedFields[keyof ReviewedFields] | undefin
   return html`<ul class="scopes">${value.map((entry) => html`<li>${textOf(entry)}</li>`)}</ul>`;
 }
 
-const textOf = (text: string): Html => (text.includes('://') ? foreignUrl(text) : foreign(text));
+const textOf = (text: string): Html => (text.includes('://') ? untrustedUrl(text) : untrusted(text));
 
 const historyItem = (view: View, { action, at, reason }: HistoryEvent): Html => html`<li><div>
 <h3>${view.t(actionKey(action))}</h3>
-<p>${view.ago(at)}${reason !== null && html` · ${view.t('developer.state.reason', { reason: html`<q>${foreign(reason, 500)}</q>` })}`}</p>
+<p>${view.ago(at)}${reason !== null && html` · ${view.t('developer.state.reason', { reason: html`<q>${untrusted(reason, 500)}</q>` })}`}</p>
 </div></li>
 `;
 

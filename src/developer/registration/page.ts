@@ -4,17 +4,17 @@ import { html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { addressField, algorithmField, formAlert, nameField, redirectField, scopeFields, typeField } from './fields.ts';
-import type { Typed } from './typed.ts';
+import type { FormValues } from './form-values.ts';
 
 export type RegistrationForm = {
-  typed: Typed;
+  formValues: FormValues;
   problems?: readonly FieldProblem[];
   /** What stands against registering anything right now. */
   refusal?: Renderable;
 };
 
-export function registrationPage(view: View, { typed, problems = [], refusal }: RegistrationForm): Page {
-  const drawn = { view, typed, problems };
+export function registrationPage(view: View, { formValues, problems = [], refusal }: RegistrationForm): Page {
+  const context = { view, formValues, problems };
   return {
     title: view.plain('developer.register.title'),
     tab: 'developer_register',
@@ -23,13 +23,13 @@ export function registrationPage(view: View, { typed, problems = [], refusal }: 
 <p class="soft">${view.t('developer.register.intro')}</p>
 ${alert(refusal)}${formAlert(view, problems)}
 <form method="post" action="/developer/register" id="client-form" data-check="/v1/oauth/clients/check">
-${nameField(drawn)}
-${typeField(drawn)}
-${redirectField(drawn)}
-${scopeFields(drawn)}
-${algorithmField(drawn)}
-${addressField(drawn, 'homepage_url')}
-${addressField(drawn, 'logo_url')}
+${nameField(context)}
+${typeField(context)}
+${redirectField(context)}
+${scopeFields(context)}
+${algorithmField(context)}
+${addressField(context, 'homepage_url')}
+${addressField(context, 'logo_url')}
 <button type="submit" id="register-submit">${view.t('developer.register.submit')}</button>
 </form>`,
   };

@@ -4,9 +4,9 @@ import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign } from '../../platform/text/foreign-text.ts';
+import { untrusted } from '../../platform/text/untrusted-text.ts';
+import { backLink, clientPath } from '../client-status.ts';
 import { settings } from '../settings/page.ts';
-import { clientPath, wayBack } from '../state.ts';
 
 export type NewSecret = {
   client: Client;
@@ -28,8 +28,8 @@ export const secretPage = (
   content: html`<h1 data-address="${clientPath(client)}">${view.t(`developer.secret.${reason}.title`)}</h1>
 ${notice(
   previous_expires_at === null
-    ? view.t(`developer.secret.${reason}`, { client: foreign(client.name) })
-    : view.t('developer.secret.replaced', { client: foreign(client.name), when: view.ago(previous_expires_at) }),
+    ? view.t(`developer.secret.${reason}`, { client: untrusted(client.name) })
+    : view.t('developer.secret.replaced', { client: untrusted(client.name), when: view.ago(previous_expires_at) }),
 )}
 <dl>
 <dt>${view.t('developer.client_id')}</dt><dd><code id="client-id">${client.client_id}</code> ${copyButton(view, 'client-id')}</dd>
@@ -55,7 +55,7 @@ export function secretsPage(view: View, { client, secrets, problem, isRetired = 
   return {
     title: view.plain('developer.secrets.title'),
     tab: 'developer',
-    content: html`${wayBack(view, client)}
+    content: html`${backLink(view, client)}
 <h1>${view.t('developer.secrets.title')}</h1>
 <p class="soft">${view.t(client.client_type === 'public' ? 'developer.secrets.public' : 'developer.secrets.intro')}</p>
 ${problem}${notice(isRetired && view.t('developer.done.retired'))}

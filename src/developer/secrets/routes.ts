@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type DeveloperVisit, recentDeveloperAt } from '../../authentication/sessions/developer.ts';
+import { type DeveloperContext, recentDeveloperContext } from '../../authentication/sessions/developer.ts';
 import { findOwnClient } from '../../clients/list-clients.ts';
 import { addSecret, isOverlap, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -9,40 +9,40 @@ import { alert } from '../../platform/pages/form.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { secretPage, secretsPage } from './page.ts';
 
-type OneClient = { Params: { client_id: string } };
-type OneSecret = { Params: { client_id: string; secret_id: string } };
+type ClientRoute = { Params: { client_id: string } };
+type SecretRoute = { Params: { client_id: string; secret_id: string } };
 
 const path = '/developer/clients/:client_id/secrets';
 const config = { page: true, form: path } as const;
 
 /** Secrets of a client; looking at them takes a recent sign-in already, so that no step is interrupted by another. */
 export async function developerSecretRoutes(app: FastifyInstance, deps: Deps) {
-  app.get<OneClient>(path, { config }, async (request, reply) => {
-    const visit = await recentDeveloperAt(deps, request);
-    return showSecrets(deps, reply, visit, { client_id: request.params.client_id });
+  app.get<ClientRoute>(path, { config }, async (request, reply) => {
+    const context = await recentDeveloperContext(deps, request);
+    return showSecrets(deps, reply, context, { client_id: request.params.client_id });
   });
 
-  app.post<OneClient>(path, { config }, async (request, reply) => {
-    const visit = await recentDeveloperAt(deps, request);
+  app.post<ClientRoute>(path, { config }, async (request, reply) => {
+    const context = await recentDeveloperContext(deps, request);
     const { client_id } = request.params;
     try {
       const overlapSeconds = readEnd(readForm(request.body).ends);
-      const added = await addSecret(deps, { client_id, overlapSeconds, ...visit.owner });
+      const added = await addSecret(deps, { client_id, overlapSeconds, ...context.owner });
       const shown = { ...added, issuer: deps.config.baseUrl, reason: 'added' } as const;
-      return sendPage(reply, visit.view, secretPage(visit.view, shown));
+      return sendPage(reply, context.view, secretPage(context.view, shown));
     } catch (error) {
-      return showSecrets(deps, reply, visit, { client_id, error });
+      return showSecrets(deps, reply, context, { client_id, error });
     }
   });
 
-  app.post<OneSecret>(`${path}/:secret_id/retire`, { config }, async (request, reply) => {
-    const visit = await recentDeveloperAt(deps, request);
+  app.post<SecretRoute>(`${path}/:secret_id/retire`, { config }, async (request, reply) => {
+    const context = await recentDeveloperContext(deps, request);
     const { client_id, secret_id } = request.params;
     try {
       const overlapSeconds = readOverlap(readForm(request.body).ends);
-      await retireSecret(deps, { client_id, secret_id, overlapSeconds, ...visit.owner });
+      await retireSecret(deps, { client_id, secret_id, overlapSeconds, ...context.owner });
     } catch (error) {
-      return showSecrets(deps, reply, visit, { client_id, error });
+      return showSecrets(deps, reply, context, { client_id, error });
     }
     return reply.redirect(`/developer/clients/${client_id}/secrets?done=retired`, 303);
   });
@@ -60,15 +60,15 @@ const readEnd = (ends = 'later') => (ends === 'later' ? undefined : readOverlap(
 async function showSecrets(
   deps: Deps,
   reply: FastifyReply,
-  { view, owner, query }: DeveloperVisit,
+  { view, owner, query }: DeveloperContext,
   what: { client_id: string; error?: unknown },
 ) {
   const { client_id, error } = what;
-  const say = error instanceof RequestError ? (error.say ?? error.problems[0]?.say) : undefined;
-  if (error !== undefined && say === undefined) throw error;
+  const userMessage = error instanceof RequestError ? (error.userMessage ?? error.problems[0]?.userMessage) : undefined;
+  if (error !== undefined && userMessage === undefined) throw error;
   const client = await findOwnClient(deps, client_id, owner.owner_user_id);
   const secrets = await listSecrets(deps, client_id, owner.owner_user_id);
-  const problem = say && alert(view.t(say.key, say.values));
+  const problem = userMessage && alert(view.t(userMessage.key, userMessage.values));
   const page = secretsPage(view, { client, secrets, problem, isRetired: query.done === 'retired' });
   return sendPage(reply, view, page, error instanceof RequestError ? error.status : 200);
 }

@@ -3,14 +3,14 @@ import { copyButton, copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { wayBack } from '../state.ts';
+import { backLink } from '../client-status.ts';
 import { type Library, type Snippet, settingsFor } from './settings.ts';
 
 export const settingsPage = (view: View, client: Client, issuer: string): Page => ({
   title: view.plain('developer.settings.title'),
   tab: 'developer',
   scripts: copyScripts,
-  content: html`${wayBack(view, client)}
+  content: html`${backLink(view, client)}
 <h1>${view.t('developer.settings.title')}</h1>
 ${settings(view, client, issuer)}`,
 });

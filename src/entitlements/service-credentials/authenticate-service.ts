@@ -41,4 +41,5 @@ function proves({ secrets }: ServiceCredential, secret: string, at: number): boo
 }
 
 /** Whether Basic credentials name a service rather than a client. */
-export const namesService = (authorization: string): boolean => isCredentialId(readBasic(authorization).client_id);
+export const isServiceAuthorization = (authorization: string): boolean =>
+  isCredentialId(readBasic(authorization).client_id);

@@ -3,13 +3,13 @@ import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../../platform/errors.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
-import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/display-name.ts';
 import type { Deps } from '../deps.ts';
 import { isProduct, type Permission, permissions, type ServiceCredential } from './service-credential.ts';
 import {
   credentialCarries,
   deleteReplacedSecrets,
-  endOlderSecrets,
+  expireOlderSecrets,
   insertCredential,
   insertServiceSecret,
   readCredential,
@@ -42,7 +42,7 @@ export async function createCredential(
   const at = now(deps);
   const credential_id = newId('svc');
   const client_secret = newSecret('ss_');
-  const credential = { ...terms, credential_id, name: tidyName(wanted.name), created_at: at, retired_at: null };
+  const credential = { ...terms, credential_id, name: normalizeName(wanted.name), created_at: at, retired_at: null };
   const event = auditEvent(
     {
       action: 'service_credential.created',
@@ -75,8 +75,8 @@ export async function rotateCredential(
   overlapSeconds: number = longestOverlapSeconds,
 ) {
   if (!(Number.isInteger(overlapSeconds) && overlapSeconds >= 0 && overlapSeconds <= longestOverlapSeconds)) {
-    const say = { key: 'problem.service.overlap', values: { most: longestOverlapSeconds } } as const;
-    throw invalidFields([fieldProblem('overlap_seconds', say)]);
+    const userMessage = { key: 'problem.service.overlap', values: { most: longestOverlapSeconds } } as const;
+    throw invalidFields([fieldProblem('overlap_seconds', userMessage)]);
   }
   const client_secret = newSecret('ss_');
   const secret = { secret_id: newId('sec'), credential_id, secret_hash: digest(client_secret) };
@@ -88,7 +88,7 @@ export async function rotateCredential(
     (event_id) => [
       touchCredential(credential_id, event_id),
       deleteReplacedSecrets(credential_id, event_id),
-      endOlderSecrets(credential_id, secret.secret_id, at + overlapSeconds),
+      expireOlderSecrets(credential_id, secret.secret_id, at + overlapSeconds),
       insertServiceSecret(secret, event_id, at),
     ],
   );
@@ -96,7 +96,12 @@ export async function rotateCredential(
 }
 
 /** Gives it other permissions and products. */
-export async function restrictTo(deps: CredentialDeps, caller: Caller, credential_id: string, wanted: CredentialTerms) {
+export async function changeCredentialTerms(
+  deps: CredentialDeps,
+  caller: Caller,
+  credential_id: string,
+  wanted: CredentialTerms,
+) {
   const terms = readTerms(wanted, []);
   const before = await findCredential(deps, credential_id);
   await change(

@@ -69,7 +69,7 @@ export const deleteReplacedSecrets = (credential_id: string, event_id: string): 
 });
 
 /** The secrets of before end at `expires_at`, or when they would have ended anyway. */
-export const endOlderSecrets = (credential_id: string, newest: string, expires_at: number): Statement => ({
+export const expireOlderSecrets = (credential_id: string, newest: string, expires_at: number): Statement => ({
   sql: `update service_secrets set expires_at = $3
          where credential_id = $1 and secret_id <> $2 and (expires_at is null or expires_at > $3)`,
   params: [credential_id, newest, expires_at],

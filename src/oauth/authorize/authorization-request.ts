@@ -1,11 +1,11 @@
 import { type Acr, acrs } from '../../authentication/sessions/authentication.ts';
 import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
-import { type Failure, nearestTo, recordFailure } from '../../clients/failures.ts';
+import { closestMatch, type Failure, recordFailure } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import { defaultScope, parseScope } from '../../clients/scopes.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { parseParameters } from '../../platform/http/parameters.ts';
-import type { Sentence } from '../../platform/i18n/translate.ts';
+import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import type { Deps } from '../deps.ts';
 import { isCodeChallenge } from '../token/pkce.ts';
 import { AuthorizationError } from './authorization-error.ts';
@@ -42,16 +42,17 @@ type Parsed = ReturnType<typeof parseParameters>;
 type RedirectTarget = { client: Client; redirect_uri: string; state: string | undefined };
 
 /** Why a client may not send people here. */
-const whyNot = {
+const refusalByStatus = {
   pending_review: 'is waiting for its review, so it cannot start a sign-in yet.',
   rejected: 'was turned down in its review, so it cannot start a sign-in.',
   suspended: 'is suspended, so it cannot start a sign-in.',
 } as const satisfies Record<Exclude<ClientStatus, 'approved'>, string>;
 
 /** The description is for whoever builds the client; the person who was sent here reads in their own language. */
-const badLink = (description: string, say: Sentence) => new RequestError('invalid_request', description, { say });
+const invalidLink = (description: string, userMessage: MessageDescriptor) =>
+  new RequestError('invalid_request', description, { userMessage });
 const missing = (parameter: 'client_id' | 'redirect_uri') =>
-  badLink(`${parameter} is missing.`, { key: 'authorize.missing', values: { parameter } });
+  invalidLink(`${parameter} is missing.`, { key: 'authorize.missing', values: { parameter } });
 
 /**
  * First phase: who asks, and where an answer may go. Until both are known, a refusal is a page and never a redirect,
@@ -62,11 +63,11 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
   const { client_id, redirect_uri } = values;
   for (const parameter of ['client_id', 'redirect_uri']) {
     if (repeated.has(parameter))
-      throw badLink(`${parameter} was sent more than once.`, { key: 'authorize.repeated', values: { parameter } });
+      throw invalidLink(`${parameter} was sent more than once.`, { key: 'authorize.repeated', values: { parameter } });
   }
   if (client_id === undefined) throw missing('client_id');
   const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
-  if (!client) throw badLink('client_id names no registered client.', { key: 'authorize.unknown_client' });
+  if (!client) throw invalidLink('client_id names no registered client.', { key: 'authorize.unknown_client' });
   const note = (failure: Failure) => recordFailure(deps, { client_id, stage: 'authorize' }, failure);
   if (redirect_uri === undefined) {
     note({ code: 'redirect_uri_missing' });
@@ -75,17 +76,17 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
   if (!matchesRegistered(client.redirect_uris, redirect_uri)) {
     note({
       code: 'redirect_uri_differs',
-      detail: () => ({ sent: redirect_uri, registered: nearestTo(client.redirect_uris, redirect_uri) }),
+      detail: () => ({ sent: redirect_uri, registered: closestMatch(client.redirect_uris, redirect_uri) }),
     });
-    throw badLink('redirect_uri is not one that this client has registered, character for character.', {
+    throw invalidLink('redirect_uri is not one that this client has registered, character for character.', {
       key: 'authorize.redirect_uri',
     });
   }
   if (client.status !== 'approved') {
     note({ code: 'client_not_approved' });
     // A name that nobody has reviewed is not repeated in our own words: it may be a sentence.
-    const say = { key: `authorize.${client.status}`, values: { client: client.name } } as const;
-    throw new RequestError('unauthorized_client', `This client ${whyNot[client.status]}`, { say });
+    const userMessage = { key: `authorize.${client.status}`, values: { client: client.name } } as const;
+    throw new RequestError('unauthorized_client', `This client ${refusalByStatus[client.status]}`, { userMessage });
   }
   return { client, redirect_uri, state: repeated.has('state') ? undefined : values.state };
 }
@@ -94,7 +95,7 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
  * The first phase once more, for a request that waited for its person: its client may have been stopped meanwhile, and
  * its redirect_uri withdrawn.
  */
-export const authorizeClientAgain = (deps: ClientDeps, { client_id, redirect_uri }: AuthorizationRequest) =>
+export const recheckClient = (deps: ClientDeps, { client_id, redirect_uri }: AuthorizationRequest) =>
   authorizeClient(deps, { values: { client_id, redirect_uri }, repeated: new Set() });
 
 /**

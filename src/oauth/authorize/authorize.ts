@@ -14,7 +14,7 @@ import { codeRedirect, errorRedirect } from './redirect.ts';
 import { deletePendingRequest, insertPendingRequest, type PendingRequest } from './store.ts';
 
 /** Where the browser goes next. */
-type Onward = { location: string };
+type Redirect = { location: string };
 
 const pageOf: Record<Exclude<Step, 'code'>, string> = {
   sign_in: '/signin',
@@ -33,7 +33,7 @@ const waitingRequests = ({ config: { limits } }: Pick<Deps, 'config'>) => ({
   windowSeconds: 600,
 });
 
-type Standing = {
+type AuthorizationContext = {
   client: Client;
   session: Session | undefined;
   /** What was kept of the request, if it waited for its person already. */
@@ -47,27 +47,31 @@ type Standing = {
 };
 
 /** Takes a valid request as far as it goes: to its code, to an error for the client, or to the page that is needed. */
-export async function proceed(deps: LimitDeps, request: AuthorizationRequest, standing: Standing): Promise<Onward> {
+export async function continueAuthorization(
+  deps: LimitDeps,
+  request: AuthorizationRequest,
+  context: AuthorizationContext,
+): Promise<Redirect> {
   try {
-    const step = await findStep(deps, request, standing);
-    if (step !== 'code') return { location: await pageFor(deps, request, standing, step) };
-    const code = await issueFor(deps, request, standing);
+    const step = await findStep(deps, request, context);
+    if (step !== 'code') return { location: await pageFor(deps, request, context, step) };
+    const code = await issueFor(deps, request, context);
     if (code !== undefined) return { location: codeRedirect(request, code, deps.config.baseUrl) };
     // The session ended, or the client was stopped, between our reading and our writing. Decide again without it.
-    return { location: await pageFor(deps, request, standing, 'sign_in') };
+    return { location: await pageFor(deps, request, context, 'sign_in') };
   } catch (error) {
     if (!(error instanceof AuthorizationError)) throw error;
-    return refuse(deps, request, error, standing.pending);
+    return redirectWithError(deps, request, error, context.pending);
   }
 }
 
 /** Tells the client no; a request that waited is over. */
-export async function refuse(
+export async function redirectWithError(
   deps: Pick<Deps, 'db' | 'config'>,
   target: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
   error: AuthorizationError,
   pending?: PendingRequest,
-): Promise<Onward> {
+): Promise<Redirect> {
   if (pending) await deletePendingRequest(deps.db, pending.request_id);
   return { location: errorRedirect(target, error, deps.config.baseUrl) };
 }
@@ -76,7 +80,7 @@ export async function refuse(
 export async function findStep(
   deps: StoreDeps,
   request: AuthorizationRequest,
-  { client, session, pending, declinesStepUp = false }: Omit<Standing, 'browserToken' | 'address'>,
+  { client, session, pending, declinesStepUp = false }: Omit<AuthorizationContext, 'browserToken' | 'address'>,
 ): Promise<Step> {
   const asksForConsent = session !== undefined && client.consent === 'required';
   return nextStep(request, {
@@ -89,21 +93,21 @@ export async function findStep(
   });
 }
 
-const issueFor = (deps: StoreDeps, request: AuthorizationRequest, { session, pending }: Standing) =>
+const issueFor = (deps: StoreDeps, request: AuthorizationRequest, { session, pending }: AuthorizationContext) =>
   session && issueCode(deps, request, session, pending?.request_id);
 
 /** Keeps the request on the server while its person is busy elsewhere; what the URL carries opens nothing. */
 async function pageFor(
   deps: LimitDeps,
   request: AuthorizationRequest,
-  standing: Standing,
+  context: AuthorizationContext,
   step: Exclude<Step, 'code'>,
 ) {
   if (request.prompt.includes('none')) throw new AuthorizationError('login_required', 'There is no live session.');
-  if (standing.pending) return `${pageOf[step]}?request=${standing.pending.request_id}`;
-  await windowLimit(deps, waitingRequests(deps)).take(addressKey(standing.address));
+  if (context.pending) return `${pageOf[step]}?request=${context.pending.request_id}`;
+  await windowLimit(deps, waitingRequests(deps)).take(addressKey(context.address));
   const request_id = newId('ar');
-  const browser_hash = digest(standing.browserToken());
+  const browser_hash = digest(context.browserToken());
   await insertPendingRequest(deps.db, { request_id, browser_hash, parameters: request }, now(deps));
   return `${pageOf[step]}?request=${request_id}`;
 }

@@ -4,7 +4,7 @@ import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { foreign, plainForeign } from '../../platform/text/foreign-text.ts';
+import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
 
 type ConsentQuestion = {
   request_id: string;
@@ -19,9 +19,9 @@ type ConsentQuestion = {
 };
 
 export const consentPage = (view: View, question: ConsentQuestion): Page => ({
-  title: view.plain('consent.title', { client: plainForeign(question.clientName) }),
+  title: view.plain('consent.title', { client: visibleText(question.clientName) }),
   endsAt: question.endsAt,
-  content: html`<h1>${view.t('consent.title', { client: foreign(question.clientName) })}</h1>
+  content: html`<h1>${view.t('consent.title', { client: untrusted(question.clientName) })}</h1>
 <p class="soft">${view.t('consent.app', { host: html`<code>${question.redirectHost}</code>` })}${whoRegistered(view, question.registeredBy)}</p>
 <h2>${view.t('consent.able')}</h2>
 <ul class="scopes">${question.scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}</ul>
@@ -35,8 +35,8 @@ ${hidden('request', question.request_id)}${hidden('user', question.user_id)}
 });
 
 function whoRegistered(view: View, by: RegisteredBy): Html {
-  if (by === 'operator') return view.t('consent.ownerless', { service: view.look.name });
+  if (by === 'operator') return view.t('consent.ownerless', { service: view.branding.name });
   if (by === 'gone') return view.t('consent.owner_gone');
   if (by.domain === undefined) return view.t('consent.owner_unproved');
-  return view.t('consent.owner', { domain: foreign(by.domain) });
+  return view.t('consent.owner', { domain: untrusted(by.domain) });
 }

@@ -7,8 +7,8 @@ import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
 import { AuthorizationError } from '../authorize/authorization-error.ts';
-import { authorizeClientAgain } from '../authorize/authorization-request.ts';
-import { findStep, refuse } from '../authorize/authorize.ts';
+import { recheckClient } from '../authorize/authorization-request.ts';
+import { findStep, redirectWithError } from '../authorize/authorize.ts';
 import { requirePendingRequest } from '../authorize/browser.ts';
 import type { Deps } from '../deps.ts';
 import { consentPage } from './consent-page.ts';
@@ -27,7 +27,7 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
    * @returns else the path where the request goes on.
    */
   async function whoIsAsked(request: FastifyRequest, pending: PendingRequest): Promise<Asked | string> {
-    const { client } = await authorizeClientAgain(deps, pending.parameters); // it may have been suspended meanwhile
+    const { client } = await recheckClient(deps, pending.parameters); // it may have been suspended meanwhile
     const session = await currentSession(deps, request);
     if (!session) return `/signin?request=${pending.request_id}`;
     try {
@@ -76,7 +76,7 @@ export async function consentRoutes(app: FastifyInstance, deps: Deps) {
     }
     if (form.decision !== 'deny') throw invalidRequest('decision must be allow or deny.');
     const denial = new AuthorizationError('access_denied', 'The person did not allow this.');
-    return reply.redirect((await refuse(deps, pending.parameters, denial, pending)).location, 303);
+    return reply.redirect((await redirectWithError(deps, pending.parameters, denial, pending)).location, 303);
   });
 }
 

@@ -2,7 +2,7 @@ import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
-import { findConsent, rememberConsent } from '../consents/store.ts';
+import { findConsent, saveConsent } from '../consents/store.ts';
 import { awaitsConsent, markConsented, type PendingRequest } from './store.ts';
 
 /** Remembers that a person allows a client the scope it waits for, on top of what was allowed before. */
@@ -23,7 +23,7 @@ export async function giveConsent(deps: StoreDeps, session: Session, pending: Pe
   );
   await deps.db.batch([
     statement, // before the answer is marked: the same answer again is no other event
-    rememberConsent(session.user_id, client_id, allowed, at),
+    saveConsent(session.user_id, client_id, allowed, at),
     markConsented(pending.request_id, session.user_id),
   ]);
 }

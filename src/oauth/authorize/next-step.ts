@@ -21,7 +21,7 @@ export const noProgress: Progress = {
   consented_user_id: null,
 };
 
-type Situation = {
+type FlowState = {
   client: Client;
   session: Session | undefined;
   progress: Progress;
@@ -37,8 +37,8 @@ type Situation = {
  * @throws {AuthorizationError} when `prompt=none` forbids what would be needed, or another person than the hinted one
  * has just signed in.
  */
-export function nextStep(request: AuthorizationRequest, situation: Situation): Step {
-  const step = stepAhead(request, situation);
+export function nextStep(request: AuthorizationRequest, flowState: FlowState): Step {
+  const step = decideStep(request, flowState);
   if (!request.prompt.includes('none') || step === 'code') return step;
   throw new AuthorizationError(
     step === 'consent' ? 'consent_required' : 'login_required',
@@ -46,8 +46,8 @@ export function nextStep(request: AuthorizationRequest, situation: Situation): S
   );
 }
 
-function stepAhead(request: AuthorizationRequest, situation: Situation): Step {
-  const { client, session, progress, consented, now } = situation;
+function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
+  const { client, session, progress, consented, now } = flowState;
   // Whoever has TOTP gives both factors, whatever `acr_values` prefers. A session of one is from before the second was
   // turned on, perhaps because of whoever sits in it.
   if (!session || session.lacksSecondFactor) return 'sign_in';
@@ -65,15 +65,18 @@ function stepAhead(request: AuthorizationRequest, situation: Situation): Step {
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
   const hasConsented = progress.consented_user_id === session.user_id;
   if (!hasConsented && needsConsent(request, client, consented)) return 'consent';
-  return asksForMore(request, session, situation) ? 'step_up' : 'code';
+  return requiresStepUp(request, session, flowState) ? 'step_up' : 'code';
 }
 
 /**
  * `acr_values` is a wish (OIDC Core §3.1.2.1, §5.5.1.1): a user who has a stronger factor than this session has seen is
  * asked for it, may decline, and is not asked where no page may be shown. The token says in each case what was reached.
  */
-const asksForMore = ({ acr, prompt }: AuthorizationRequest, session: Session, { declinesStepUp }: Situation): boolean =>
-  acr === twoFactors && session.lacksStrongestFactor && !declinesStepUp && !prompt.includes('none');
+const requiresStepUp = (
+  { acr, prompt }: AuthorizationRequest,
+  session: Session,
+  { declinesStepUp }: FlowState,
+): boolean => acr === twoFactors && session.lacksStrongestFactor && !declinesStepUp && !prompt.includes('none');
 
 function needsConsent(request: AuthorizationRequest, client: Client, consented: string | undefined): boolean {
   if (request.prompt.includes('consent')) return true;

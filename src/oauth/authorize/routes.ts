@@ -6,8 +6,8 @@ import { invalidRequest } from '../../platform/errors.ts';
 import { FormText, parseParameters, queryOf } from '../../platform/http/parameters.ts';
 import type { Deps } from '../deps.ts';
 import { AuthorizationError } from './authorization-error.ts';
-import { authorizeClient, authorizeClientAgain, readAuthorizationRequest } from './authorization-request.ts';
-import { proceed, refuse } from './authorize.ts';
+import { authorizeClient, readAuthorizationRequest, recheckClient } from './authorization-request.ts';
+import { continueAuthorization, redirectWithError } from './authorize.ts';
 import { requirePendingRequest } from './browser.ts';
 import { authorize } from './operations.ts';
 
@@ -25,18 +25,18 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
       try {
         const wanted = await readAuthorizationRequest(deps, target, parsed);
         const session = await currentSession(deps, request);
-        const standing = {
+        const context = {
           client: target.client,
           session,
           browserToken: () => browserToken(deps, request, reply),
           address: request.ip,
         };
-        return redirect(reply, await proceed(deps, wanted, standing));
+        return redirect(reply, await continueAuthorization(deps, wanted, context));
       } catch (error) {
         if (!(error instanceof AuthorizationError)) throw error;
         const { client_id } = target.client;
         recordFailure(deps, { client_id, stage: 'authorize' }, failureOf(error, parsed.values.scope));
-        return redirect(reply, await refuse(deps, target, error));
+        return redirect(reply, await redirectWithError(deps, target, error));
       }
     },
   );
@@ -60,14 +60,14 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
 async function continueRequest(deps: Deps, request: FastifyRequest) {
   const { request: request_id, step_up, user } = request.queryParameters;
   const pending = await requirePendingRequest(deps, request, request_id);
-  const { client } = await authorizeClientAgain(deps, pending.parameters);
+  const { client } = await recheckClient(deps, pending.parameters);
   const session = await currentSession(deps, request);
   const declinesStepUp = step_up === 'declined';
   // The page named the account that goes on without the stronger factor. Another one that has signed in since is not it.
   if (declinesStepUp && session && user !== session.user_id) {
     return { location: `/signin/account?request=${pending.request_id}` };
   }
-  return proceed(deps, pending.parameters, {
+  return continueAuthorization(deps, pending.parameters, {
     client,
     session,
     pending,

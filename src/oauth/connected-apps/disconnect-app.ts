@@ -7,7 +7,7 @@ import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
 import { notFound } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
-import { forgetConsent } from '../consents/store.ts';
+import { deleteConsent } from '../consents/store.ts';
 import { isConnected } from '../grants/grant-lists.store.ts';
 import { revokeGrantsOfUserToClient } from '../grants/store.ts';
 
@@ -43,7 +43,7 @@ export async function disconnectApp(
       lockUser(user_id), // of two requests for the same client one finds it connected
       failUnless(isConnected(user_id, client_id, at), event_id, at),
       ...revokeGrantsOfUserToClient(user_id, client_id, 'user', at),
-      forgetConsent(user_id, client_id),
+      deleteConsent(user_id, client_id),
       statement,
       ...mailTo(deps, session, 'app_disconnected', { app: client.name }),
     ]);

@@ -3,7 +3,7 @@ import type { Deps } from '../../clients/deps.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { listConsents } from '../consents/store.ts';
-import { liveAccessOf } from '../grants/grant-lists.store.ts';
+import { activeAccessOf } from '../grants/grant-lists.store.ts';
 
 /** A client that a person has let in. Times are Unix seconds. */
 export type ConnectedApp = Pick<Client, 'client_id' | 'name' | 'homepage_url'> & {
@@ -20,7 +20,7 @@ export async function listConnectedApps(
   user_id: string,
 ): Promise<ConnectedApp[]> {
   const [access, consents] = await Promise.all([
-    liveAccessOf(deps.db, user_id, now(deps)),
+    activeAccessOf(deps.db, user_id, now(deps)),
     listConsents(deps.db, user_id),
   ]);
   const parts: Part[] = [

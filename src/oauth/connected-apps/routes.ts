@@ -10,7 +10,7 @@ import { connectedAppsPage } from './page.ts';
 
 const path = '/account/apps';
 const config = { page: true, form: path } as const;
-type OneApp = { Params: { client_id: string } };
+type AppRoute = { Params: { client_id: string } };
 
 /** What a person has let clients have, to review and to take back (ASVS 10.7.3). */
 export async function connectedAppRoutes(app: FastifyInstance, deps: Deps) {
@@ -22,7 +22,7 @@ export async function connectedAppRoutes(app: FastifyInstance, deps: Deps) {
     return { grants: await listConnectedApps(deps, user_id) };
   });
 
-  app.delete<OneApp>('/v1/me/grants/:client_id', { config: { operation: endGrants } }, async (request, reply) => {
+  app.delete<AppRoute>('/v1/me/grants/:client_id', { config: { operation: endGrants } }, async (request, reply) => {
     await disconnect(request, request.params.client_id);
     return reply.code(204).send();
   });

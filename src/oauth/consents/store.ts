@@ -10,7 +10,7 @@ export async function findConsent(db: Db, user_id: string, client_id: string): P
 }
 
 /** Remembers what was allowed. `scope` is the union with what was allowed before. */
-export const rememberConsent = (user_id: string, client_id: string, scope: string, now: number): Statement => ({
+export const saveConsent = (user_id: string, client_id: string, scope: string, now: number): Statement => ({
   sql: `insert into consents (user_id, client_id, scope, granted_at) values ($1, $2, $3, $4)
         on conflict (user_id, client_id) do update set scope = $3, granted_at = $4`,
   params: [user_id, client_id, scope, now],
@@ -23,7 +23,7 @@ export const listConsents = (db: Db, user_id: string) =>
   db.all<Consent>('select client_id, scope, granted_at from consents where user_id = $1', [user_id]);
 
 /** The next authorization request of that client asks again. */
-export const forgetConsent = (user_id: string, client_id: string): Statement => ({
+export const deleteConsent = (user_id: string, client_id: string): Statement => ({
   sql: 'delete from consents where user_id = $1 and client_id = $2',
   params: [user_id, client_id],
 });

@@ -1,4 +1,4 @@
-import { mostMailsAboutEnds, takeMailAbout } from '../../accounts/mail-limits.ts';
+import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser } from '../../accounts/store.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import type { RevocationReason } from '../../authentication/ports.ts';
@@ -54,7 +54,7 @@ async function mailAbout(deps: EndGrantDeps, { grant, reason }: Ending, event_id
   const name = mailOf[reason];
   if (name === undefined || grant.revoked_at !== null || !deps.mail.works) return [];
   const [user, client] = await Promise.all([findUser(deps.db, grant.user_id), deps.clients.find(grant.client_id)]);
-  if (!user || !client || !(await takeMailAbout(deps, name, grant.user_id, mostMailsAboutEnds))) return [];
+  if (!user || !client || !(await mayMailAbout(deps, name, grant.user_id, maxMailsAboutRevocations))) return [];
   return mailTo(deps, user, name, { app: client.name }, grantEndedBy(grant.grant_id, event_id));
 }
 

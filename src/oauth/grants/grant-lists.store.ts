@@ -1,13 +1,13 @@
 import type { Condition } from '../../audit/store.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { effectiveEnd, hasEnded } from './grant-endings.store.ts';
+import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
 import type { Grant } from './store.ts';
 
 /** A code that waits, or tokens that may still be refreshed or used. */
-const live = `revoked_at is null and idle_expires_at > $2 and expires_at > $2 and not ${hasEnded}`;
+const live = `revoked_at is null and idle_expires_at > $2 and expires_at > $2 and not ${isRevokedInBulk}`;
 
 /** What a client may see by live grants of one scope. */
-type LiveAccess = {
+type ActiveAccess = {
   client_id: string;
   scope: string;
   since: number;
@@ -16,8 +16,8 @@ type LiveAccess = {
 };
 
 /** One row for each client and scope, however often the person has signed in there. */
-export const liveAccessOf = (db: Db, user_id: string, now: number) =>
-  db.all<LiveAccess>(
+export const activeAccessOf = (db: Db, user_id: string, now: number) =>
+  db.all<ActiveAccess>(
     `select client_id, scope, min(created_at) as since, max(coalesce(refreshed_at, created_at)) as last_used_at
        from grants where user_id = $1 and redeemed_at is not null and ${live}
       group by client_id, scope`,
@@ -38,7 +38,7 @@ export type ListedGrant = Pick<
 > & { client_name: string };
 
 /** Newest first; a code that waits to be redeemed is not one yet. */
-export const liveGrantsOf = (db: Db, user_id: string, now: number, limit: number) =>
+export const activeGrantsOf = (db: Db, user_id: string, now: number, limit: number) =>
   db.all<ListedGrant>(
     `select grant_id, grants.client_id, c.name as client_name, session_id, scope, grants.created_at, refreshed_at,
             idle_expires_at, expires_at
@@ -64,7 +64,7 @@ export type SignIn = Pick<
 /** Who signed in with a client lately, newest first; a code that nobody has redeemed is not a sign-in yet. */
 export const signInsOfClient = (db: Db, client_id: string, limit: number) =>
   db.all<SignIn>(
-    `select grant_id, user_id, scope, created_at, refreshed_at, idle_expires_at, expires_at, ${effectiveEnd}
+    `select grant_id, user_id, scope, created_at, refreshed_at, idle_expires_at, expires_at, ${effectiveRevocation}
        from grants where client_id = $1 and redeemed_at is not null
       order by created_at desc, grant_id limit $2`,
     [client_id, limit],

@@ -7,15 +7,15 @@ import type { Db, Statement } from '../../platform/db/db.ts';
 import { sliceRows } from '../../platform/db/slices.ts';
 import { newId } from '../../platform/ids.ts';
 import {
-  effectiveEnd,
-  type GrantEnding,
-  type GrantScope,
-  hasEnded,
+  type BulkRevocation,
+  effectiveRevocation,
   inScope,
-  insertEnding,
-  leftToWrite,
-  pendingEnd,
-} from './grant-endings.store.ts';
+  insertBulkRevocation,
+  isRevokedInBulk,
+  notYetApplied,
+  pendingRevocation,
+  type RevocationScope,
+} from './bulk-revocations.store.ts';
 
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
 export type Grant = {
@@ -50,9 +50,9 @@ export type Grant = {
  * The one gate: whatever may stop an issuance besides the grant itself, in the statement that issues. Every path to a
  * token goes through it, and no check can go stale between a read and a write.
  */
-const mayBeServed = `exists (select 1 from users u where u.user_id = grants.user_id and u.disabled_at is null)
+const isUsable = `exists (select 1 from users u where u.user_id = grants.user_id and u.disabled_at is null)
    and exists (select 1 from clients c where c.client_id = grants.client_id and c.status = 'approved')
-   and not ${hasEnded}`;
+   and not ${isRevokedInBulk}`;
 
 type NewGrant = Omit<
   Grant,
@@ -127,7 +127,7 @@ export async function redeemCode(db: Db, code: CodeRedemption & Issued, now: num
         and (${code.allowed_scopes.map((_, index) => `' ' || scope || ' ' like '% ' || $${index + 7} || ' %'`).join(' or ')})
         and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null
                        and s.token_hash = grants.session_token_hash)
-        and ${mayBeServed}
+        and ${isUsable}
   returning *`,
     [
       code.code_hash,
@@ -171,7 +171,7 @@ const rotateSql = `update grants set refresh_seq = cast($3 as bigint) + 1, refre
       where grant_id = $1 and client_id = $2 and redeemed_at is not null
         and (refresh_seq = $3 or refresh_seq = cast($3 as bigint) + 1 and issuance_id = $6)
         and revoked_at is null and idle_expires_at > $5 and expires_at > $5
-        and ${mayBeServed}
+        and ${isUsable}
   returning *`;
 
 /** Compare and swap on the sequence. The idle end moves, the absolute end never does. */
@@ -197,13 +197,13 @@ export const markUnanswered = (of: { key: string; issuance_id: string; until: nu
  * A grant whose person and client may still be served: what an answer that was lost is given again from. With what the
  * client may have as of now.
  */
-export async function findServedGrant(
+export async function findUsableGrant(
   db: Db,
   grant_id: string,
 ): Promise<(Grant & { allowed_scopes: readonly string[] }) | undefined> {
   const row = await db.get<Grant & { allowed_scopes: string }>(
     `select grants.*, (select c.allowed_scopes from clients c where c.client_id = grants.client_id) as allowed_scopes
-       from grants where grant_id = $1 and redeemed_at is not null and ${mayBeServed}`,
+       from grants where grant_id = $1 and redeemed_at is not null and ${isUsable}`,
     [grant_id],
   );
   return row && { ...row, allowed_scopes: JSON.parse(row.allowed_scopes) as string[] };
@@ -214,7 +214,7 @@ export const findGrant = (db: Db, grant_id: string) =>
   db.get<Grant>(
     `select grant_id, client_id, user_id, session_id, scope, redirect_uri, nonce, code_challenge, code_expires_at,
             redeemed_at, refresh_seq, refreshed_at, idle_expires_at, expires_at, auth_time, amr, acr, created_at,
-            issuance_id, unanswered_until, ${effectiveEnd}
+            issuance_id, unanswered_until, ${effectiveRevocation}
        from grants where grant_id = $1`,
     [grant_id],
   );
@@ -222,7 +222,7 @@ export const findGrant = (db: Db, grant_id: string) =>
 /** Ends one grant. The row carries the audit event's id if this call ended it. */
 export const revokeGrant = (grant_id: string, reason: RevocationReason, event_id: string, now: number): Statement => ({
   sql: `update grants set revoked_at = $4, revoked_reason = $2, revoked_event_id = $3
-         where grant_id = $1 and revoked_at is null and not ${hasEnded}`,
+         where grant_id = $1 and revoked_at is null and not ${isRevokedInBulk}`,
   params: [grant_id, reason, event_id, now],
 });
 
@@ -236,25 +236,25 @@ export const grantEndedBy = (grant_id: string, event_id: string): Condition => (
  * Ends many grants: as many as fit one slice on their rows, and the rest, if there is one, by a row of `grant_endings`
  * that every read of a grant asks. Either way all of them are dead with this batch, however many there are.
  */
-function endGrants(scope: GrantScope, reason: RevocationReason, now: number): Statement[] {
+function endGrants(scope: RevocationScope, reason: RevocationReason, now: number): Statement[] {
   const { sql, params } = inScope(scope);
   const [rows, at, why] = [1, 2, 3].map((place) => `$${params.length + place}`);
   return [
     'user_id' in scope ? raiseGrantsEpochOfUser(scope.user_id) : raiseGrantsEpochOfClient(scope.client_id),
     {
-      sql: `update grants set revoked_at = coalesce(${pendingEnd('ended_at')}, ${at}),
-                   revoked_reason = coalesce(${pendingEnd('reason')}, ${why})
+      sql: `update grants set revoked_at = coalesce(${pendingRevocation('ended_at')}, ${at}),
+                   revoked_reason = coalesce(${pendingRevocation('reason')}, ${why})
              where revoked_at is null
                and grant_id in (select grant_id from grants where ${sql} and revoked_at is null limit ${rows})`,
       params: [...params, sliceRows, now, reason],
     },
-    insertEnding({ ending_id: newId('end'), reason, ended_at: now }, scope),
+    insertBulkRevocation({ ending_id: newId('end'), reason, ended_at: now }, scope),
   ];
 }
 
 export const hasGrantElsewhere = (user_id: string, session_id: string) => ({
   sql: `exists (select 1 from grants where user_id = $1 and session_id <> $2 and revoked_at is null
-                   and not ${hasEnded})`,
+                   and not ${isRevokedInBulk})`,
   params: [user_id, session_id],
 });
 
@@ -283,8 +283,8 @@ export const revokeGrantsOfSession = (
 ) => endGrants({ user_id, session_id }, reason, now);
 
 /** Writes an ending on some of its grants. @returns how many: fewer than `rows` when few are left or another node has them. */
-export async function writeEnding(db: Db, ending: GrantEnding, rows: number): Promise<number> {
-  const { sql, params } = leftToWrite(ending);
+export async function applyBulkRevocation(db: Db, ending: BulkRevocation, rows: number): Promise<number> {
+  const { sql, params } = notYetApplied(ending);
   const [limit, at, why] = [1, 2, 3].map((place) => `$${params.length + place}`);
   const { changes } = await db.run(
     `update grants set revoked_at = ${at}, revoked_reason = ${why}

@@ -3,8 +3,8 @@ import { now } from '../../platform/clock.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
-import { findServedGrant } from '../grants/store.ts';
-import { type AccessTokenClaims, useAccessToken } from '../token/access-token.ts';
+import { findUsableGrant } from '../grants/store.ts';
+import { type AccessTokenClaims, verifyAccessToken } from '../token/access-token.ts';
 import { readRefreshToken } from '../token/refresh-token.ts';
 
 /** Whose tokens somebody may ask about: one client's, or everybody's. */
@@ -31,7 +31,7 @@ export async function introspectToken(
 async function introspectAccessToken(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, caller: Caller, token: string) {
   let claims: AccessTokenClaims;
   try {
-    ({ claims } = await useAccessToken(deps, token));
+    ({ claims } = await verifyAccessToken(deps, token));
   } catch (error) {
     if (error instanceof RequestError && error.code === 'invalid_token') return inactive;
     throw error;
@@ -41,7 +41,7 @@ async function introspectAccessToken(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, 
 
 async function introspectRefreshToken(deps: SecretDeps, caller: Caller, text: string) {
   const token = readRefreshToken(deps.vault, text);
-  const grant = token && (await findServedGrant(deps.db, token.grant_id));
+  const grant = token && (await findUsableGrant(deps.db, token.grant_id));
   const at = now(deps);
   const scope = withinAllowed(grant?.scope ?? '', grant?.allowed_scopes ?? []);
   const counts =

@@ -1,5 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { authenticateService, namesService } from '../../entitlements/service-credentials/authenticate-service.ts';
+import {
+  authenticateService,
+  isServiceAuthorization,
+} from '../../entitlements/service-credentials/authenticate-service.ts';
 import { accessDenied, invalidClient, invalidRequest } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import type { Deps } from '../deps.ts';
@@ -21,7 +24,7 @@ export async function introspectionRoutes(app: FastifyInstance, deps: Deps) {
 
 /** A service with `tokens:introspect` sees every token; an approved confidential client its own (decisions §8). */
 async function callerOf(deps: Deps, presented: Presented & { authorization: string }): Promise<Caller> {
-  if (namesService(presented.authorization)) {
+  if (isServiceAuthorization(presented.authorization)) {
     await authenticateService(deps, presented, 'tokens:introspect');
     return { sees: 'all' };
   }

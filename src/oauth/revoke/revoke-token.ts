@@ -4,7 +4,7 @@ import { invalidClient, RequestError } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
 import { endGrant } from '../grants/end-grant.ts';
 import { findGrant } from '../grants/store.ts';
-import { type AccessTokenClaims, grantOfAccessToken } from '../token/access-token.ts';
+import { type AccessTokenClaims, grantIdOfAccessToken } from '../token/access-token.ts';
 import { readRefreshToken } from '../token/refresh-token.ts';
 import { revokeAccessToken } from './store.ts';
 
@@ -29,7 +29,7 @@ export async function revokeToken(
 ): Promise<void> {
   const refreshToken = readRefreshToken(deps.vault, token);
   const claims = refreshToken ? undefined : await ownAccessToken(deps, token);
-  const grant_id = refreshToken?.grant_id ?? (claims && grantOfAccessToken(claims.jti));
+  const grant_id = refreshToken?.grant_id ?? (claims && grantIdOfAccessToken(claims.jti));
   const grant = grant_id === undefined ? undefined : await findGrant(deps.db, grant_id);
   if (!grant) return;
 

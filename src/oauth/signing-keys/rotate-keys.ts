@@ -2,7 +2,7 @@ import { type Actor, auditEvent, type Caller, callerOf } from '../../audit/audit
 import { type Algorithm, algorithms, generateSigningKey } from '../../clients/signing-algorithm.ts';
 import { now } from '../../platform/clock.ts';
 import type { Deps } from '../../platform/deps.ts';
-import { forgetRetiredKeys, insertSigningKey, listSigningKeys, rotateSigningKey, type SigningKeyRow } from './store.ts';
+import { deleteRetiredKeys, insertSigningKey, listSigningKeys, rotateSigningKey, type SigningKeyRow } from './store.ts';
 
 type KeyDeps = Pick<Deps, 'db' | 'clock' | 'vault'>;
 
@@ -38,7 +38,7 @@ export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
   for (const key of await listSigningKeys(deps.db)) {
     if (isDue(key, at)) rotated.push(...(await rotate(deps, key.algorithm, at - rotationPeriodSeconds, 'system')));
   }
-  await forgetRetiredKeys(deps.db, at - retiringSeconds);
+  await deleteRetiredKeys(deps.db, at - retiringSeconds);
   return rotated;
 }
 

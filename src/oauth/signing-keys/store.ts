@@ -68,5 +68,5 @@ export const rotateSigningKey = (successor: NewKey, limits: RotationLimits): Sta
   insertSigningKey(successor, 'next', limits.now),
 ];
 
-export const forgetRetiredKeys = (db: Db, retiredBefore: number) =>
+export const deleteRetiredKeys = (db: Db, retiredBefore: number) =>
   db.run(`delete from signing_keys where status = 'retiring' and retired_at <= $1`, [retiredBefore]);

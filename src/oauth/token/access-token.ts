@@ -8,7 +8,7 @@ import { findTokenSubject, type TokenSubject } from './token-subject.store.ts';
 /** An access token's id leads back to its grant, so that one read tells whether the token still counts. */
 export const newAccessTokenId = (grant_id: string): string => `${grant_id}.${newSuffix()}`;
 
-export const grantOfAccessToken = (jti: string): string => jti.slice(0, jti.indexOf('.'));
+export const grantIdOfAccessToken = (jti: string): string => jti.slice(0, jti.indexOf('.'));
 
 /** RFC 9068 §2.2 and decisions §5. */
 export type AccessTokenClaims = {
@@ -32,13 +32,13 @@ export type AccessTokenClaims = {
  * that was taken from the client leaves the tokens that it holds.
  * @throws {RequestError} `invalid_token`.
  */
-export async function useAccessToken(
+export async function verifyAccessToken(
   deps: Pick<Deps, 'db' | 'clock' | 'keys'>,
   token: string,
 ): Promise<{ claims: AccessTokenClaims; subject: TokenSubject }> {
   const claims = (await deps.keys.verify('at+jwt', token)) as AccessTokenClaims;
   if (claims.exp <= now(deps)) throw invalidToken('expired');
-  const subject = await findTokenSubject(deps.db, grantOfAccessToken(claims.jti), claims.jti);
+  const subject = await findTokenSubject(deps.db, grantIdOfAccessToken(claims.jti), claims.jti);
   if (!subject) throw invalidToken('revoked');
   // A scope is seldom taken away, and the claims of a token that was seen before are shared: a copy for each request would
   // cost more than the read did.

@@ -9,7 +9,7 @@ import {
   type CodeRedemption,
   expireCode,
   findGrantByCode,
-  findServedGrant,
+  findUsableGrant,
   type Grant,
   redeemCode,
 } from '../grants/store.ts';
@@ -61,7 +61,7 @@ async function repeatedGrant(
 ): Promise<Grant> {
   const grant = await findGrantByCode(deps.db, redemption.code_hash);
   const at = now(deps);
-  const why = whyNot(grant, redemption, at);
+  const why = failureCodeOf(grant, redemption, at);
   // Also by a clock that may be wrong: a code that is lost costs a sign-in, one that lives again may be a stolen one.
   if (grant?.redeemed_at === null && grant.code_expires_at <= at) await expireCode(deps.db, grant.grant_id, at);
   const isReplay =
@@ -74,7 +74,7 @@ async function repeatedGrant(
   const mayLackAnswer = isReplay && grant.revoked_at === null && grant.refresh_seq === 1;
   const isUnanswered = mayLackAnswer && (await deps.issuances.isUnanswered(grant));
   if (isUnanswered && grant.code_expires_at > now(deps)) {
-    const served = await findServedGrant(deps.db, grant.grant_id);
+    const served = await findUsableGrant(deps.db, grant.grant_id);
     if (served?.refresh_seq === 1 && served.revoked_at === null) return served;
   }
   if (isReplay && !isUnanswered) {
@@ -94,7 +94,7 @@ async function repeatedGrant(
 }
 
 /** More than the caller is told: only the client's owner reads it. A code of another client is unknown to them, too. */
-function whyNot(grant: Grant | undefined, redemption: CodeRedemption, at: number): FailureCause {
+function failureCodeOf(grant: Grant | undefined, redemption: CodeRedemption, at: number): FailureCause {
   if (grant?.client_id !== redemption.client_id) return new FailureCause('code_unknown');
   if (grant.redirect_uri !== redemption.redirect_uri) {
     return new FailureCause('code_redirect_uri', { sent: redemption.redirect_uri, registered: grant.redirect_uri });

@@ -71,8 +71,8 @@ const noteFailure = (deps: Pick<Deps, 'db' | 'clock' | 'log'>, { client_id }: Cl
 function whyNot(client: Client, client_secret: string | undefined): FailureCode {
   if (client.client_type === 'public') return 'secret_of_public';
   if (client_secret === undefined) return 'secret_missing';
-  const everAlive = client.secrets.map((secret) => ({ ...secret, expires_at: null }));
-  return verifyClientSecret({ secrets: everAlive }, client_secret, 0) ? 'secret_ended' : 'secret_wrong';
+  const ignoringExpiry = client.secrets.map((secret) => ({ ...secret, expires_at: null }));
+  return verifyClientSecret({ secrets: ignoringExpiry }, client_secret, 0) ? 'secret_ended' : 'secret_wrong';
 }
 
 function readCredentials({ authorization, form }: Presented): Credentials | undefined {

@@ -5,7 +5,7 @@ import { now } from '../../platform/clock.ts';
 import { invalidGrant, invalidRequest, invalidScope, nothingAllowed } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
 import { endGrant } from '../grants/end-grant.ts';
-import { expireGrant, findGrant, findServedGrant, type Grant, rotateRefreshToken } from '../grants/store.ts';
+import { expireGrant, findGrant, findUsableGrant, type Grant, rotateRefreshToken } from '../grants/store.ts';
 import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
 import { type RefreshToken, readRefreshToken } from './refresh-token.ts';
 
@@ -86,7 +86,7 @@ async function retriedGrant(
   const isParent = token.refresh_seq === grant.refresh_seq - 1;
   const isInWindow = at - (grant.refreshed_at ?? 0) <= client.refresh_retry_window && client.refresh_retry_window > 0;
   if (isParent && grant.revoked_at === null && (isInWindow || (await deps.issuances.isUnanswered(grant)))) {
-    const served = await findServedGrant(deps.db, token.grant_id);
+    const served = await findUsableGrant(deps.db, token.grant_id);
     if (served?.refresh_seq === grant.refresh_seq && served.revoked_at === null && served.expires_at > at)
       return served;
     throw refused();

@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
-import { hasEnded } from '../grants/grant-endings.store.ts';
+import { isRevokedInBulk } from '../grants/bulk-revocations.store.ts';
 
 /** The person behind an access token that counts. */
 export type TokenSubject = {
@@ -17,7 +17,7 @@ export type TokenSubject = {
 const tokenSubjectSql = `select u.user_id, grants.client_id, u.email, u.email_verified_at, u.name, u.picture, u.role, c.allowed_scopes
        from grants join users u on u.user_id = grants.user_id join clients c on c.client_id = grants.client_id
       where grants.grant_id = $1 and grants.redeemed_at is not null and grants.revoked_at is null
-        and u.disabled_at is null and c.status = 'approved' and not ${hasEnded}
+        and u.disabled_at is null and c.status = 'approved' and not ${isRevokedInBulk}
         and not exists (select 1 from revoked_access_tokens r where r.jti = $2)`;
 
 /** One read answers whether an access token counts right now: its grant, its person, its client, and itself. */

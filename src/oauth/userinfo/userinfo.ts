@@ -2,7 +2,7 @@ import type { Entitlement } from '../../entitlements/entitlement.ts';
 import { listEntitlements } from '../../entitlements/store.ts';
 import { insufficientScope } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
-import { useAccessToken } from '../token/access-token.ts';
+import { verifyAccessToken } from '../token/access-token.ts';
 
 /** Spec 2.4 and decisions §5: `sub` always, the rest by scope. */
 type Userinfo = {
@@ -20,7 +20,7 @@ type Userinfo = {
  * @throws {RequestError} `invalid_token`; `insufficient_scope` without `openid`.
  */
 export async function userinfo(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, accessToken: string): Promise<Userinfo> {
-  const { claims, subject } = await useAccessToken(deps, accessToken);
+  const { claims, subject } = await verifyAccessToken(deps, accessToken);
   const granted = claims.scope.split(' ');
   if (!granted.includes('openid')) throw insufficientScope('openid');
   const answer: Userinfo = { sub: subject.user_id };

@@ -1,6 +1,6 @@
 import { isInCalendar } from '../clock.ts';
 import type { RequestError } from '../errors.ts';
-import { plainForeign } from '../text/foreign-text.ts';
+import { visibleText } from '../text/untrusted-text.ts';
 
 /** What a command tells: `json` for machines, `text` for people. */
 export type Report = {
@@ -35,7 +35,7 @@ export const shownOnce = (fields: Record<string, string>): string =>
  * it commands the terminal, and none begins a line of its own.
  */
 export function table(texts: readonly (readonly string[])[]): string {
-  const rows = texts.map((row) => row.map((cell) => plainForeign(cell.replaceAll(/[\n\t]+/g, ' '), longestCell)));
+  const rows = texts.map((row) => row.map((cell) => visibleText(cell.replaceAll(/[\n\t]+/g, ' '), longestCell)));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd())
@@ -55,6 +55,6 @@ export function refusalText(error: RequestError): string {
     ? (error.details.fields as { path: string; message: string }[])
     : [];
   const { current_status } = error.details;
-  const status = current_status && !error.say ? ` It is ${current_status}.` : ''; // who has a sentence has said it
+  const status = current_status && !error.userMessage ? ` It is ${current_status}.` : ''; // who has a sentence has said it
   return [`${error.message}${status}`, ...fields.map(({ path, message }) => `  ${path}: ${message}`)].join('\n');
 }

@@ -40,16 +40,16 @@ async function openAnswering({ dataDir, databaseUrl, databaseMayLoseCommits }: D
 }
 
 /** SQLite needs as much to open a file and bring its tables up to date, and says no more than that there was an error. */
-const leastFreeBytes = 1024 * 1024;
+const minFreeBytes = 1024 * 1024;
 
 /**
  * @param freeBytes of the disk; undefined where it cannot be asked.
  * @returns the error, or a sentence that names the full disk as its cause.
  */
 export function onFullDisk(error: unknown, dataDir: string, freeBytes = freeBytesOf(dataDir)): unknown {
-  if (!(error instanceof StoreUnavailable) || freeBytes === undefined || freeBytes >= leastFreeBytes) return error;
+  if (!(error instanceof StoreUnavailable) || freeBytes === undefined || freeBytes >= minFreeBytes) return error;
   return new StoreUnavailable(
-    `The disk that holds ${dataDir} is full: ${Math.floor(freeBytes / 1024)} KB are free, and Signet needs ${leastFreeBytes / 1024} KB to start. Make room, then start again. Nothing was lost.`,
+    `The disk that holds ${dataDir} is full: ${Math.floor(freeBytes / 1024)} KB are free, and Signet needs ${minFreeBytes / 1024} KB to start. Make room, then start again. Nothing was lost.`,
     { cause: error.cause },
   );
 }

@@ -1,25 +1,25 @@
 import { type Clock, now } from '../clock.ts';
 import type { Db } from '../db/db.ts';
 import { type ClockDeps, compareAtStart, compareClocks } from './compare-clocks.ts';
-import { findHeartbeat, keepHeartbeat, type MailWay } from './store.ts';
+import { findHeartbeat, keepHeartbeat, type MailMode } from './store.ts';
 
 /** Seconds. Servers give a sign of life every minute; after this one that gives none is taken to be down. */
 const silentAfterSeconds = 300;
 
-type BeatDeps = ClockDeps & { config: { readonly baseUrl: string }; mail: { readonly way: MailWay } };
+type BeatDeps = ClockDeps & { config: { readonly baseUrl: string }; mail: { readonly way: MailMode } };
 
 /** Tells the command line, and other nodes, that a server runs here and how; and looks whether clocks agree. */
-export async function beat(deps: BeatDeps, compare = compareClocks): Promise<void> {
+export async function recordHeartbeat(deps: BeatDeps, compare = compareClocks): Promise<void> {
   const { db, config, mail, node } = deps;
   compare(deps, await findHeartbeat(db));
   await keepHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.way });
 }
 
 /** The first one of a server. */
-export const firstBeat = (deps: BeatDeps): Promise<void> => beat(deps, compareAtStart);
+export const startHeartbeat = (deps: BeatDeps): Promise<void> => recordHeartbeat(deps, compareAtStart);
 
 /** Why a mail that is queued now may not be sent soon; undefined when a server runs that sends it. */
-export async function mailDoubt(deps: { db: Db; clock: Clock }): Promise<string | undefined> {
+export async function mailWarning(deps: { db: Db; clock: Clock }): Promise<string | undefined> {
   const server = await findHeartbeat(deps.db);
   if (!server || Math.abs(now(deps) - server.at) > silentAfterSeconds) {
     return 'Mail to the person was queued, and no running server was found: it is sent once one runs with SIGNET_SMTP_URL.';

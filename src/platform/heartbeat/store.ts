@@ -1,10 +1,10 @@
 import type { Db } from '../db/db.ts';
 
 /** What a server that sends mail does with it; `none` when SIGNET_SMTP_URL is missing off loopback. */
-export type MailWay = 'smtp' | 'log' | 'none';
+export type MailMode = 'smtp' | 'log' | 'none';
 
 /** The newest sign of life of any server on this store. `at` is Unix seconds by the clock of that server. */
-export type Heartbeat = { node: string; at: number; base_url: string; mail: MailWay };
+export type Heartbeat = { node: string; at: number; base_url: string; mail: MailMode };
 
 export const findHeartbeat = (db: Db) =>
   db.get<Heartbeat>(`select node, at, base_url, mail from server_heartbeat where name = 'newest'`);

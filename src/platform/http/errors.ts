@@ -3,10 +3,10 @@ import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, storeReason } fr
 import { outcomeUnknown, RequestError, refusal, unavailable } from '../errors.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../ids.ts';
-import { filledIn } from '../pages/filled-in.ts';
+import { fillPath } from '../pages/fill-path.ts';
 import { type Html, html } from '../pages/html.ts';
 import { sendPage } from '../pages/page.ts';
-import { toldTo } from '../pages/told.ts';
+import { refusalMessage } from '../pages/refusal-message.ts';
 import { unfinishedAt } from '../pages/unfinished.ts';
 import type { ViewDeps } from '../pages/view.ts';
 import { type View, viewOf } from '../pages/view.ts';
@@ -45,10 +45,10 @@ export function sendRefusal(
   const challenge = challengeOf(deps, request, refusal);
   if (challenge) reply.header('www-authenticate', challenge);
   if (wantsPage(request)) {
-    const detour = detourOf(request, refusal);
-    if (detour !== undefined) return reply.redirect(detour, 303);
+    const signInPath = signInPathFor(request, refusal);
+    if (signInPath !== undefined) return reply.redirect(signInPath, 303);
     const view = viewOf(deps, request);
-    return sendErrorPage(view, reply, refusal, waysOn(request, refusal));
+    return sendErrorPage(view, reply, refusal, exitLinks(request, refusal));
   }
   return reply
     .code(refusal.status)
@@ -58,22 +58,22 @@ export function sendRefusal(
 }
 
 /** Somebody who looks at a page is not told to sign in but taken there, and back to where they were. */
-function detourOf(request: FastifyRequest, { code }: RequestError): string | undefined {
+function signInPathFor(request: FastifyRequest, { code }: RequestError): string | undefined {
   const pages = { login_required: '/signin', reauthentication_required: '/signin/confirm' };
   if (code !== 'login_required' && code !== 'reauthentication_required') return undefined;
   const { form } = request.routeOptions.config;
   const ids = request.params as Record<string, string>;
-  const pageOf = (pattern: string) => unfinishedAt(filledIn(pattern, ids));
+  const pageOf = (pattern: string) => unfinishedAt(fillPath(pattern, ids));
   const next = request.method === 'GET' ? request.url : form === undefined ? '/account' : pageOf(form);
   return `${pages[code]}?${new URLSearchParams({ next })}`;
 }
 
 function sentenceOf(view: View, refusal: RequestError): Html {
-  const told = toldTo(view, refusal);
+  const told = refusalMessage(view, refusal);
   return told === undefined ? html`<p lang="en">${refusal.message}</p>` : html`<p>${told}</p>`;
 }
 
-const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError, ways: readonly Way[]) =>
+const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError, ways: readonly ExitLink[]) =>
   sendPage(
     reply,
     { ...view, query: undefined }, // what was asked for was refused, and is not repeated, not even in a link
@@ -89,24 +89,24 @@ ${ways.length > 0 && html`<p class="actions">${ways.map(({ path, label }) => htm
     refusal.status,
   );
 
-type Way = { path: string; label: MessageKey };
+type ExitLink = { path: string; label: MessageKey };
 const areas = [
   { path: '/admin', label: 'error.to_admin' },
   { path: '/developer', label: 'error.to_developer' },
-] as const satisfies Way[];
+] as const satisfies ExitLink[];
 
 /** Where to go from an address that has nothing for this reader. The area itself may be what was refused. */
-function waysOn({ url }: FastifyRequest, { status, back }: RequestError): Way[] {
+function exitLinks({ url }: FastifyRequest, { status, back }: RequestError): ExitLink[] {
   if (back !== undefined || (status !== 404 && status !== 403)) return [];
   const above = areas.filter(({ path }) => status === 404 && url.startsWith(`${path}/`));
   return [...above, { path: '/account', label: 'error.to_account' }];
 }
 
-function adviceFor({ status, say }: RequestError): MessageKey {
-  if (say?.key === 'refusal.outcome_unknown') return 'error.advice.unknown';
+function adviceFor({ status, userMessage }: RequestError): MessageKey {
+  if (userMessage?.key === 'refusal.outcome_unknown') return 'error.advice.unknown';
   if (status >= 500) return 'error.advice.later';
   if (status === 404) return 'error.advice.nothing';
-  return say ? 'error.advice.plain' : 'error.advice.back';
+  return userMessage ? 'error.advice.plain' : 'error.advice.back';
 }
 
 function headingOf({ status, code }: RequestError): MessageKey {

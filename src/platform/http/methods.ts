@@ -2,7 +2,7 @@ import { METHODS } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
 import { notFound, RequestError } from '../errors.ts';
-import { filledIn } from '../pages/filled-in.ts';
+import { fillPath } from '../pages/fill-path.ts';
 import type { ViewDeps } from '../pages/view.ts';
 import { sendRefusal } from './errors.ts';
 
@@ -35,7 +35,7 @@ export function refuseOtherMethods(app: FastifyInstance, deps: ViewDeps, longest
     const { methods: known, form } = found.store as Path;
     // Somebody who reloads what a form has answered, or has kept its address: the form is what they look for.
     if (form !== undefined && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
-      return reply.redirect(filledIn(form, found.params), 303);
+      return reply.redirect(fillPath(form, found.params), 303);
     }
     const allow = methods.filter((method) => known.has(method)).join(', ');
     reply.header('allow', allow);

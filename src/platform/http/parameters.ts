@@ -3,7 +3,7 @@ import { invalidRequest } from '../errors.ts';
 /** Form or query parameters: one value each, empty counts as absent (OAuth 2.1 §3.1). No prototype. */
 export type Parameters = Readonly<Record<string, string | undefined>>;
 
-const mostParameters = 100;
+const maxParameters = 100;
 
 /**
  * Reads `application/x-www-form-urlencoded` text strictly.
@@ -14,8 +14,8 @@ export function parseParameters(text: string): { values: Parameters; repeated: R
   const values: Record<string, string | undefined> = Object.create(null);
   const repeated = new Set<string>();
   if (text === '') return { values, repeated };
-  const pairs = text.split('&', mostParameters + 1);
-  if (pairs.length > mostParameters) throw invalidRequest('There are more than 100 parameters.');
+  const pairs = text.split('&', maxParameters + 1);
+  if (pairs.length > maxParameters) throw invalidRequest('There are more than 100 parameters.');
   const seen = new Set<string>();
   for (const pair of pairs) {
     const equals = pair.indexOf('=');

@@ -17,7 +17,7 @@ export type Representations = {
 };
 
 /** What fits into one packet arrives no sooner for being smaller. */
-const leastBytes = 1400;
+const minBytes = 1400;
 
 /** @param given text that is short leaves in one piece with its headers, which bytes do not. */
 export function representations(given: Buffer | string): Representations {
@@ -27,7 +27,7 @@ export function representations(given: Buffer | string): Representations {
   return {
     plain: { body: given, etag: `"${digest}"`, coding: undefined },
     compressed() {
-      compressed ??= content.length < leastBytes ? Promise.resolve([]) : compress(content, digest);
+      compressed ??= content.length < minBytes ? Promise.resolve([]) : compress(content, digest);
       return compressed;
     },
   };

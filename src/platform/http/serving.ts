@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyServerFactoryHandler } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { readableForwardedFor } from './forwarded-for.ts';
-import { endFailedRequest, inCourseOf } from './under-way.ts';
+import { endFailedRequest, runInRequest } from './request-context.ts';
 import { answerUnreadable } from './unreadable.ts';
 
 declare module 'fastify' {
@@ -55,7 +55,7 @@ export function openServing({ config, log }: ServingDeps): Serving {
     response.once('close', () => underWay.delete(response));
     if (isDraining) response.shouldKeepAlive = false;
     if (config.trustProxy !== false) keepReadableAddresses(request);
-    inCourseOf({ request, response }, () => {
+    runInRequest({ request, response }, () => {
       try {
         handle(request, response);
       } catch (error) {

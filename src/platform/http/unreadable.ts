@@ -6,7 +6,7 @@ import type { ViewDeps } from '../pages/view.ts';
 import { bareAnswer } from './bare-answer.ts';
 import { sendRefusal } from './errors.ts';
 import { guardAnswer } from './guard.ts';
-import { newestOn } from './under-way.ts';
+import { latestRequestOn } from './request-context.ts';
 
 /**
  * Bytes that Node cannot read as one HTTP request, or that come too slowly. Two readers of such bytes could see
@@ -14,7 +14,7 @@ import { newestOn } from './under-way.ts';
  * the error carries the raw packet, and that may carry a password.
  */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  const last = newestOn(socket);
+  const last = latestRequestOn(socket);
   if (last !== undefined && !last.response.writableEnded && last.request.complete) {
     last.response.shouldKeepAlive = false; // the request before is answered first, and with it the connection ends
     return;

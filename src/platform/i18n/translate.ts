@@ -28,7 +28,10 @@ export function nameOfLanguage(locale: Locale): string {
 }
 
 /** A message that is translated when the language of its reader is known. */
-export type Sentence = { readonly key: MessageKey; readonly values?: Readonly<Record<string, string | number>> };
+export type MessageDescriptor = {
+  readonly key: MessageKey;
+  readonly values?: Readonly<Record<string, string | number>>;
+};
 
 /** @returns the message as HTML; values are escaped unless they are Html, and a value that is missing is left out. */
 export type Translate = (key: MessageKey, values?: Readonly<Record<string, Renderable>>) => Html;
@@ -39,7 +42,7 @@ export const translator =
     html`${parts(locale, key, values)}`;
 
 /** @returns the message as plain text: for mail, for page titles, and in English for programs. */
-export const translatePlain = (locale: Locale, { key, values = {} }: Sentence): string =>
+export const translatePlain = (locale: Locale, { key, values = {} }: MessageDescriptor): string =>
   parts(locale, key, values).join('');
 
 const parsed = new Map<string, IntlMessageFormat>();
@@ -59,14 +62,14 @@ function parts<T extends Renderable>(locale: Locale, key: MessageKey, values: Re
 }
 
 /** For `error_description` and the messages of `fields`. */
-export const inEnglish = (sentence: Sentence): string => translatePlain('en', sentence);
+export const inEnglish = (sentence: MessageDescriptor): string => translatePlain('en', sentence);
 
 /**
  * The language of a page: `ui_locales` (OIDC Core §3.1.2.1), then the person's own setting, then Accept-Language.
- * @param wishes lists of language tags, most important list first.
+ * @param preferredLocales lists of language tags, most important list first.
  */
-export function chooseLocale(...wishes: (string | null | undefined)[]): Locale {
-  for (const wish of wishes) {
+export function chooseLocale(...preferredLocales: (string | null | undefined)[]): Locale {
+  for (const wish of preferredLocales) {
     for (const tag of preferences(wish ?? '')) {
       const language = tag.toLowerCase().split('-', 1)[0] ?? '';
       if (languages.has(language)) return language;

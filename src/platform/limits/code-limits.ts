@@ -1,7 +1,7 @@
 import { now } from '../clock.ts';
 import type { Statement } from '../db/db.ts';
 import { type CounterDeps, windowLimit } from './failure-limits.ts';
-import { type Backoff, type Counter, countConsecutive, forgetCounter } from './store.ts';
+import { type Backoff, type Counter, clearCounter, countConsecutive } from './store.ts';
 
 const year = 365 * 86_400;
 
@@ -53,7 +53,7 @@ export type CodeLimits = {
 export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_hash }: CodeGuess): CodeLimits {
   const hourly = hourlyLimit(deps);
   const rowOf = (subject: string) => `totp-in-a-row:${subject}:${confirmed_at}`;
-  const forgetAt = (subject: string) => [hourly.forget(subject), forgetCounter(rowOf(subject))];
+  const forgetAt = (subject: string) => [hourly.forget(subject), clearCounter(rowOf(subject))];
   const here = device_hash === undefined ? user_id : `${user_id}:${device_hash}`;
 
   async function take(): Promise<boolean> {
@@ -75,4 +75,5 @@ export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_ha
  * For a change of the password: whoever used up the hour knew the old one. What was counted in a row stays, or control
  * of somebody's mailbox would buy as many guesses as resets.
  */
-export const forgetHourOfCodes = (deps: CounterDeps, user_id: string): Statement => hourlyLimit(deps).forget(user_id);
+export const clearHourlyCodeFailures = (deps: CounterDeps, user_id: string): Statement =>
+  hourlyLimit(deps).forget(user_id);

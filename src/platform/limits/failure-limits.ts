@@ -8,11 +8,11 @@ import type { Limits } from './limit-settings.ts';
 import {
   type Backoff,
   type Counter,
+  clearCounter,
+  clearDeviceCounters,
+  clearUnlessBlocked,
   countConsecutive,
   countInWindow,
-  forgetCounter,
-  forgetDeviceCounters,
-  forgetUnlessBlocked,
   never,
   readCounters,
   takeFromWindow,
@@ -77,7 +77,7 @@ type PasswordLimits = {
    * For whoever is asked why somebody cannot sign in: the worst of what was counted, by strangers or on a browser of the
    * person's own. One read.
    */
-  lockOf(email: string): Promise<LockState>;
+  lockStateOf(email: string): Promise<LockState>;
 };
 
 /** What wrong passwords have done to an account. Unix seconds; null while it is open. */
@@ -93,10 +93,10 @@ export type LockState = { failures: number; blocked_until: number | null /** Unt
  * @param knownDevice its hash, if this person has signed in with it since they have this password.
  */
 export function passwordLimits(deps: CounterDeps, knownDevice?: string): PasswordLimits {
-  const strangersCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
+  const unknownDevicesCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
   const devicePrefix = (email: string) => `password-device:${digest(emailKey(email))}:`;
   const accountCounter = (email: string) =>
-    knownDevice === undefined ? strangersCounter(email) : devicePrefix(email) + knownDevice;
+    knownDevice === undefined ? unknownDevicesCounter(email) : devicePrefix(email) + knownDevice;
   const addressCounter = (address: string) => `password-address:${addressKey(address)}`;
 
   async function readUnlessBlocked(email: string, address: string): Promise<Counter[]> {
@@ -109,7 +109,7 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string): Passwor
     const account = accountCounter(email);
     const counters = await readUnlessBlocked(email, address);
     if (!counters.some(({ counter_key }) => counter_key === account)) return;
-    const { sql, params } = forgetUnlessBlocked(account, now(deps));
+    const { sql, params } = clearUnlessBlocked(account, now(deps));
     const { changes } = await deps.db.run(sql, params);
     // Nothing forgotten: another sign-in forgot it first, or failures blocked it since the read. Look again.
     if (changes === 0) await readUnlessBlocked(email, address);
@@ -125,11 +125,11 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string): Passwor
   }
 
   const reset = (email: string) => [
-    forgetCounter(strangersCounter(email)),
-    forgetDeviceCounters(devicePrefix(email), emailKey(email)),
+    clearCounter(unknownDevicesCounter(email)),
+    clearDeviceCounters(devicePrefix(email), emailKey(email)),
   ];
-  async function lockOf(email: string): Promise<LockState> {
-    const [strangers, prefix] = [strangersCounter(email), devicePrefix(email)];
+  async function lockStateOf(email: string): Promise<LockState> {
+    const [strangers, prefix] = [unknownDevicesCounter(email), devicePrefix(email)];
     const worst = await worstCounter(deps.db, strangers, { prefix, email_key: emailKey(email) });
     const { failures, blocked_until } = worst ?? { failures: 0, blocked_until: 0 };
     const isBlocked = blocked_until > now(deps);
@@ -139,9 +139,9 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string): Passwor
       disabled: isBlocked && blocked_until === never,
     };
   }
-  if (!deps.config.rateLimits) return { check: nothing, failed: async () => 0, succeeded: nothing, reset, lockOf };
+  if (!deps.config.rateLimits) return { check: nothing, failed: async () => 0, succeeded: nothing, reset, lockStateOf };
   const check = async (email: string, address: string) => void (await readUnlessBlocked(email, address));
-  return { check, failed, succeeded, reset, lockOf };
+  return { check, failed, succeeded, reset, lockStateOf };
 }
 
 type ClientSecretLimits = {
@@ -200,7 +200,7 @@ type WindowLimit = {
  */
 export function windowLimit(deps: CounterDeps, limit: Window & { name: string }): WindowLimit {
   const counterKey = (subject: string) => `${limit.name}:${subject}`;
-  const forget = (subject: string) => forgetCounter(counterKey(subject));
+  const forget = (subject: string) => clearCounter(counterKey(subject));
   if (!deps.config.rateLimits)
     return { check: nothing, failed: nothing, take: nothing, mayTake: async () => true, forget };
 
@@ -249,11 +249,11 @@ function blockedClients(db: Db): Map<string, Counter> {
 }
 
 /** Entries; a few megabytes at most. Beyond it the oldest is forgotten, which costs one counted failure, not safety. */
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 function remember(blocked: Map<string, Counter>, counter: Counter): void {
   blocked.delete(counter.counter_key); // A key set again keeps its old place in a Map; the newest belongs last.
   blocked.set(counter.counter_key, counter);
   const [oldest] = blocked.keys();
-  if (blocked.size > mostRemembered && oldest !== undefined) blocked.delete(oldest);
+  if (blocked.size > maxRemembered && oldest !== undefined) blocked.delete(oldest);
 }

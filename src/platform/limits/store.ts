@@ -104,7 +104,7 @@ function windowParams(counter_key: string, { limit, windowSeconds }: Window, at:
 }
 
 /** Forgets what was counted. */
-export const forgetCounter = (counter_key: string): Statement => ({
+export const clearCounter = (counter_key: string): Statement => ({
   sql: 'delete from failure_counters where counter_key = $1',
   params: [counter_key],
 });
@@ -114,7 +114,7 @@ const deviceCounters = `select $1 || d.device_hash from known_devices d join use
                          where u.email_key = $2`;
 
 /** Forgets what was counted at each browser that a person is known by. @param prefix of the keys, before the browser's hash. */
-export const forgetDeviceCounters = (prefix: string, email_key: string): Statement => ({
+export const clearDeviceCounters = (prefix: string, email_key: string): Statement => ({
   sql: `delete from failure_counters where counter_key in (${deviceCounters})`,
   params: [prefix, email_key],
 });
@@ -133,7 +133,7 @@ export const worstCounter = (
   );
 
 /** Forgets what was counted unless it blocks; `changes` is 0 when it does, or when there was nothing to forget. */
-export const forgetUnlessBlocked = (counter_key: string, at: number): Statement => ({
+export const clearUnlessBlocked = (counter_key: string, at: number): Statement => ({
   sql: 'delete from failure_counters where counter_key = $1 and blocked_until <= $2',
   params: [counter_key, at],
 });

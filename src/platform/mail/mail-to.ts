@@ -10,12 +10,12 @@ export type MailName = MessageKey extends infer Key ? (Key extends `mail.${infer
 type Recipient = { email: string; name?: string | null; locale: Locale | null };
 
 type Values = Readonly<Record<string, string | number>>;
-type LetterDeps = { config: Config; mail: Pick<Outbox, 'promise'> };
+type LetterDeps = { config: Config; mail: Pick<Outbox, 'enqueue'> };
 
 /**
  * A mail to a person about their account, in their language, for the batch of the change that it tells about.
  * @param values what the messages name besides `{service}`, `{name}`, `{account_url}` and `{reset_url}`.
- * @param onlyIf as in {@link Outbox.promise}.
+ * @param onlyIf as in {@link Outbox.enqueue}.
  */
 export const mailTo = (
   deps: LetterDeps,
@@ -37,9 +37,9 @@ export const mailToAddress = (
   onlyIf?: Condition,
 ): Statement[] => compose(deps, { to: { email, locale }, name, values, onlyIf });
 
-type Letter = { to: Recipient; name: MailName; values: Values; footer?: MessageKey; onlyIf?: Condition };
+type MailDraft = { to: Recipient; name: MailName; values: Values; footer?: MessageKey; onlyIf?: Condition };
 
-function compose({ config, mail }: LetterDeps, { to, name, values, footer, onlyIf }: Letter): Statement[] {
+function compose({ config, mail }: LetterDeps, { to, name, values, footer, onlyIf }: MailDraft): Statement[] {
   const shared = {
     service: config.brand.name,
     name: to.name ?? to.email,
@@ -47,7 +47,7 @@ function compose({ config, mail }: LetterDeps, { to, name, values, footer, onlyI
     reset_url: `${config.baseUrl}/reset`,
     ...values,
   };
-  const say = (key: MessageKey) => translatePlain(to.locale ?? 'en', { key, values: shared });
-  const text = `${[say(`mail.${name}.text`), ...(footer ? [say(footer)] : [])].join('\n\n')}\n`;
-  return mail.promise({ to: to.email, subject: say(`mail.${name}.subject`), text }, onlyIf);
+  const translate = (key: MessageKey) => translatePlain(to.locale ?? 'en', { key, values: shared });
+  const text = `${[translate(`mail.${name}.text`), ...(footer ? [translate(footer)] : [])].join('\n\n')}\n`;
+  return mail.enqueue({ to: to.email, subject: translate(`mail.${name}.subject`), text }, onlyIf);
 }

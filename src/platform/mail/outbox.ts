@@ -3,7 +3,7 @@ import type { Condition } from '../../audit/store.ts';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Db, Statement } from '../db/db.ts';
-import type { MailWay } from '../heartbeat/store.ts';
+import type { MailMode } from '../heartbeat/store.ts';
 import { newId } from '../ids.ts';
 import { type Vault, WrongMasterKey } from '../vault/vault.ts';
 import {
@@ -22,15 +22,15 @@ export type Outbox = {
   /** False off loopback without SIGNET_SMTP_URL: then nothing that needs a mail may be offered. */
   readonly works: boolean;
   /** What becomes of mail here; of the queue of a command, what its own settings say. */
-  readonly way: MailWay;
+  readonly way: MailMode;
   /** How many mails were promised since the outbox was opened. */
-  readonly promised: number;
+  readonly enqueued: number;
   /**
    * A mail to be sent, for the batch of the change that it tells about: then neither exists without the other, and a
    * crash in between loses nothing. No statement when mail does not work here.
    * @param onlyIf for a change that may turn out not to be made: read after the statements before it in the batch.
    */
-  promise(mail: Mail, onlyIf?: Condition): Statement[];
+  enqueue(mail: Mail, onlyIf?: Condition): Statement[];
   /** Sends what is due. Any node may do so at any time. */
   deliver(): Promise<void>;
   /** Looks for no other mail. @returns when the one that is on its way has been sent, or not, and that is written. */
@@ -71,22 +71,23 @@ function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): Mail 
   }
 }
 
-const wayOf = ({ smtpUrl, secure }: Config): MailWay => (smtpUrl !== undefined ? 'smtp' : secure ? 'none' : 'log');
+const mailModeOf = ({ smtpUrl, secure }: Config): MailMode =>
+  smtpUrl !== undefined ? 'smtp' : secure ? 'none' : 'log';
 
 /**
  * For a command beside the server. It only queues: the environment of a shell is not that of the server, and what a
  * command took out of the queue it would print, or send from elsewhere.
  */
 export function openQueue(deps: OutboxDeps): Outbox {
-  let promised = 0;
+  let enqueued = 0;
   return {
     works: true,
-    way: wayOf(deps.config),
-    get promised() {
-      return promised;
+    way: mailModeOf(deps.config),
+    get enqueued() {
+      return enqueued;
     },
-    promise(mail, onlyIf) {
-      promised += 1;
+    enqueue(mail, onlyIf) {
+      enqueued += 1;
       return [queued(deps, mail, onlyIf)];
     },
     deliver: async () => {},
@@ -103,8 +104,8 @@ export function openOutbox(deps: OutboxDeps): Outbox {
 const openNothing = (deps: OutboxDeps): Outbox => ({
   works: false,
   way: 'none',
-  promised: 0,
-  promise: () => [],
+  enqueued: 0,
+  enqueue: () => [],
   async deliver() {
     const { changes } = await deleteMailsBefore(deps.db, now(deps) - undeliverableKeptSeconds);
     if (changes > 0) deps.log.error({ mails: changes }, 'queued mails were dropped unsent: SIGNET_SMTP_URL is not set');
@@ -113,7 +114,7 @@ const openNothing = (deps: OutboxDeps): Outbox => ({
 });
 
 function openSender(deps: OutboxDeps, transport: Transport): Outbox {
-  let promised = 0;
+  let enqueued = 0;
   let step = 0;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -182,12 +183,12 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
 
   return {
     works: true,
-    way: wayOf(deps.config),
-    get promised() {
-      return promised;
+    way: mailModeOf(deps.config),
+    get enqueued() {
+      return enqueued;
     },
-    promise(mail, onlyIf) {
-      promised += 1;
+    enqueue(mail, onlyIf) {
+      enqueued += 1;
       plan();
       return [queued(deps, mail, onlyIf)];
     },

@@ -1,5 +1,5 @@
+import type { JsonSchema } from './describe-schema.ts';
 import type { DescribedOperation } from './document.ts';
-import type { JsonSchema } from './schema-words.ts';
 
 /** A command that can be pasted into a shell; what the reader has to put in stands in capitals. */
 export function curlFor(

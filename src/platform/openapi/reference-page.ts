@@ -4,8 +4,8 @@ import { type Html, html } from '../pages/html.ts';
 import type { Page } from '../pages/page.ts';
 import type { View } from '../pages/view.ts';
 import { curlFor } from './curl.ts';
+import { describeType, type JsonSchema, membersOf } from './describe-schema.ts';
 import type { ApiDocument, DescribedOperation } from './document.ts';
-import { type JsonSchema, membersOf, typeWords } from './schema-words.ts';
 
 type Tag = ApiDocument['tags'][number]['name'];
 
@@ -102,7 +102,7 @@ const parameters = (view: View, operation: DescribedOperation) =>
 <dl>${operation.parameters.map((parameter) =>
     memberItem(view, {
       name: parameter.name,
-      type: typeWords(parameter.schema as JsonSchema),
+      type: describeType(parameter.schema as JsonSchema),
       isRequired: parameter.required,
       description: parameter.description,
     }),

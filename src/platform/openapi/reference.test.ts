@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { curlFor } from './curl.ts';
+import { describeType, membersOf } from './describe-schema.ts';
 import type { DescribedOperation } from './document.ts';
-import { membersOf, typeWords } from './schema-words.ts';
 
 test('a type is told in words', () => {
-  assert.equal(typeWords({ type: 'string', minLength: 1, maxLength: 100 }), 'string, 1 to 100 characters');
-  assert.equal(typeWords({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), 'integer, at least 1');
-  assert.equal(typeWords({ anyOf: [{ type: 'integer', minimum: 0 }, { type: 'null' }] }), 'integer or null');
-  assert.equal(typeWords({ enum: ['a', 'b'] }), '"a" | "b"');
-  assert.equal(typeWords({ type: 'array', items: { const: 'x' }, maxItems: 3 }), 'array of "x", at most 3 items');
-  assert.equal(typeWords({}), 'anything');
+  assert.equal(describeType({ type: 'string', minLength: 1, maxLength: 100 }), 'string, 1 to 100 characters');
+  assert.equal(describeType({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), 'integer, at least 1');
+  assert.equal(describeType({ anyOf: [{ type: 'integer', minimum: 0 }, { type: 'null' }] }), 'integer or null');
+  assert.equal(describeType({ enum: ['a', 'b'] }), '"a" | "b"');
+  assert.equal(describeType({ type: 'array', items: { const: 'x' }, maxItems: 3 }), 'array of "x", at most 3 items');
+  assert.equal(describeType({}), 'anything');
 });
 
 test('members are listed with the way to them, through lists and what may be null', () => {

@@ -19,7 +19,7 @@ const isSomething = (value: Renderable) => value !== undefined && value !== fals
 export const fieldAlert = (view: View, problems: readonly FieldProblem[]): Html | false =>
   problems.length > 0 &&
   html`<div class="alert" role="alert" id="problem"><ul>${problems.map(
-    ({ say, message }) => html`<li>${say ? view.t(say.key, say.values) : message}</li>`,
+    ({ userMessage, message }) => html`<li>${userMessage ? view.t(userMessage.key, userMessage.values) : message}</li>`,
   )}</ul></div>`;
 
 /**

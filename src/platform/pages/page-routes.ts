@@ -3,11 +3,11 @@ import { RequestError } from '../errors.ts';
 import type { Access } from '../http/access.ts';
 import type { Operation, PathParameters, RunOf } from '../http/operation.ts';
 import { type Parameters, readForm } from '../http/parameters.ts';
-import { filledIn } from './filled-in.ts';
+import { fillPath } from './fill-path.ts';
 import { alert, fieldAlert } from './form.ts';
 import { type Html, html } from './html.ts';
 import { type Page, sendPage } from './page.ts';
-import { toldTo } from './told.ts';
+import { refusalMessage } from './refusal-message.ts';
 import type { View } from './view.ts';
 
 /** A request for a page: its authenticated requester, its path parameters by name, and how to draw the answer. */
@@ -40,7 +40,7 @@ export function pagesFor<Deps, Requester extends object>(
   deps: Deps,
   access: Access<Deps, Requester>,
 ) {
-  async function visitOf<Path extends string>(request: FastifyRequest, reply: FastifyReply) {
+  async function signInRequestOf<Path extends string>(request: FastifyRequest, reply: FastifyReply) {
     const requester = await access.authenticate(deps, request);
     const visit = {
       ...requester,
@@ -58,7 +58,7 @@ export function pagesFor<Deps, Requester extends object>(
   const pages = {
     show<const Path extends string>(path: Path, draw: (visit: Visit<Requester, Path>) => Page | Promise<Page>): void {
       app.get(path, { config: { page: true } }, async (request, reply) => {
-        const visit = await visitOf<Path>(request, reply);
+        const visit = await signInRequestOf<Path>(request, reply);
         return sendPage(reply, visit.view, await draw(visit));
       });
     },
@@ -69,7 +69,7 @@ export function pagesFor<Deps, Requester extends object>(
       form: { act(visit: Visit<Requester, Path>, form: Parameters): Promise<Outcome> } & Redraw<Visit<Requester, Path>>,
     ): void {
       app.post(path, { config: { page: true, form: form.page } }, async (request, reply) => {
-        const visit = await visitOf<Path>(request, reply);
+        const visit = await signInRequestOf<Path>(request, reply);
         const parameters = readForm(request.body);
         return answerForm(reply, visit.view, {
           act: () => form.act(visit, parameters),
@@ -99,7 +99,7 @@ export function pagesFor<Deps, Requester extends object>(
         async act(visit, form) {
           const given = { ...visit, query: {}, body: undefined, ...input?.(form, visit) };
           const result = await operation.run(deps, given);
-          if (typeof done === 'string') return filledIn(done, visit.request.params as Record<string, string>);
+          if (typeof done === 'string') return fillPath(done, visit.request.params as Record<string, string>);
           return done(result as RunOf<One>['result'], visit);
         },
         ...rest,
@@ -134,7 +134,9 @@ export async function answerForm(
 /** English is better than nothing where a refusal has no translation. */
 function problemOf(view: View, refusal: RequestError): Html | false {
   if (refusal.problems.length > 0) return fieldAlert(view, refusal.problems);
-  if (refusal.say === undefined && refusal.code === 'stale_revision') return alert(view.t('admin.problem.stale'));
-  if (refusal.say === undefined && refusal.code === 'invalid_state') return alert(view.t('admin.problem.state'));
-  return alert(toldTo(view, refusal) ?? html`<span lang="en">${refusal.message}</span>`);
+  if (refusal.userMessage === undefined && refusal.code === 'stale_revision')
+    return alert(view.t('admin.problem.stale'));
+  if (refusal.userMessage === undefined && refusal.code === 'invalid_state')
+    return alert(view.t('admin.problem.state'));
+  return alert(refusalMessage(view, refusal) ?? html`<span lang="en">${refusal.message}</span>`);
 }

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { representations, sendRepresentation } from '../http/representations.ts';
 import { locales, nameOfLanguage } from '../i18n/translate.ts';
 import { bindForms } from './bound-forms.ts';
+import type { Branding } from './branding.ts';
 import { type Html, html } from './html.ts';
-import type { Look } from './look.ts';
 import { navigationOf, type Tab } from './navigation.ts';
 import { isUnfinished } from './unfinished.ts';
 import type { View } from './view.ts';
@@ -27,20 +27,20 @@ export type Page = {
 
 /** The whole document. */
 const layout = (view: View, { title, content, tab, aside, scripts = [] }: Page): Html => {
-  const { locale, look, t } = view;
+  const { locale, branding, t } = view;
   return html`<!doctype html>
 <html lang="${locale}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title} - ${look.name}</title>
-<link rel="stylesheet" href="${look.stylesheet.path}">
-<link rel="icon" href="${look.logo.path}" type="${look.logo.type}">
-${scripts.map((name) => html`<script src="${look.scripts[name]?.path}" defer></script>\n`)}</head>
+<title>${title} - ${branding.name}</title>
+<link rel="stylesheet" href="${branding.stylesheet.path}">
+<link rel="icon" href="${branding.logo.path}" type="${branding.logo.type}">
+${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer></script>\n`)}</head>
 <body${(tab || aside) && html` class="account"`}>
 <a class="skip" href="#main">${t('layout.skip')}</a>
-<header class="brand"><a href="/account"><img src="${look.logo.path}" alt="" width="28" height="28"> ${look.name}</a>${tab && signOutForm(t)}</header>
+<header class="brand"><a href="/account"><img src="${branding.logo.path}" alt="" width="28" height="28"> ${branding.name}</a>${tab && signOutForm(t)}</header>
 ${tab ? navigation(t, tab) : aside}<main id="main">
 ${
   isUnfinished(view.query) &&
@@ -102,8 +102,8 @@ export function sendPage(reply: FastifyReply, view: View, page: Page, status = 2
     .send(signedInUser === undefined ? markup : bindForms(markup, signedInUser.user_id));
 }
 
-export async function assetRoutes(app: FastifyInstance, { look }: { look: Look }) {
-  for (const { path, type, content } of look.assets) {
+export async function assetRoutes(app: FastifyInstance, { branding }: { branding: Branding }) {
+  for (const { path, type, content } of branding.assets) {
     const forms = representations(content);
     app.get(path, async (request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable');

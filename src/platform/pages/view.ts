@@ -5,17 +5,17 @@ import { type Parameters, parseParameters, queryOf } from '../http/parameters.ts
 import {
   chooseLocale,
   type Locale,
-  type Sentence,
+  type MessageDescriptor,
   type Translate,
   translatePlain,
   translator,
 } from '../i18n/translate.ts';
+import type { Branding } from './branding.ts';
 import { type Html, html } from './html.ts';
 import { queryLocales, rememberedLanguage } from './language.ts';
-import type { Look } from './look.ts';
 
 /** What it takes to draw a page. */
-export type ViewDeps = { readonly look: Look; readonly clock: Clock; readonly config: Config };
+export type ViewDeps = { readonly branding: Branding; readonly clock: Clock; readonly config: Config };
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -43,47 +43,51 @@ export function decorateRequests(app: FastifyInstance, deps: ViewDeps): void {
 /** In whose language and colours a page is drawn. */
 export type View = {
   readonly locale: Locale;
-  readonly look: Look;
+  readonly branding: Branding;
   /** The query that the page was asked for with; absent where it answers a form, which no link can repeat. */
   readonly query?: string;
   /** A message as markup. */
   readonly t: Translate;
   /** A message as plain text. */
-  plain(key: Sentence['key'], values?: Sentence['values']): string;
+  plain(key: MessageDescriptor['key'], values?: MessageDescriptor['values']): string;
   /** A moment as people say it: "3 hours ago", or the day when it is long past. @param at Unix seconds. */
   ago(at: number): Html;
   /** A length of time in its largest fitting unit, rounded up: "5 minutes". */
-  lasting(seconds: number): string;
+  duration(seconds: number): string;
   /** A day. @param at Unix seconds. */
   day(at: number): Html;
 };
 
 /**
- * @param wishes what is known of the person's languages besides the query's `ui_locales` and the browser's own: those of
+ * @param preferredLocales what is known of the person's languages besides the query's `ui_locales` and the browser's own: those of
  * the waiting authorization request, then the person's setting.
  */
-export function viewOf(deps: ViewDeps, request: FastifyRequest, ...wishes: (string | null | undefined)[]): View {
+export function viewOf(
+  deps: ViewDeps,
+  request: FastifyRequest,
+  ...preferredLocales: (string | null | undefined)[]
+): View {
   const browser = [rememberedLanguage(request, deps), request.headers['accept-language']];
-  const view = viewIn(deps, chooseLocale(queryLocales(request), ...wishes, ...browser));
+  const view = viewIn(deps, chooseLocale(queryLocales(request), ...preferredLocales, ...browser));
   return request.method === 'GET' ? { ...view, query: queryOf(request.url) } : view;
 }
 
-function viewIn(deps: Pick<ViewDeps, 'look' | 'clock'>, locale: Locale): View {
+function viewIn(deps: Pick<ViewDeps, 'branding' | 'clock'>, locale: Locale): View {
   const today = now(deps);
   return {
     locale,
-    look: deps.look,
+    branding: deps.branding,
     t: translator(locale),
     plain: (key, values) => translatePlain(locale, { key, values }),
     ago: (at) => moment(at, ago(locale, at - today)),
-    lasting: (seconds) => lasting(locale, seconds),
-    day: (at) => moment(at, dayIn(locale, at)),
+    duration: (seconds) => duration(locale, seconds),
+    day: (at) => moment(at, formatDay(locale, at)),
   };
 }
 
 /** What others have stored may lie beyond the calendar, and a page must not fail for it. */
 /** @param at Unix seconds. */
-export const dayIn = (locale: Locale, at: number): string =>
+export const formatDay = (locale: Locale, at: number): string =>
   isInCalendar(at)
     ? new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000)
     : String(at);
@@ -107,7 +111,7 @@ function ago(locale: Locale, seconds: number): string {
   return format.format(0, 'second');
 }
 
-function lasting(locale: Locale, seconds: number): string {
+function duration(locale: Locale, seconds: number): string {
   const [unit, length] = units.find(([, length]) => seconds >= length * 1.5) ?? (['second', 1] as const);
   const format = new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' });
   return format.format(Math.ceil(seconds / length));

@@ -27,4 +27,4 @@ export function displayNameProblem(name: string): string | undefined {
  * The name as it is stored: in one composed form, so that two names that look the same are the same.
  * @param name one without a {@link displayNameProblem}; composing a text of any length would take its square in time.
  */
-export const tidyName = (name: string): string => name.trim().normalize('NFC');
+export const normalizeName = (name: string): string => name.trim().normalize('NFC');

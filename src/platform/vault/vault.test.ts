@@ -15,8 +15,8 @@ test('what anybody may ask for is sealed under keys apart from that of what is a
       if (otherName === name) continue;
       assert.throws(() => other.open('purpose', sealed), WrongMasterKey, `${name} opened by ${otherName}`);
     }
-    const foreign = openVault(Buffer.alloc(32, 8));
-    for (const one of [foreign, foreign.browser, foreign.mail]) {
+    const untrusted = openVault(Buffer.alloc(32, 8));
+    for (const one of [untrusted, untrusted.browser, untrusted.mail]) {
       assert.throws(() => one.open('purpose', sealed), WrongMasterKey);
     }
   }

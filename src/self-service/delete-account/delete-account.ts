@@ -3,9 +3,9 @@ import { deleteUser, isNotLastAdministrator, lockAdministrators, lockUser } from
 import { auditEvent } from '../../audit/audit.ts';
 import { deleteIdentitiesOfUser } from '../../authentication/credentials/identities.store.ts';
 import { findTotp } from '../../authentication/credentials/two-factor.store.ts';
-import { failUnlessHeld, requireHeld } from '../../authentication/sessions/renew-secret.ts';
+import { failUnlessHeld, requireCurrentSession } from '../../authentication/sessions/rotate-session-secret.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
-import { releaseClientsOf } from '../../clients/store.ts';
+import { orphanClientsOf } from '../../clients/store.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
 import type { MailDeps } from '../../platform/deps.ts';
@@ -47,7 +47,7 @@ export async function deleteAccount(deps: MailDeps, { session, email, address }:
       failUnless(mayGo, `${event_id}:administrator`, at),
       ...passwordLimits(deps).reset(session.email), // while the person's browsers are known
       ...deleteUser(user_id, at),
-      releaseClientsOf(user_id),
+      orphanClientsOf(user_id),
       deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
       ...codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
       ...mailToAddress(deps, session, 'account_deleted'),
@@ -55,7 +55,7 @@ export async function deleteAccount(deps: MailDeps, { session, email, address }:
     ]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    await requireHeld(deps, session);
+    await requireCurrentSession(deps, session);
     throw refusal('invalid_state', { key: 'delete.last_administrator' });
   }
 }

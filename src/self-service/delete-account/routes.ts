@@ -34,7 +34,7 @@ export async function userRoutes(app: FastifyInstance, deps: Deps) {
       const form = { email: session.email, isLastAdministrator: false, problems: error.problems };
       return sendPage(reply, view, deleteAccountPage(view, form), 400);
     }
-    return forgetBrowser(deps, reply).redirect('/account-deleted', 303);
+    return clearBrowserCookies(deps, reply).redirect('/account-deleted', 303);
   });
 
   app.get('/account-deleted', { config }, async (request, reply) => {
@@ -46,12 +46,12 @@ export async function userRoutes(app: FastifyInstance, deps: Deps) {
     const session = await requireRecentSession(deps, request);
     const { email } = readDeletion(request.body);
     await deleteAccount(deps, { session, email, address: request.ip });
-    return forgetBrowser(deps, reply).code(204).send();
+    return clearBrowserCookies(deps, reply).code(204).send();
   });
 }
 
 /** Nothing of the account is left in this browser. */
-function forgetBrowser(deps: Deps, reply: FastifyReply): FastifyReply {
+function clearBrowserCookies(deps: Deps, reply: FastifyReply): FastifyReply {
   const { session, device } = cookieNames(deps.config);
   for (const name of [session, device]) clearCookie(reply, deps.config, name);
   return reply.headers({ 'clear-site-data': '"cache"' });

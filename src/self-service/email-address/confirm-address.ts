@@ -1,14 +1,14 @@
 import { isOpenLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
 import { deleteLinksOfUser, failUnless, type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
-import { isReachedAt, lockUser, markEmailVerified, replaceEmail } from '../../accounts/store.ts';
+import { isReachableAt, lockUser, markEmailVerified, replaceEmail } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import {
   failUnlessAlive,
   failUnlessHeld,
-  requireAlive,
-  requireHeld,
-} from '../../authentication/sessions/renew-secret.ts';
-import { refuseUnlessRecent, type Session } from '../../authentication/sessions/session.ts';
+  requireActiveSession,
+  requireCurrentSession,
+} from '../../authentication/sessions/rotate-session-secret.ts';
+import { requireRecentSignIn, type Session } from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
@@ -31,7 +31,7 @@ type Opener = { session: Session; address: string };
 export async function requireAddressLink(deps: StoreDeps, token: string, session: Session | undefined) {
   const link = await requireLink(deps, token, purposes);
   if (session && link.user_id !== session.user_id) throw refusal('access_denied', { key: 'email.other_account' });
-  if (session && link.purpose === 'change_email') refuseUnlessRecent(deps, session);
+  if (session && link.purpose === 'change_email') requireRecentSignIn(deps, session);
   return link;
 }
 
@@ -62,13 +62,13 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, a
       lockUser(user_id),
       spendLink(link),
       (isChange ? failUnlessHeld : failUnlessAlive)(session, event_id, at),
-      failUnless(isReachedAt(user_id, expected), `${event_id}:address`, at),
+      failUnless(isReachableAt(user_id, expected), `${event_id}:address`, at),
       ...(isChange ? changeStatements(deps, { session, address }, link) : [markEmailVerified(user_id, link.email, at)]),
       statement,
     ]);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    await (isChange ? requireHeld : requireAlive)(deps, session);
+    await (isChange ? requireCurrentSession : requireActiveSession)(deps, session);
     if (!(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
     throw isChange ? refusal('invalid_state', { key: 'email.taken_meanwhile' }) : spentLink('verify_email');
   }

@@ -4,13 +4,13 @@ import { html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 
-export const emailDone = ['link_sent', 'change_sent', 'verified', 'changed'] as const;
+export const emailNotices = ['link_sent', 'change_sent', 'verified', 'changed'] as const;
 
 type EmailState = {
   email: string;
   isVerified: boolean;
   mailWorks: boolean;
-  done?: (typeof emailDone)[number];
+  done?: (typeof emailNotices)[number];
   problem?: Renderable;
 };
 

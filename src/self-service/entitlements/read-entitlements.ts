@@ -2,7 +2,7 @@ import { hasScope } from '../../clients/scopes.ts';
 import type { Entitlement } from '../../entitlements/entitlement.ts';
 import { listEntitlements } from '../../entitlements/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { useAccessToken } from '../../oauth/token/access-token.ts';
+import { verifyAccessToken } from '../../oauth/token/access-token.ts';
 import { insufficientScope } from '../../platform/errors.ts';
 import { bearerToken } from '../../platform/http/bearer.ts';
 
@@ -14,7 +14,7 @@ export async function entitlementsOfToken(
   deps: Pick<Deps, 'db' | 'clock' | 'keys'>,
   authorization: string,
 ): Promise<Entitlement[]> {
-  const { claims, subject } = await useAccessToken(deps, bearerToken(authorization));
+  const { claims, subject } = await verifyAccessToken(deps, bearerToken(authorization));
   if (!hasScope(claims.scope, 'entitlements:read')) throw insufficientScope('entitlements:read');
   return listEntitlements(deps.db, subject.user_id);
 }

@@ -10,7 +10,7 @@ import type { LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { displayNameProblem, tidyName } from '../../platform/text/display-name.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/display-name.ts';
 import { shapeProblems } from '../../platform/text/field-problems.ts';
 
 /** Body of `PATCH /v1/me`. Other members are refused rather than ignored: whoever sends `role` believes that it did something. */
@@ -59,7 +59,7 @@ export async function changeProfile(
     ...(pictureProblem ? [fieldProblem('picture', pictureProblem)] : []),
   ];
   if (problems.length > 0) throw invalidFields(problems);
-  const name = typed === undefined ? session.name : tidyName(typed);
+  const name = typed === undefined ? session.name : normalizeName(typed);
   const at = now(deps);
   const { user_id } = session;
   const changes: [field: string, Statement][] = [];

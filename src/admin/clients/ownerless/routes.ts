@@ -9,22 +9,26 @@ import { readNoBody } from '../../../platform/http/no-body.ts';
 import { readQuery } from '../../../platform/http/query.ts';
 import * as operations from '../operations.ts';
 
-type OneClient = { Params: { client_id: string } };
-type OneSecret = { Params: { client_id: string; secret_id: string } };
+type ClientRoute = { Params: { client_id: string } };
+type SecretRoute = { Params: { client_id: string; secret_id: string } };
 
 /** What owners do with their clients, for clients without an owner: first-party, or left behind. */
 export async function ownerlessClientRoutes(app: FastifyInstance, deps: Deps) {
-  const targetOf = async (request: FastifyRequest<OneClient>) => ({
+  const targetOf = async (request: FastifyRequest<ClientRoute>) => ({
     client_id: request.params.client_id,
     owner_user_id: null,
     caller: await administratorCaller(deps, request),
   });
 
-  app.patch<OneClient>('/v1/admin/clients/:client_id', { config: { operation: operations.edit } }, async (request) => {
-    return reviewedRecord(await editClient(deps, await targetOf(request), readClientEdit(request.body)));
-  });
+  app.patch<ClientRoute>(
+    '/v1/admin/clients/:client_id',
+    { config: { operation: operations.edit } },
+    async (request) => {
+      return reviewedRecord(await editClient(deps, await targetOf(request), readClientEdit(request.body)));
+    },
+  );
 
-  app.get<OneClient>(
+  app.get<ClientRoute>(
     '/v1/admin/clients/:client_id/secrets',
     { config: { operation: operations.listSecrets } },
     async (request) => {
@@ -33,7 +37,7 @@ export async function ownerlessClientRoutes(app: FastifyInstance, deps: Deps) {
     },
   );
 
-  app.post<OneClient>(
+  app.post<ClientRoute>(
     '/v1/admin/clients/:client_id/secrets',
     { config: { operation: operations.addSecret } },
     async (request) => {
@@ -44,7 +48,7 @@ export async function ownerlessClientRoutes(app: FastifyInstance, deps: Deps) {
     },
   );
 
-  app.delete<OneSecret>(
+  app.delete<SecretRoute>(
     '/v1/admin/clients/:client_id/secrets/:secret_id',
     { config: { operation: operations.retireSecret } },
     async (request) => {

@@ -8,7 +8,7 @@ import { unlink } from '../operations.ts';
 import { unlinkIdentity } from '../unlink-identity.ts';
 import { providersPage } from './page.ts';
 
-type OneProvider = { Params: { provider: string } };
+type ProviderRoute = { Params: { provider: string } };
 type BeginLink = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -38,20 +38,24 @@ export async function providerAccountRoutes(app: FastifyInstance, deps: Deps, be
     return sendPage(reply, view, providersPage(view, { ...list, notice }));
   });
 
-  app.post<OneProvider>(`${path}/:provider`, { config }, async (request, reply) => {
+  app.post<ProviderRoute>(`${path}/:provider`, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
     return beginLink(request, reply, { provider_id: request.params.provider, session });
   });
 
-  app.post<OneProvider>(`${path}/:provider/remove`, { config }, async (request, reply) => {
+  app.post<ProviderRoute>(`${path}/:provider/remove`, { config }, async (request, reply) => {
     const user = await requireRecentSession(deps, request);
     await unlinkIdentity(deps, { user, held: user, provider_id: request.params.provider, address: request.ip });
     return reply.redirect(`${path}?done=unlinked`, 303);
   });
 
-  app.delete<OneProvider>('/v1/me/identities/:provider', { config: { operation: unlink } }, async (request, reply) => {
-    const user = await requireRecentSession(deps, request);
-    await unlinkIdentity(deps, { user, held: user, provider_id: request.params.provider, address: request.ip });
-    return reply.code(204).send();
-  });
+  app.delete<ProviderRoute>(
+    '/v1/me/identities/:provider',
+    { config: { operation: unlink } },
+    async (request, reply) => {
+      const user = await requireRecentSession(deps, request);
+      await unlinkIdentity(deps, { user, held: user, provider_id: request.params.provider, address: request.ip });
+      return reply.code(204).send();
+    },
+  );
 }

@@ -20,7 +20,7 @@ export const totpPage = (view: View, form: TotpForm): Page => ({
   content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
 <h1>${view.t('totp.title')}</h1>
 ${notice(form.notice)}
-${form.state.enabled ? inForce(view, form) : html`<p>${view.t('totp.why')}</p>`}
+${form.state.enabled ? activeTotpSection(view, form) : html`<p>${view.t('totp.why')}</p>`}
 ${form.enrollment ? setUp(view, form, form.enrollment) : begin(view, form)}`,
 });
 
@@ -35,7 +35,7 @@ ${button}
 </div>`;
 }
 
-function inForce(view: View, { state: { totp } }: TotpForm): Html {
+function activeTotpSection(view: View, { state: { totp } }: TotpForm): Html {
   const { confirmed_at, last_used_at } = totp;
   return html`<p>${view.t('totp.in_force')} <span class="badge">${view.t('totp.badge.on')}</span></p>
 <dl>
@@ -89,7 +89,7 @@ export const newBackupCodesPage = (view: View, codes: readonly string[]): Page =
   content: html`<h1>${view.t('backup_codes.new.title')}</h1>
 <p>${view.t('backup_codes.new.what')}</p>
 <div class="notice"><p>${view.t('backup_codes.new.once')}</p></div>
-<ul class="code-list" id="backup-codes" data-file="${view.look.name.replace(/[^\w-]+/g, '-')}-backup-codes.txt">${codes.map(
+<ul class="code-list" id="backup-codes" data-file="${view.branding.name.replace(/[^\w-]+/g, '-')}-backup-codes.txt">${codes.map(
     (code) => html`<li><code>${code}</code></li>`,
   )}</ul>
 <div class="actions" id="backup-codes-actions" hidden>

@@ -6,7 +6,7 @@ import { sendPage } from '../../../platform/pages/page.ts';
 import type { Deps } from '../../deps.ts';
 import { requireRecentSession, type Session } from '../../sessions/session.ts';
 import type { Owner } from '../change-factors.ts';
-import { confirmTotp, isConfirmedWith } from '../confirm-totp.ts';
+import { confirmTotp, wasConfirmedWith } from '../confirm-totp.ts';
 import { disableTotp } from '../disable-totp.ts';
 import { enrollTotp, pendingEnrollment } from '../enroll-totp.ts';
 import { regenerateBackupCodes } from '../regenerate-backup-codes.ts';
@@ -43,7 +43,7 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
       return sendPage(reply, view, newBackupCodesPage(view, codes));
     } catch (error) {
       if (!(error instanceof RequestError) || !['invalid_code', 'invalid_state'].includes(error.code)) throw error;
-      if (error.code === 'invalid_state' && (await isConfirmedWith(deps, session, code))) {
+      if (error.code === 'invalid_state' && (await wasConfirmedWith(deps, session, code))) {
         return reply.redirect(`${totpPath}?done=on`, 303);
       }
       const { view, page } = await totpPageFor(deps, request, session, 'totp.wrong');
@@ -81,9 +81,9 @@ export async function twoFactorPageRoutes(app: FastifyInstance, deps: Deps) {
   });
 }
 
-type Said = 'totp.wrong' | 'totp.already_on';
+type TotpNotice = 'totp.wrong' | 'totp.already_on';
 
-async function totpPageFor(deps: Deps, request: FastifyRequest, session: Session, said?: Said) {
+async function totpPageFor(deps: Deps, request: FastifyRequest, session: Session, said?: TotpNotice) {
   const view = request.view;
   const [state, enrollment] = await Promise.all([
     twoFactorState(deps, session),

@@ -1,4 +1,4 @@
-import { takeMailAbout } from '../../../accounts/mail-limits.ts';
+import { mayMailAbout } from '../../../accounts/mail-limits.ts';
 import { failUnless } from '../../../accounts/one-time-links/store.ts';
 import { findUser, lockUser } from '../../../accounts/store.ts';
 import { auditEvent } from '../../../audit/audit.ts';
@@ -20,8 +20,13 @@ import {
 } from '../../credentials/two-factor.store.ts';
 import type { SignInDeps } from '../../deps.ts';
 import type { Method } from '../../sessions/authentication.ts';
-import { completeSignIn, type Outcome, type Proof, type Visit } from '../../sessions/complete-sign-in.ts';
-import { attemptIsThere, deleteAttempt, type SignInAttempt, takeTry } from '../../sessions/pending-sign-ins.store.ts';
+import { completeSignIn, type Outcome, type Proof, type SignInRequest } from '../../sessions/complete-sign-in.ts';
+import {
+  consumeTry,
+  deletePendingSignIn,
+  type PendingSignIn,
+  pendingSignInExists,
+} from '../../sessions/pending-sign-ins.store.ts';
 import { hasSignedInSince } from '../../sessions/store.ts';
 
 type Verdict =
@@ -42,25 +47,25 @@ export async function checkCode(
   deps: SignInDeps & Pick<Deps, 'vault'>,
   attempt_hash: string,
   code: string,
-  visit: Visit,
+  signInRequest: SignInRequest,
 ): Promise<Verdict> {
-  const attempt = await takeTry(deps.db, { attempt_hash, mostTries: deps.config.limits.codesPerSignIn }, now(deps));
+  const attempt = await consumeTry(deps.db, { attempt_hash, maxTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) return { kind: 'over' };
-  const guess = await guessOf(deps, attempt, visit);
+  const guess = await guessOf(deps, attempt, signInRequest);
   const right = await consumeCode(deps, guess, code);
   if (right === 'disabled') {
-    await recordRefusal(deps, { ...guess, attempt }, 'codes_disabled', visit.address);
+    await recordRefusal(deps, { ...guess, attempt }, 'codes_disabled', signInRequest.address);
     throw refusal('access_denied', { key: 'second_factor.disabled' });
   }
   if (right === 'wrong') {
-    await recordRefusal(deps, { ...guess, attempt }, 'wrong_code', visit.address);
+    await recordRefusal(deps, { ...guess, attempt }, 'wrong_code', signInRequest.address);
     return { kind: 'wrong', triesLeft: attempt.triesLeft };
   }
   const also =
     right === 'totp'
       ? guess.limits.forget()
-      : [...guess.limits.open(), ...(await tellOfBackupCode(deps, attempt, visit))];
-  const outcome = await passSecondStep(deps, { attempt_hash, attempt, method: 'otp' }, visit, also);
+      : [...guess.limits.open(), ...(await notifyBackupCodeUse(deps, attempt, signInRequest))];
+  const outcome = await completeSecondStep(deps, { attempt_hash, attempt, method: 'otp' }, signInRequest, also);
   return outcome ? { kind: 'passed', outcome } : { kind: 'over' };
 }
 
@@ -68,7 +73,7 @@ export async function checkCode(
 type Guess = { totp: TotpRow | undefined; isKnown: boolean; limits: CodeLimits };
 
 /** A browser is known if it has passed the second step since there is this secret: a thief's of before has not. */
-async function guessOf(deps: LimitDeps, { user_id }: SignInAttempt, { deviceToken }: Visit): Promise<Guess> {
+async function guessOf(deps: LimitDeps, { user_id }: PendingSignIn, { deviceToken }: SignInRequest): Promise<Guess> {
   const totp = await findTotp(deps.db, user_id);
   const confirmed_at = totp?.confirmed_at ?? 0;
   const device_hash = digest(deviceToken);
@@ -83,22 +88,22 @@ async function guessOf(deps: LimitDeps, { user_id }: SignInAttempt, { deviceToke
  * @param also commits with the session.
  * @returns undefined if it was ended, or the person was disabled, this very moment.
  */
-export async function passSecondStep(
+export async function completeSecondStep(
   deps: SignInDeps,
-  { attempt_hash, attempt, method }: { attempt_hash: string; attempt: SignInAttempt; method: Method },
-  visit: Visit,
+  { attempt_hash, attempt, method }: { attempt_hash: string; attempt: PendingSignIn; method: Method },
+  signInRequest: SignInRequest,
   also: readonly Statement[] = [],
 ): Promise<Outcome | undefined> {
   const { user_id, methods } = attempt;
-  const isThere = failUnless(attemptIsThere(attempt_hash), newId('att'), now(deps));
+  const isThere = failUnless(pendingSignInExists(attempt_hash), newId('att'), now(deps));
   const proof: Proof = {
     user_id,
     methods: [...new Set([...methods, method, 'mfa' as const])],
     secondStep: true,
-    stillTrue: [lockUser(user_id), isThere],
+    preconditions: [lockUser(user_id), isThere],
   };
-  const opened = method === 'hwk' ? (await guessOf(deps, attempt, visit)).limits.open() : [];
-  return completeSignIn(deps, proof, visit, [deleteAttempt(attempt_hash), ...opened, ...also]);
+  const opened = method === 'hwk' ? (await guessOf(deps, attempt, signInRequest)).limits.open() : [];
+  return completeSignIn(deps, proof, signInRequest, [deletePendingSignIn(attempt_hash), ...opened, ...also]);
 }
 
 type Finding = 'totp' | 'backup_code' | 'wrong' | 'disabled';
@@ -121,7 +126,11 @@ async function consumeCode(
   return (await consumeStep(deps.db, { user_id, secret_sealed, step }, at)) ? 'totp' : 'wrong';
 }
 
-async function tellOfBackupCode(deps: MailDeps, { user_id }: SignInAttempt, { address }: Visit): Promise<Statement[]> {
+async function notifyBackupCodeUse(
+  deps: MailDeps,
+  { user_id }: PendingSignIn,
+  { address }: SignInRequest,
+): Promise<Statement[]> {
   const [user, { remaining }] = await Promise.all([findUser(deps.db, user_id), countBackupCodes(deps.db, user_id)]);
   const event = {
     action: 'backup_code.used',
@@ -134,13 +143,13 @@ async function tellOfBackupCode(deps: MailDeps, { user_id }: SignInAttempt, { ad
   return [statement, ...(user ? mailTo(deps, user, 'backup_code_used', { remaining, address }) : [])];
 }
 
-type Refused = Pick<Guess, 'isKnown'> & { attempt: SignInAttempt & { triesLeft: number } };
+type Refused = Pick<Guess, 'isKnown'> & { attempt: PendingSignIn & { triesLeft: number } };
 
 async function recordRefusal(deps: MailDeps, refused: Refused, reason: Refusal, address: string): Promise<void> {
   const { user_id } = refused.attempt;
   const event = { action: 'session.refused', actor: 'system', target: user_id, reason, address } as const;
   const { statement } = auditEvent(event, now(deps));
-  const name = await whatToTell(deps, refused, reason);
+  const name = await notificationFor(deps, refused, reason);
   const user = name && (await findUser(deps.db, user_id));
   await deps.db.batch([statement, ...(name && user ? mailTo(deps, user, name, { address }) : [])]);
 }
@@ -152,13 +161,12 @@ type Refusal = 'wrong_code' | 'codes_disabled';
  * stop before the last would go on unseen. A slip in their own browser is not told before it ends the sign-in; and
  * nobody who knows a password fills a mailbox.
  */
-async function whatToTell(
+async function notificationFor(
   deps: LimitDeps,
   { attempt: { user_id, triesLeft }, isKnown }: Refused,
   reason: Refusal,
 ): Promise<MailName | undefined> {
-  const may = (kind: string, most: { limit: number; windowSeconds: number }) =>
-    takeMailAbout(deps, kind, user_id, most);
+  const may = (kind: string, most: { limit: number; windowSeconds: number }) => mayMailAbout(deps, kind, user_id, most);
   if (reason === 'codes_disabled') {
     return (await may('codes-disabled', { limit: 1, windowSeconds: 86_400 })) ? 'codes_disabled' : undefined;
   }

@@ -3,9 +3,9 @@ import { html, type Renderable } from '../../../platform/pages/html.ts';
 import type { Page } from '../../../platform/pages/page.ts';
 import type { View } from '../../../platform/pages/view.ts';
 import { passkeyForm, passkeyScripts } from '../../passkeys/passkey-form.ts';
-import { type Goal, goalQuery } from '../../sessions/return-target.ts';
+import { type ReturnTarget, returnTargetQuery } from '../../sessions/return-target.ts';
 
-export type SecondFactorForm = Goal & {
+export type SecondFactorForm = ReturnTarget & {
   problem?: Renderable;
   endsAt?: string;
   /** Whether the person could give a passkey instead of a code. */
@@ -48,13 +48,13 @@ ${
     button: view.t('passkey.button.second_factor'),
   })
 }
-<p><a href="/signin${goalQuery(form)}">${view.t('second_factor.start_over')}</a></p>`,
+<p><a href="/signin${returnTargetQuery(form)}">${view.t('second_factor.start_over')}</a></p>`,
 });
 
 /** After the last wrong code: nothing more can be tried here. @param most codes that one sign-in may try. */
-export const signInOverPage = (view: View, goal: Goal, most: number): Page => ({
+export const signInEndedPage = (view: View, returnTarget: ReturnTarget, most: number): Page => ({
   title: view.plain('second_factor.over.title'),
   content: html`<h1>${view.t('second_factor.over.title')}</h1>
 ${alert(view.t('second_factor.over', { most }))}
-<p class="actions"><a class="button" href="/signin${goalQuery(goal)}">${view.t('second_factor.over.again')}</a></p>`,
+<p class="actions"><a class="button" href="/signin${returnTargetQuery(returnTarget)}">${view.t('second_factor.over.again')}</a></p>`,
 });

@@ -1,0 +1,53 @@
+import { limitRequestsFrom, mayMailTo } from '../../accounts/mail-limits.ts';
+import { newLink } from '../../accounts/one-time-links/link.ts';
+import { insertSignUpLink, linkWasKept } from '../../accounts/one-time-links/store.ts';
+import { findUserByEmail, isEmailTaken } from '../../accounts/store.ts';
+import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
+import { now } from '../../platform/clock.ts';
+import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
+import { emailKey, emailProblem } from '../../platform/email-address.ts';
+import { fieldProblem, invalidFields } from '../../platform/errors.ts';
+import type { Locale } from '../../platform/i18n/translate.ts';
+import { mailTo, mailToAddress } from '../../platform/mail/mail-to.ts';
+
+export type LinkRequest = {
+  email: string;
+  /** Of the page that asked. */
+  locale: Locale;
+  /** Where the request came from. */
+  address: string;
+  /** What the sign-in that follows is for. */
+  request_id?: string;
+  next?: string;
+};
+
+/**
+ * Sends a link that makes an account; to an address that has one, a mail that says so. Whoever asks sees no difference:
+ * both take the same statements, of which the store drops what does not apply.
+ * @throws {RequestError} `invalid_request` for what is no address; `rate_limited` by where it comes from.
+ */
+export async function requestSignUp(deps: MailDeps, request: LinkRequest): Promise<void> {
+  const { email, locale } = request;
+  await limitMailRequests(deps, request);
+  if (!(await mayMailTo(deps, 'sign-up', email))) return;
+  const owner = await findUserByEmail(deps.db, email);
+  const { link, url } = newLink(deps, { purpose: 'sign_up', ...request });
+  const signin_url = `${deps.config.baseUrl}/signin`;
+  const told = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
+  await deps.db.batch([
+    insertSignUpLink(link, emailKey(email), now(deps)),
+    ...mailToAddress(deps, { email: link.email, locale }, 'sign_up', { url }, linkWasKept(link.token_hash)),
+    ...mailTo(deps, told, 'sign_up_taken', { signin_url }, isEmailTaken(email)),
+    ...unauthenticatedEvent(deps, { action: 'sign_up.asked', address: request.address }),
+  ]);
+}
+
+/** The way in of whoever asks for a mail without being signed in. */
+export async function limitMailRequests(
+  deps: LimitDeps,
+  { email, address }: Pick<LinkRequest, 'email' | 'address'>,
+): Promise<void> {
+  const problem = emailProblem(email);
+  if (problem) throw invalidFields([fieldProblem('email', { key: problem })]);
+  await limitRequestsFrom(deps, address);
+}

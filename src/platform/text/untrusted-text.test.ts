@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { initialsOf, untrusted, untrustedUrl, visibleText } from './untrusted-text.ts';
+
+test('what cannot be seen is written out, and what can is left alone', () => {
+  assert.equal(visibleText('Ada \u202egnp.exe\u200b'), 'Ada [U+202E]gnp.exe[U+200B]');
+  assert.equal(visibleText('a\u0000b\u2028c\u3164d\ue000e'), 'a[U+0000]b[U+2028]c[U+3164]d[U+E000]e');
+  for (const text of ['Ада', 'שלום', 'José 🙂', 'two\nlines']) assert.equal(visibleText(text), text);
+});
+
+test('a text ends, and no character is cut in two', () => {
+  assert.equal(visibleText('W'.repeat(300)), `${'W'.repeat(100)}…`);
+  assert.equal(visibleText('🙂'.repeat(101)), `${'🙂'.repeat(100)}…`);
+  assert.equal(visibleText('W'.repeat(100)), 'W'.repeat(100));
+});
+
+test('markup is text, with its direction kept to itself', () => {
+  assert.equal(untrusted('<b>').toString(), '<bdi>&lt;b&gt;</bdi>');
+});
+
+test('of an address the host stands out, and nothing of it can be followed', () => {
+  const shown = (url: string) => untrustedUrl(url).toString().replaceAll('<wbr>', '');
+  assert.match(
+    shown('https://rp.test/cb?a=1'),
+    /https:\/\/<\/bdi><strong><bdi>rp\.test<\/bdi><\/strong><bdi>\/cb\?a=1/,
+  );
+  assert.match(shown('https://rp.test@evil.example/'), /<strong><bdi>rp\.test@evil\.example<\/bdi><\/strong>/);
+  assert.equal(shown('javascript:alert(1)'), '<code><bdi>javascript:alert(1)</bdi></code>');
+  assert.match(
+    untrustedUrl('https://rp.test/a-b/and-so-on-and-on').toString(),
+    /<bdi>\/<wbr>a-<wbr>b\/<wbr>and-<wbr>so/,
+  );
+  for (const url of ['https://rp.test/', 'javascript:x', '"><img>']) assert.doesNotMatch(shown(url), /href|src|<img/);
+});
+
+test('initials stand for a logo', () => {
+  assert.deepEqual(['Field Notes', 'signet', '  ', '\u202e', '<x>', '🙂 app'].map(initialsOf), [
+    'FN',
+    'S',
+    '?',
+    '?',
+    '<',
+    '🙂A',
+  ]);
+});

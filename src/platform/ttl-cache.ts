@@ -1,0 +1,49 @@
+/** Answers of a store, kept for at most a second: what is stopped there is stopped here within it. */
+export type TtlCache<Answer> = {
+  /** @throws what the store threw, rather than give an answer that may be old. */
+  find(key: string): Promise<Answer>;
+  /** The next `find` asks anew. */
+  forget(key: string): void;
+};
+
+const freshForMs = 1000;
+const maxEntries = 10_000;
+
+/** From the moment it was asked: an answer on its way is already shared. */
+type Entry<Answer> = { askedAt: number; answer: Promise<Answer> };
+
+/**
+ * That there is nothing is kept as well, else whoever asks for it in a loop would reach the store every time. Age counts
+ * from the moment of asking, the one moment that the answer cannot be older than.
+ * @param clock milliseconds.
+ */
+export function ttlCache<Answer>(clock: () => number, read: (key: string) => Promise<Answer>): TtlCache<Answer> {
+  const entries = new Map<string, Entry<Answer>>();
+
+  const isFresh = (entry: Entry<Answer>) => {
+    const age = clock() - entry.askedAt;
+    return age >= 0 && age < freshForMs; // below zero: the clock was set back, and the age is anybody's guess
+  };
+
+  function ask(key: string): Entry<Answer> {
+    const entry = { askedAt: clock(), answer: read(key) };
+    // A Map keeps the order of insertion, so the first key is always the one that was asked for longest ago.
+    entries.delete(key);
+    entries.set(key, entry);
+    if (entries.size > maxEntries) entries.delete(entries.keys().next().value!);
+    entry.answer.catch(() => {
+      if (entries.get(key) === entry) entries.delete(key); // a failure is not an answer to keep
+    });
+    return entry;
+  }
+
+  return {
+    async find(key) {
+      const entry = entries.get(key);
+      return (entry && isFresh(entry) ? entry : ask(key)).answer;
+    },
+    forget(key) {
+      entries.delete(key);
+    },
+  };
+}
