@@ -111,6 +111,7 @@ export async function runJobs(
   deps: Deps,
   names: readonly JobName[] = [...namesOf(jobs), ...namesOf(longJobs)],
   signal?: AbortSignal,
+  logFailure = failureLog(deps),
 ): Promise<boolean> {
   let isWell = true;
   for (const name of names) {
@@ -118,27 +119,28 @@ export async function runJobs(
     await everyJob[name]!(deps, signal).catch((error: unknown) => {
       isWell = false;
       if (error instanceof AuditLogTampered) return; // it has been told, and will be again
-      logFailure(deps, name, error);
+      logFailure(name, error);
     });
   }
   return isWell;
 }
 
-const toldAway = new WeakMap<Db, Map<JobName, number>>();
+type LogFailure = (job: JobName, error: unknown) => void;
 
-/** Of an outage every job would tell the same, some of them each second: a short line a minute does. */
-function logFailure({ db, log, timekeeper }: Deps, job: JobName, error: unknown): void {
-  if (!(error instanceof StoreUnavailable)) {
-    log.error({ err: error, job }, 'job failed');
-    return;
-  }
-  const told = toldAway.get(db) ?? new Map<JobName, number>();
-  toldAway.set(db, told);
-  const at = timekeeper.monotonic();
-  const last = told.get(job);
-  if (last !== undefined && at - last < periodMs) return;
-  told.set(job, at);
-  log.error({ job, reason: storeReason(error) }, 'job failed; it is tried again');
+/** In an outage every job fails alike, some of them each second: a short line a minute is enough. */
+export function failureLog({ log, timekeeper }: Deps): LogFailure {
+  const loggedAt = new Map<JobName, number>();
+  return (job, error) => {
+    if (!(error instanceof StoreUnavailable)) {
+      log.error({ err: error, job }, 'job failed');
+      return;
+    }
+    const at = timekeeper.monotonic();
+    const last = loggedAt.get(job);
+    if (last !== undefined && at - last < periodMs) return;
+    loggedAt.set(job, at);
+    log.error({ job, reason: storeReason(error) }, 'job failed; it is tried again');
+  };
 }
 
 export type StopJobs = () => Promise<void>;
@@ -149,15 +151,17 @@ const quickPeriodMs = 1000;
 /** @returns a function that stops them, and resolves when those that were running have ended. */
 export function startJobs(deps: Deps): StopJobs {
   const stopping = new AbortController();
+  const logFailure = failureLog(deps);
+  const run = (names: readonly JobName[], signal?: AbortSignal) => runJobs(deps, names, signal, logFailure);
   const stops = [
     async () => stopping.abort(),
-    every(periodMs, () => runJobs(deps, slowJobs)),
-    every(periodMs, () => runJobs(deps, namesOf(longJobs), stopping.signal)),
-    every(quickPeriodMs, () => runJobs(deps, ['seal the audit log'])),
-    keepKeysFresh(deps),
+    every(periodMs, () => run(slowJobs)),
+    every(periodMs, () => run(namesOf(longJobs), stopping.signal)),
+    every(quickPeriodMs, () => run(['seal the audit log'])),
+    keepKeysFresh(deps, logFailure),
     // Not waited for: it starts a lane for each target and skips those that still run; the sender waits when it is closed.
     every(quickPeriodMs, async () => {
-      void runJobs(deps, ['deliver webhooks']);
+      void run(['deliver webhooks']);
       return true;
     }),
   ];
@@ -168,10 +172,10 @@ export function startJobs(deps: Deps): StopJobs {
  * For every process that serves. The key set comes from its own memory, so without this a process that sees no tokens for
  * a while would publish keys of before a rotation that another node or a command has made.
  */
-export const keepKeysFresh = (deps: Deps): StopJobs =>
+export const keepKeysFresh = (deps: Deps, logFailure = failureLog(deps)): StopJobs =>
   every(quickPeriodMs, () => {
     deps.timekeeper.isSettled(); // looked at so often, a drift is told from a jump
-    return runJobs(deps, ['refresh keys']);
+    return runJobs(deps, ['refresh keys'], undefined, logFailure);
   });
 
 /** Work that fails is tried again ever more rarely, down to once a minute: what is broken is not mended by haste. */

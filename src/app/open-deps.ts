@@ -2,6 +2,8 @@ import pino, { type Logger } from 'pino';
 import { openWitness } from '../audit/witness.ts';
 import { type PasswordHasher, processHasher } from '../authentication/credentials/password-hash.ts';
 import { clientDirectory } from '../clients/client-directory.ts';
+import { openFailureRecorder } from '../clients/failures.ts';
+import { openRiskContext } from '../clients/risk-context.ts';
 import { readCredential } from '../entitlements/service-credentials/store.ts';
 import { authorizationRequests } from '../oauth/authorize/authorization-requests.ts';
 import { grants } from '../oauth/grants/revocation.ts';
@@ -13,6 +15,7 @@ import { type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db
 import { onFullDisk, openDb } from '../platform/db/open.ts';
 import { findHeartbeat } from '../platform/heartbeat/store.ts';
 import { newId } from '../platform/ids.ts';
+import { openClientSecretLimits } from '../platform/limits/failure-limits.ts';
 import { openOutbox, openQueue } from '../platform/mail/outbox.ts';
 import { openBranding } from '../platform/pages/branding.ts';
 import { openTimekeeper } from '../platform/timekeeper.ts';
@@ -60,6 +63,9 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
       keys,
       passwords,
       mail,
+      clientSecretLimits: openClientSecretLimits({ db, clock, config }),
+      clientFailures: openFailureRecorder({ db, clock, log }),
+      riskContext: openRiskContext({ db, config }),
       webhookSender: openWebhookSender({ config, db, clock, log, vault }),
       services,
       issuances: openIssuances({ db, clock, log }),
@@ -83,12 +89,15 @@ const endingMs = 3_000;
  * @param jobs resolves when the jobs that were running have ended.
  */
 export async function closeDeps(
-  deps: Pick<Deps, 'mail' | 'webhookSender' | 'db'>,
+  deps: Pick<Deps, 'mail' | 'webhookSender' | 'clientFailures' | 'db'>,
   jobs?: Promise<void>,
 ): Promise<void> {
   const patience = AbortSignal.timeout(endingMs);
   const isOver = new Promise<void>((resolve) => patience.addEventListener('abort', () => resolve()));
-  await Promise.race([Promise.all([jobs, deps.mail.close(), deps.webhookSender.close()]), isOver]);
+  await Promise.race([
+    Promise.all([jobs, deps.mail.close(), deps.webhookSender.close(), deps.clientFailures.close()]),
+    isOver,
+  ]);
   await deps.db.close();
 }
 

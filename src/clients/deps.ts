@@ -1,7 +1,13 @@
 import type { Deps as EntitlementDeps } from '../entitlements/deps.ts';
 import type { ClientDirectory } from './client-directory.ts';
+import type { FailureRecorder } from './failures.ts';
+import type { ReadRiskContext } from './risk-context.ts';
 
 export type Deps = EntitlementDeps & {
+  /** Keeps what went wrong with a client for its owner. */
+  readonly clientFailures: FailureRecorder;
+  /** Reads what a client under review is compared with. */
+  readonly riskContext: ReadRiskContext;
   /** Registered clients, at most a second old. */
   readonly clients: ClientDirectory;
 };

@@ -9,7 +9,7 @@ import pino from 'pino';
 import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { countFailure, failuresOf } from './failures.store.ts';
-import { closestMatch, commonEnd, commonStart, recordFailure, withoutSecrets } from './failures.ts';
+import { closestMatch, commonEnd, commonStart, openFailureRecorder, withoutSecrets } from './failures.ts';
 
 test('the redirect URI that was probably meant is the one that is most alike', () => {
   const registered = ['https://shop.test/cb', 'https://shop.test/admin/cb', 'http://localhost:3000/cb'];
@@ -62,7 +62,8 @@ test('while the store is slow a thousand failures wait, and what comes on top is
     return [];
   };
   const deps = { db, clock: () => 1_800_000_000_000, log: pino({ level: 'silent' }) };
-  const fail = (client_id: string) => recordFailure(deps, { client_id, stage: 'token' }, { code: 'request' });
+  const recorder = openFailureRecorder(deps);
+  const fail = (client_id: string) => recorder.record({ client_id, stage: 'token' }, { code: 'request' });
   const until = async (count: number) => {
     for (let turns = 0; turns < 100_000 && written.length < count; turns += 1) await setImmediate();
     assert.equal(written.length, count);

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { now } from '../platform/clock.ts';
-import type { Db } from '../platform/db/db.ts';
-import type { Deps } from '../platform/deps.ts';
+import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
 
@@ -65,47 +64,62 @@ export const failureKeptSeconds = 28 * 86_400;
 /** Kinds of clients whose minute is remembered; beyond it the oldest is forgotten, which costs a few writes more. */
 const maxRemembered = 10_000;
 
-type RecorderDeps = Pick<Deps, 'db' | 'clock' | 'log'>;
-type Minute = { startedAt: number; failures: number };
-type Recorder = {
-  minutes: Map<string, Minute>;
-  /** One write at a time: a flood takes one connection at most, and each trim sees the rows before it. */
-  lastWrite: Promise<void>;
-  waiting: number;
-};
+/** Waiting writes; beyond it a failure is dropped. */
 const maxWaiting = 1000;
 
-/** By database, because that is whose rows they are: two services in one process (as in tests) stay apart. */
-const recorders = new WeakMap<Db, Recorder>();
-
-function recorderOf(db: Db): Recorder {
-  const recorder = recorders.get(db) ?? { minutes: new Map(), lastWrite: Promise.resolve(), waiting: 0 };
-  recorders.set(db, recorder);
-  return recorder;
-}
-
+type RecorderDeps = StoreDeps & Pick<Deps, 'log'>;
+type Minute = { startedAt: number; failures: number };
 type Place = { client_id: string; stage: FailureStage };
 
-/**
- * Notes a failure for the owner of a client to read; one that is there already counts up. The request that failed
- * neither waits for it nor learns of it: it is written on the side, and when that does not work, only the owner misses
- * something.
- */
-export function recordFailure(deps: RecorderDeps, place: Place, failure: Failure): void {
-  const recorder = recorderOf(deps.db);
-  const kind = `${place.client_id} ${place.stage} ${failure.code}`;
-  if (recorder.waiting >= maxWaiting || !hasRoom(deps, recorder, kind)) return;
-  recorder.waiting += 1;
-  recorder.lastWrite = recorder.lastWrite
-    .then(() => setImmediate())
-    .then(() => writeFailure(deps, place, failure))
-    .catch((error: unknown) => deps.log.debug({ err: error }, 'a failure of a client was not kept'))
-    .finally(() => {
-      recorder.waiting -= 1;
-    });
+/** Keeps the failures of clients for their owners to read. */
+export type FailureRecorder = {
+  /**
+   * One that is there already counts up. The request that failed neither waits for the write nor learns of it: when it
+   * does not work, only the owner misses an entry.
+   */
+  record(place: Place, failure: Failure): void;
+  /** Resolves when all that was recorded has been written. */
+  close(): Promise<void>;
+};
+
+export function openFailureRecorder(deps: RecorderDeps): FailureRecorder {
+  const minutes = new Map<string, Minute>();
+  /** One write at a time: a flood takes one connection at most, and each trim sees the rows before it. */
+  let lastWrite: Promise<void> = Promise.resolve();
+  let waiting = 0;
+
+  function hasRoom(key: string): boolean {
+    const known = minutes.get(key);
+    const age = known === undefined ? Number.POSITIVE_INFINITY : now(deps) - known.startedAt;
+    if (known && age >= 0 && age < 60) {
+      known.failures += 1;
+      return known.failures <= maxPerMinute;
+    }
+    minutes.delete(key); // a key set again would keep its old place; the newest belongs last
+    minutes.set(key, { startedAt: now(deps), failures: 1 });
+    const [oldest] = minutes.keys();
+    if (minutes.size > maxRemembered && oldest !== undefined) minutes.delete(oldest);
+    return true;
+  }
+
+  return {
+    record(place, failure) {
+      const kind = `${place.client_id} ${place.stage} ${failure.code}`;
+      if (waiting >= maxWaiting || !hasRoom(kind)) return;
+      waiting += 1;
+      lastWrite = lastWrite
+        .then(() => setImmediate())
+        .then(() => writeFailure(deps, place, failure))
+        .catch((error: unknown) => deps.log.debug({ err: error }, 'a failure of a client was not kept'))
+        .finally(() => {
+          waiting -= 1;
+        });
+    },
+    close: () => lastWrite,
+  };
 }
 
-async function writeFailure(deps: RecorderDeps, place: Place, { code, detail: describe }: Failure): Promise<void> {
+async function writeFailure(deps: StoreDeps, place: Place, { code, detail: describe }: Failure): Promise<void> {
   const detail = describe ? JSON.stringify(truncateDetail(describe())) : null;
   const { client_id, stage } = place;
   const failure_id = `fail_${digest(JSON.stringify([client_id, stage, code, detail]))}`;
@@ -113,20 +127,6 @@ async function writeFailure(deps: RecorderDeps, place: Place, { code, detail: de
     countFailure({ failure_id, ...place, code, detail, at: now(deps) }),
     trimFailures({ ...place, code }, maxKept),
   ]);
-}
-
-function hasRoom(deps: RecorderDeps, { minutes }: Recorder, key: string): boolean {
-  const known = minutes.get(key);
-  const age = known === undefined ? Number.POSITIVE_INFINITY : now(deps) - known.startedAt;
-  if (known && age >= 0 && age < 60) {
-    known.failures += 1;
-    return known.failures <= maxPerMinute;
-  }
-  minutes.delete(key); // a key set again would keep its old place; the newest belongs last
-  minutes.set(key, { startedAt: now(deps), failures: 1 });
-  const [oldest] = minutes.keys();
-  if (minutes.size > maxRemembered && oldest !== undefined) minutes.delete(oldest);
-  return true;
 }
 
 const longest = 300;

@@ -2,8 +2,6 @@ import { findUser } from '../accounts/store.ts';
 import type { User } from '../accounts/user.ts';
 import { isDigestOnly, toLoggedValue } from '../audit/audit.ts';
 import { newestAuditRowOf } from '../audit/store.ts';
-import type { Deps } from '../platform/deps.ts';
-import { riskContext } from './assess-risks.ts';
 import { sameJson } from './change-client.ts';
 import {
   type Client,
@@ -13,6 +11,7 @@ import {
   reviewedFields,
   reviewedRecord,
 } from './client.ts';
+import type { Deps } from './deps.ts';
 import { findAnyClient } from './list-clients.ts';
 import { type Risk, riskSignals } from './risk-signals.ts';
 
@@ -41,11 +40,11 @@ export type ClientReview = {
 };
 
 /** @throws {RequestError} `not_found`. */
-export async function clientReview(deps: Pick<Deps, 'db' | 'config'>, client_id: string): Promise<ClientReview> {
+export async function clientReview(deps: Pick<Deps, 'db' | 'riskContext'>, client_id: string): Promise<ClientReview> {
   const client = await findAnyClient(deps, client_id);
   const [owner, context, lastRejection] = await Promise.all([
     client.owner_user_id === null ? undefined : findUser(deps.db, client.owner_user_id),
-    riskContext(deps),
+    deps.riskContext(),
     needsReview(client) ? lastRejectionOf(deps, client) : undefined,
   ]);
   return { client, owner, changes: changesOf(client), risks: riskSignals(client, context), lastRejection };

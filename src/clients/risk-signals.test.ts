@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client } from './client.ts';
 import { looksAlike, nameSkeleton } from './name-skeleton.ts';
-import { comparedClient, type RiskCode, type RiskContext, riskSignals } from './risk-signals.ts';
+import { comparedClient, type RiskCode, riskContextOf, riskSignals } from './risk-signals.ts';
 
-const context: RiskContext = {
+const context = riskContextOf({
   service: 'Signet',
   approved: [
     { client_id: 'cl_1', owner_user_id: 'usr_ada', name: 'Paypal Shop', redirect_uris: ['https://shop.example/cb'] },
@@ -13,7 +13,7 @@ const context: RiskContext = {
   suspended: [
     { client_id: 'cl_3', owner_user_id: 'usr_mal', name: 'Cheap Phish', redirect_uris: ['https://phish.example/cb'] },
   ].map(comparedClient),
-};
+});
 
 /** Nothing about it raises a question. */
 const harmless: Client = {

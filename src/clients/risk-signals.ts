@@ -57,25 +57,16 @@ export type RiskContext = {
   approved: readonly ComparedClient[];
   /** Clients that served until an administrator stopped them, the ones that were deleted since included. */
   suspended: readonly ComparedClient[];
+  approvedHosts: ReadonlySet<string>;
+  /** Owners of a client that has passed a review, also if it was suspended later. */
+  reviewedOwners: ReadonlySet<string | null>;
 };
 
-type Known = {
-  hosts: ReadonlySet<string>;
-  /** Whose clients have passed a review, the ones that were stopped later included. */
-  owners: ReadonlySet<string | null>;
-};
-const knownOf = new WeakMap<RiskContext, Known>();
-
-/** Worked out once for each context: a list of clients is judged by one and the same. */
-function knownFrom(context: RiskContext): Known {
-  const { approved, suspended } = context;
-  const known = knownOf.get(context) ?? {
-    hosts: new Set(approved.flatMap(({ hosts }) => hosts)),
-    owners: new Set([...approved, ...suspended].map(({ owner_user_id }) => owner_user_id)),
-  };
-  knownOf.set(context, known);
-  return known;
-}
+export const riskContextOf = (compared: Pick<RiskContext, 'service' | 'approved' | 'suspended'>): RiskContext => ({
+  ...compared,
+  approvedHosts: new Set(compared.approved.flatMap(({ hosts }) => hosts)),
+  reviewedOwners: new Set([...compared.approved, ...compared.suspended].map(({ owner_user_id }) => owner_user_id)),
+});
 
 /** Scopes by which a client learns or keeps more than who somebody is. */
 const sensitiveScopes: readonly Scope[] = ['entitlements:read', 'offline_access'];
@@ -87,17 +78,16 @@ const proposalOf = (client: Client): Client => ({ ...client, ...client.pending_c
 export function riskSignals(client: Client, context: RiskContext): Risk[] {
   const proposal = proposalOf(client);
   const hosts = hostsOf(proposal.redirect_uris);
-  const known = knownFrom(context);
   const risks = [
     ...suspendedRisks(proposal, hosts, context),
     ...nameRisks(proposal, context),
-    ...hostRisks(client, hosts, known),
+    ...hostRisks(client, hosts, context),
     ...presentationRisks(proposal, hosts),
     ...notice(
       'sensitive_scope',
       sensitiveScopes.filter((scope) => proposal.allowed_scopes.includes(scope)),
     ),
-    ...firstClientRisk(client, known),
+    ...firstClientRisk(client, context),
   ];
   return [
     ...risks.filter(({ severity }) => severity === 'warning'),
@@ -144,8 +134,8 @@ function nameRisks({ name, client_id, owner_user_id }: Client, { service, approv
   ];
 }
 
-function hostRisks(client: Client, hosts: readonly string[], known: Known): Risk[] {
-  const unknown = hosts.filter((host) => !known.hosts.has(host));
+function hostRisks(client: Client, hosts: readonly string[], context: RiskContext): Risk[] {
+  const unknown = hosts.filter((host) => !context.approvedHosts.has(host));
   // A client that people already trust, and that now wants their codes sent elsewhere, is the thing to stop at.
   const asNew = client.status === 'approved' ? warning : notice;
   return [
@@ -170,8 +160,8 @@ function presentationRisks({ logo_url, homepage_url }: ReviewedFields, hosts: re
 }
 
 /** Nothing else of this owner has ever passed a review. */
-function firstClientRisk({ owner_user_id }: Client, { owners }: Known): Risk[] {
-  return owner_user_id === null || owners.has(owner_user_id) ? [] : notice('first_client', [owner_user_id]);
+function firstClientRisk({ owner_user_id }: Client, { reviewedOwners }: RiskContext): Risk[] {
+  return owner_user_id === null || reviewedOwners.has(owner_user_id) ? [] : notice('first_client', [owner_user_id]);
 }
 
 const risk =

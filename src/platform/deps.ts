@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Db } from './db/db.ts';
+import type { ClientSecretLimits } from './limits/failure-limits.ts';
 import type { Outbox } from './mail/outbox.ts';
 import type { Branding } from './pages/branding.ts';
 import type { Timekeeper } from './timekeeper.ts';
@@ -17,6 +18,8 @@ export type Deps = {
   /** Whether the clock is reliable enough for changes that cannot be undone. */
   readonly timekeeper: Timekeeper;
   readonly log: Logger;
+  /** Limits guesses at the secrets of clients and service credentials. */
+  readonly clientSecretLimits: ClientSecretLimits;
   /** Seals secrets that a reader of the database must not learn. */
   readonly vault: Vault;
   /** Mail to users. */

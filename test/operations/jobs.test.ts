@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { keepKeysFresh, quickJobs, runJobs } from '../../src/app/jobs.ts';
+import { failureLog, keepKeysFresh, quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { now } from '../../src/platform/clock.ts';
 import { type Statement, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
@@ -157,16 +157,18 @@ test('of a store that is away each job tells once a minute, on a short line', as
   const stop = beforeEachCall(signet.deps.db, () => {
     throw new StoreUnavailable('The store is away.', { cause: new Error('connect ECONNREFUSED') });
   });
+  const logFailure = failureLog(signet.deps);
+  const run = () => runJobs(signet.deps, quickJobs, undefined, logFailure);
   const lines = () => signet.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith('job failed'));
   for (let second = 0; second < 60; second += 1) {
-    await runJobs(signet.deps, quickJobs);
+    await run();
     signet.clock.advance(1);
   }
   assert.deepEqual(
     lines().map(({ job, reason, err }) => ({ job, reason, err })),
     quickJobs.map((job) => ({ job, reason: 'The store is away. (connect ECONNREFUSED)', err: undefined })),
   );
-  await runJobs(signet.deps, quickJobs);
+  await run();
   stop();
   assert.equal(lines().length, 2 * quickJobs.length);
 });

@@ -11,6 +11,7 @@ import { editClient } from '../../src/clients/edit-client.ts';
 import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
+import { openRiskContext } from '../../src/clients/risk-context.ts';
 import { grants } from '../../src/oauth/grants/revocation.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { RequestError } from '../../src/platform/errors.ts';
@@ -28,7 +29,15 @@ export async function world(
   const { db } = await freshDatabase(t, engine);
   let seconds = 1_800_000_000;
   const clock = () => seconds * 1000;
-  const deps = { db, clock, clients: clientDirectory({ db, clock }), grants, config: readConfig(environment) };
+  const config = readConfig(environment);
+  const deps = {
+    db,
+    clock,
+    clients: clientDirectory({ db, clock }),
+    grants,
+    config,
+    riskContext: openRiskContext({ db, config }),
+  };
   const person = { email_verified_at: seconds, role: 'user', name: null } as const;
   await db.batch([
     insertUser({ ...person, user_id: 'usr_ada', email: 'ada@example.com' }, seconds),

@@ -3,7 +3,6 @@ import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidClient } from '../../platform/errors.ts';
 import { readBasic } from '../../platform/http/basic-credentials.ts';
 import { digest } from '../../platform/ids.ts';
-import { clientSecretLimits } from '../../platform/limits/failure-limits.ts';
 import type { Deps } from '../deps.ts';
 import { isCredentialId, type Permission, type ServiceCredential } from './service-credential.ts';
 
@@ -13,19 +12,18 @@ import { isCredentialId, type Permission, type ServiceCredential } from './servi
  * secret included; `access_denied` without the permission; `rate_limited`.
  */
 export async function authenticateService(
-  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'services'>,
+  deps: Pick<Deps, 'clock' | 'clientSecretLimits' | 'services'>,
   presented: { authorization: string | undefined; address: string },
   permission: Permission,
 ): Promise<ServiceCredential> {
   if (presented.authorization === undefined) throw invalidClient('no credentials');
   const { client_id, client_secret } = readBasic(presented.authorization);
   if (!isCredentialId(client_id)) throw invalidClient('not a service credential');
-  const limits = clientSecretLimits(deps);
-  limits.check(client_id, presented.address);
+  deps.clientSecretLimits.check(client_id, presented.address);
   const credential = await deps.services.find(client_id);
   if (!credential) throw invalidClient('unknown service credential');
   if (!proves(credential, client_secret, now(deps))) {
-    await limits.failed(client_id, presented.address);
+    await deps.clientSecretLimits.failed(client_id, presented.address);
     throw invalidClient('wrong secret');
   }
   if (credential.retired_at !== null) throw invalidClient('service credential is retired');

@@ -1,6 +1,6 @@
 import { type Acr, acrs } from '../../authentication/sessions/authentication.ts';
 import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
-import { closestMatch, type Failure, recordFailure } from '../../clients/failures.ts';
+import { closestMatch, type Failure } from '../../clients/failures.ts';
 import { matchesRegistered } from '../../clients/redirect-uri.ts';
 import { defaultScope, parseScope } from '../../clients/scopes.ts';
 import { RequestError } from '../../platform/errors.ts';
@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts';
 import { isCodeChallenge } from '../token/pkce.ts';
 import { AuthorizationError } from './authorization-error.ts';
 
-type ClientDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'clients'>;
+type ClientDeps = Pick<Deps, 'clients' | 'clientFailures'>;
 
 export const prompts = ['none', 'login', 'consent', 'select_account'] as const;
 type Prompt = (typeof prompts)[number];
@@ -68,7 +68,7 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
   if (client_id === undefined) throw missing('client_id');
   const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
   if (!client) throw invalidLink('client_id names no registered client.', { key: 'authorize.unknown_client' });
-  const note = (failure: Failure) => recordFailure(deps, { client_id, stage: 'authorize' }, failure);
+  const note = (failure: Failure) => deps.clientFailures.record({ client_id, stage: 'authorize' }, failure);
   if (redirect_uri === undefined) {
     note({ code: 'redirect_uri_missing' });
     throw missing('redirect_uri');

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { browserToken } from '../../authentication/sessions/browser.ts';
 import { currentSession } from '../../authentication/sessions/session.ts';
-import { type Failure, recordFailure } from '../../clients/failures.ts';
+import type { Failure } from '../../clients/failures.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { FormText, parseParameters, queryOf } from '../../platform/http/parameters.ts';
 import type { Deps } from '../deps.ts';
@@ -35,7 +35,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
       } catch (error) {
         if (!(error instanceof AuthorizationError)) throw error;
         const { client_id } = target.client;
-        recordFailure(deps, { client_id, stage: 'authorize' }, failureOf(error, parsed.values.scope));
+        deps.clientFailures.record({ client_id, stage: 'authorize' }, failureOf(error, parsed.values.scope));
         return redirect(reply, await redirectWithError(deps, target, error));
       }
     },

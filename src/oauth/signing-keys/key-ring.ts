@@ -49,12 +49,13 @@ const joseAlgorithms: Record<Algorithm, readonly string[]> = {
 
 /** Opens the ring on the keys in the store; there must be some (see `ensureSigningKeys`). */
 export async function openKeyRing(deps: RingDeps): Promise<KeyRing> {
-  let snapshot = await load(deps);
+  const opened: OpenedKeys = new Map();
+  let snapshot = await load(deps, opened);
   let loading: Promise<Snapshot> | undefined;
   const genuine = genuineTokens();
 
   const refresh = async () => {
-    loading ??= load(deps, snapshot).finally(() => {
+    loading ??= load(deps, opened, snapshot).finally(() => {
       loading = undefined;
     });
     snapshot = await loading;
@@ -168,12 +169,12 @@ function decodeJson(text: string): Claims {
 }
 
 /** @param before is kept, all but its age, while nothing has changed: the keys are read every second. */
-async function load(deps: RingDeps, before?: Snapshot): Promise<Snapshot> {
+async function load(deps: RingDeps, opened: OpenedKeys, before?: Snapshot): Promise<Snapshot> {
   const at = deps.clock();
   const rows = await listSigningKeys(deps.db);
   const seen = JSON.stringify(rows);
   if (before?.rows === seen) return { ...before, at };
-  const byKid = new Map(rows.map((row) => [row.kid, loadKey(row, deps.vault)]));
+  const byKid = new Map(rows.map((row) => [row.kid, loadKey(row, deps.vault, opened)]));
   const keys = [...byKid.values()].map(({ kid, algorithm, publicJwk }) => ({
     ...publicJwk,
     kid,
@@ -183,14 +184,15 @@ async function load(deps: RingDeps, before?: Snapshot): Promise<Snapshot> {
   return { at, rows: seen, byKid, published: publicDocument({ keys }) };
 }
 
-const loaded = new WeakMap<Vault, Map<string, { publicKey: KeyObject; privateKey: KeyObject | undefined }>>();
+/** By kid. The material of a key never changes, so it is opened and parsed once and not every second. */
+type OpenedKeys = Map<string, { publicKey: KeyObject; privateKey: KeyObject | undefined }>;
 
-function loadKey(row: SigningKeyRow, vault: Vault): LoadedKey {
+function loadKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys): LoadedKey {
   const publicJwk = JSON.parse(row.public_jwk) as JsonWebKey;
   const header = (typ: TokenType) =>
     Buffer.from(JSON.stringify({ alg: row.algorithm, kid: row.kid, typ })).toString('base64url');
   return {
-    ...keyObjects(row, vault, publicJwk),
+    ...keyObjects(row, vault, opened, publicJwk),
     kid: row.kid,
     algorithm: row.algorithm,
     status: row.status,
@@ -199,17 +201,14 @@ function loadKey(row: SigningKeyRow, vault: Vault): LoadedKey {
   };
 }
 
-/** A key's material never changes under its kid, so it is opened and parsed once, not once a second. */
-function keyObjects(row: SigningKeyRow, vault: Vault, publicJwk: JsonWebKey) {
-  const ofVault = loaded.get(vault) ?? new Map();
-  loaded.set(vault, ofVault);
-  const known = ofVault.get(row.kid);
-  if (known) return row.private_key_sealed ? known : { ...known, privateKey: undefined };
+function keyObjects(row: SigningKeyRow, vault: Vault, opened: OpenedKeys, publicJwk: JsonWebKey) {
+  const known = opened.get(row.kid);
   const sealed = row.private_key_sealed;
-  const opened = {
+  if (known) return sealed ? known : { ...known, privateKey: undefined };
+  const key = {
     publicKey: publicKeyFrom(publicJwk),
     privateKey: sealed ? privateKeyFrom(vault.open(`signing-key:${row.kid}`, sealed)) : undefined,
   };
-  ofVault.set(row.kid, opened);
-  return opened;
+  opened.set(row.kid, key);
+  return key;
 }

@@ -1,14 +1,13 @@
 import { type Client, isClientId } from '../../clients/client.ts';
 import { verifyClientSecret } from '../../clients/client-secret.ts';
-import { type FailureCode, recordFailure } from '../../clients/failures.ts';
+import type { FailureCode } from '../../clients/failures.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidClient, invalidRequest } from '../../platform/errors.ts';
 import { readBasic } from '../../platform/http/basic-credentials.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { clientSecretLimits } from '../../platform/limits/failure-limits.ts';
 import type { Deps } from '../deps.ts';
 
-type ClientDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'clients'>;
+type ClientDeps = Pick<Deps, 'clock' | 'clients' | 'clientFailures' | 'clientSecretLimits'>;
 
 export type Presented = {
   authorization: string | undefined;
@@ -42,14 +41,14 @@ export async function identifyClient(deps: ClientDeps, presented: Presented): Pr
   const credentials = readCredentials(presented);
   if (credentials === undefined) throw invalidRequest('client_id is missing.');
   if (!isClientId(credentials.client_id)) throw invalidClient('not a client_id');
-  const limits = clientSecretLimits(deps);
-  limits.check(credentials.client_id, presented.address);
+  deps.clientSecretLimits.check(credentials.client_id, presented.address);
 
   const client = await deps.clients.find(credentials.client_id);
   if (!client) throw invalidClient('unknown client');
   if (!proves(client, credentials.client_secret, now(deps))) {
     noteFailure(deps, client, whyNot(client, credentials.client_secret));
-    if (credentials.client_secret !== undefined) await limits.failed(credentials.client_id, presented.address);
+    if (credentials.client_secret !== undefined)
+      await deps.clientSecretLimits.failed(credentials.client_id, presented.address);
     throw invalidClient(credentials.client_secret === undefined ? 'no secret' : 'wrong secret');
   }
   return client;
@@ -64,8 +63,8 @@ function proves(client: Client, client_secret: string | undefined, at: number): 
   return client_secret !== undefined && verifyClientSecret(client, client_secret, at);
 }
 
-const noteFailure = (deps: Pick<Deps, 'db' | 'clock' | 'log'>, { client_id }: Client, code: FailureCode) =>
-  recordFailure(deps, { client_id, stage: 'client_authentication' }, { code });
+const noteFailure = (deps: Pick<Deps, 'clientFailures'>, { client_id }: Client, code: FailureCode) =>
+  deps.clientFailures.record({ client_id, stage: 'client_authentication' }, { code });
 
 /** More than the caller is told: only the client's owner reads it. */
 function whyNot(client: Client, client_secret: string | undefined): FailureCode {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type Failure, FailureCause, recordFailure } from '../../clients/failures.ts';
+import { type Failure, FailureCause } from '../../clients/failures.ts';
 import { invalidRequest, RequestError } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import type { Deps } from '../deps.ts';
@@ -22,7 +22,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
       return await grantTokens(deps, { client, form, address });
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) {
-        recordFailure(deps, { client_id: client.client_id, stage: 'token' }, failureOf(error, form.scope));
+        deps.clientFailures.record({ client_id: client.client_id, stage: 'token' }, failureOf(error, form.scope));
       }
       throw error;
     }

@@ -144,7 +144,7 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string): Passwor
   return { check, failed, succeeded, reset, lockStateOf };
 }
 
-type ClientSecretLimits = {
+export type ClientSecretLimits = {
   /**
    * Before verifying. Looks into memory only.
    * @throws {RequestError} `rate_limited` while this client is known to be blocked for this address.
@@ -156,12 +156,12 @@ type ClientSecretLimits = {
 
 /**
  * Limits on guessing client secrets. The right secret never touches the store, not even to be checked: each process
- * remembers whom it saw blocked. Another process learns it with the first failure that reaches it, so `n` processes
+ * remembers which clients it saw blocked. Another process learns it with the first failure that reaches it, so `n` processes
  * allow `n` guesses more, which is nothing against 256 random bits; the limit is here to spare the store.
  */
-export function clientSecretLimits(deps: CounterDeps): ClientSecretLimits {
+export function openClientSecretLimits(deps: CounterDeps): ClientSecretLimits {
   if (!deps.config.rateLimits) return { check() {}, failed: nothing };
-  const blocked = blockedClients(deps.db);
+  const blocked = new Map<string, Counter>();
   const counterKey = (client_id: string, address: string) => `client-secret:${client_id}:${addressKey(address)}`;
   return {
     check(client_id, address) {
@@ -237,15 +237,6 @@ function counterOf(rows: Record<string, unknown>[] | undefined): Counter {
   const row = rows?.[0] as Counter | undefined;
   if (!row) throw new Error('A count returned no row.');
   return row;
-}
-
-/** By database, because that is whose counters they are: two services in one process (as in tests) stay apart. */
-const blockedByDb = new WeakMap<Db, Map<string, Counter>>();
-
-function blockedClients(db: Db): Map<string, Counter> {
-  const known = blockedByDb.get(db) ?? new Map<string, Counter>();
-  blockedByDb.set(db, known);
-  return known;
 }
 
 /** Entries; a few megabytes at most. Beyond it the oldest is forgotten, which costs one counted failure, not safety. */
