@@ -18,12 +18,12 @@ import { purgeRevokedAccessTokens } from '../oauth/revoke/store.ts';
 import { rotateDueKeys } from '../oauth/signing-keys/rotate-keys.ts';
 import { accessTokenSeconds } from '../oauth/token/issue-tokens.ts';
 import { now } from '../platform/clock.ts';
-import { type BatchResult, type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
+import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import { recordHeartbeat } from '../platform/heartbeat/heartbeat.ts';
 import { purgeFailureCounters } from '../platform/limits/store.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/finish-deletions.ts';
-import { finishWebhookDeletions } from '../webhooks/finish-deletions.ts';
+import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
 import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/store.ts';
 import type { Deps } from './deps.ts';
 
@@ -34,7 +34,7 @@ const keptSeconds = 7 * 86_400;
 const unsentSeconds = 30 * 86_400;
 
 /** Deletes what expired before a moment, at most so many rows. */
-type Purge = (db: Db, before: number, rows: number) => Promise<BatchResult>;
+type Purge = (db: Db, before: number, rows: number) => Promise<{ changes: number }>;
 
 /** By a clock that was just set nothing is over for good, so nothing is deleted, also in the middle of it. */
 const purge = async (deps: Deps, signal: AbortSignal | undefined, purges: readonly [Purge, number][]) => {

@@ -1,42 +1,55 @@
 import { randomBytes } from 'node:crypto';
-import { failUnless } from '../accounts/one-time-links/store.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
 import type { AuditRow } from '../audit/store.ts';
 import { now } from '../platform/clock.ts';
-import { type Statement, UniqueViolation } from '../platform/db/db.ts';
+import { mustChange } from '../platform/db/change.ts';
+import type { Db } from '../platform/db/db.ts';
+import { inSlices } from '../platform/db/slices.ts';
+import type { Sql } from '../platform/db/sql.ts';
 import type { SecretDeps } from '../platform/deps.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound, refusal } from '../platform/errors.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
-import { newId } from '../platform/ids.ts';
+import { type DeliveryId, newId, type WebhookId } from '../platform/ids.ts';
 import { subnetList } from '../platform/ip-address.ts';
-import { type EventType, eventTypes, isEventType, payloadOf } from './event-types.ts';
+import { eventTypes, isEventType, payloadOf } from './event-types.ts';
 import {
+  countDeadOf,
   type Delivery,
   type DeliveryState,
+  deleteDeletedWebhook,
+  deleteDeliveriesOf,
+  deletedWebhooks,
   deleteWebhook,
+  disableWebhook,
+  enableWebhook,
   findDelivery,
   findWebhook,
+  insertDelivery,
   insertWebhook,
-  isDead,
-  isWebhook,
+  isEnabled,
   lockWebhook,
   planDeliveries,
+  replaceSecret,
+  replayDeadDeliveries,
   replayDelivery,
   type Webhook,
+  webhookExists,
 } from './store.ts';
 import { isAllowedAddress, mayDeliver } from './target.ts';
+
+type ManageDeps = Pick<Deps, 'db' | 'clock'>;
 
 /** A webhook as administrators see it; its secret was shown once. */
 export const webhookRecord = ({ webhook_id, url, event_types, created_at, disabled_at }: Webhook) => ({
   webhook_id,
   url,
-  event_types: JSON.parse(event_types) as EventType[],
+  event_types,
   created_at,
   disabled_at,
 });
 
-/** What became of one delivery, without what it said: that is in the audit log. */
+/** A delivery without its payload, which is in the audit log. */
 export const deliveryRecord = ({ payload: _, webhook_id: __, ...delivery }: Delivery) => ({
   ...delivery,
   state: stateOf(delivery),
@@ -48,7 +61,7 @@ function stateOf({ delivered_at, dead_at }: Pick<Delivery, 'delivered_at' | 'dea
 }
 
 /**
- * @returns the webhook and its signing secret (Standard Webhooks `whsec_…`): this is the only time that anybody sees it.
+ * @returns the webhook and its signing secret (Standard Webhooks `whsec_…`): it is shown this once.
  * @throws {RequestError} `invalid_request` with a problem for each field.
  */
 export async function createWebhook(
@@ -59,9 +72,10 @@ export async function createWebhook(
   const problems: FieldProblem[] = [];
   const urlProblem = targetProblem(deps, wanted.url);
   if (urlProblem) problems.push(fieldProblem('url', { key: urlProblem }));
-  const types = [...new Set(wanted.event_types)];
-  if (types.length === 0 || !types.every(isEventType)) {
-    // A program is told the names, which a page has in its form.
+  const names = [...new Set(wanted.event_types)];
+  const event_types = names.filter(isEventType);
+  if (names.length === 0 || event_types.length < names.length) {
+    // For programs: the form of the page lists them.
     const message = `Must be one or more of: ${eventTypes.join(', ')}.`;
     problems.push({ path: 'event_types', message, userMessage: { key: 'problem.webhook.events' } });
   }
@@ -72,7 +86,7 @@ export async function createWebhook(
   const webhook = {
     webhook_id,
     url: wanted.url,
-    event_types: JSON.stringify(types),
+    event_types,
     secret_sealed: deps.vault.seal(`webhook:${webhook_id}`, secret),
     created_at: at,
   };
@@ -81,23 +95,19 @@ export async function createWebhook(
       action: 'webhook.created',
       ...caller,
       target: webhook_id,
-      after: { origin: originOf(wanted.url), event_types: types },
+      after: { origin: originOf(wanted.url), event_types },
     },
     at,
   );
-  await deps.db.batch([insertWebhook(webhook), statement]);
+  await deps.db.change({ run: { webhook: insertWebhook(webhook), event: statement } });
   return { ...webhookRecord({ ...webhook, disabled_at: null }), secret };
 }
 
-/** The log is kept for long and read by many, and the path of a hook is often its password. */
+/** For the audit log, which is kept for long and read by many: the path of a webhook is often its password. */
 const originOf = (url: string): string => new URL(url).origin;
 
 /** It is gone with the answer; deliveries beyond one slice are deleted by a job. @throws {RequestError} `not_found`. */
-export async function removeWebhook(
-  deps: Pick<Deps, 'db' | 'clock'>,
-  caller: Caller,
-  webhook_id: string,
-): Promise<void> {
+export async function removeWebhook(deps: ManageDeps, caller: Caller, webhook_id: WebhookId): Promise<void> {
   const webhook = await requireWebhook(deps, webhook_id);
   const at = now(deps);
   const event = {
@@ -106,64 +116,146 @@ export async function removeWebhook(
     target: webhook_id,
     before: { origin: originOf(webhook.url) },
   } as const;
-  const { event_id, statement } = auditEvent(event, at);
-  try {
-    await deps.db.batch([
-      lockWebhook(webhook_id),
-      failUnless(isWebhook(webhook_id), event_id, at),
-      ...deleteWebhook(webhook_id, at),
-      statement,
-    ]);
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw notFound(); // somebody else was quicker
-    throw error;
+  const done = await deps.db.change({
+    lock: lockWebhook(webhook_id),
+    require: { exists: webhookExists(webhook_id) },
+    run: { webhook: deleteWebhook(webhook_id, at), event: auditEvent(event, at).statement },
+  });
+  if (!done.ok) throw notFound();
+}
+
+/** Deletes the deliveries of deleted webhooks, in slices, and then their rows. */
+export async function finishWebhookDeletions({ db }: { db: Db }, signal?: AbortSignal): Promise<void> {
+  for (const { webhook_id } of await deletedWebhooks(db)) {
+    const isDone = await inSlices(async (rows) => (await deleteDeliveriesOf(db, webhook_id, rows)).changes, signal);
+    if (!isDone) return;
+    await deleteDeletedWebhook(db, webhook_id);
   }
 }
 
-/** Standard Webhooks: 32 random bytes. */
-export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
-
-export async function requireWebhook(deps: Pick<Deps, 'db'>, webhook_id: string): Promise<Webhook> {
-  const webhook = await findWebhook(deps.db, webhook_id);
-  if (!webhook) throw notFound();
-  return webhook;
+/** Its events are not delivered until it is enabled. @throws {RequestError} `not_found`; `invalid_state` if it is disabled. */
+export async function disable(deps: ManageDeps, caller: Caller, webhook_id: WebhookId): Promise<void> {
+  await requireWebhook(deps, webhook_id);
+  const at = now(deps);
+  const { statement } = auditEvent({ action: 'webhook.disabled', ...caller, target: webhook_id }, at);
+  const webhook = mustChange(disableWebhook(webhook_id, at));
+  const done = await deps.db.change({ run: { webhook, event: statement } });
+  if (!done.ok) throw await stateRefusal(deps, webhook_id);
 }
 
-/** Sends a delivery that was given up once more. @throws {RequestError} `not_found`; `invalid_state` if it is not dead. */
+/** @throws {RequestError} `not_found`; `invalid_state` if it is enabled. */
+export async function enable(deps: ManageDeps, caller: Caller, webhook_id: WebhookId): Promise<void> {
+  await requireWebhook(deps, webhook_id);
+  const { statement } = auditEvent({ action: 'webhook.enabled', ...caller, target: webhook_id }, now(deps));
+  const webhook = mustChange(enableWebhook(webhook_id));
+  const done = await deps.db.change({ run: { webhook, event: statement } });
+  if (!done.ok) throw await stateRefusal(deps, webhook_id);
+}
+
+/** Plans a delivery of type `webhook.test` without further data. @throws {RequestError} as `disable`. */
+export async function sendTest(deps: ManageDeps, caller: Caller, webhook_id: WebhookId): Promise<void> {
+  await requireWebhook(deps, webhook_id);
+  const at = now(deps);
+  const event_type = 'webhook.test';
+  const { event_id, statement } = auditEvent({ action: 'webhook.tested', ...caller, target: webhook_id }, at);
+  const payload = JSON.stringify({
+    type: event_type,
+    timestamp: new Date(at * 1000).toISOString(),
+    data: { event_id, target: webhook_id },
+  });
+  const done = await deps.db.change({
+    lock: lockWebhook(webhook_id),
+    require: { enabled: isEnabled(webhook_id) },
+    run: {
+      delivery: insertDelivery({ delivery_id: newId('msg'), webhook_id, event_id, event_type, payload }, at),
+      event: statement,
+    },
+  });
+  if (!done.ok) throw await stateRefusal(deps, webhook_id);
+}
+
+async function stateRefusal(deps: Pick<Deps, 'db'>, webhook_id: WebhookId) {
+  const { disabled_at } = await requireWebhook(deps, webhook_id);
+  return invalidState(disabled_at === null ? 'enabled' : 'disabled');
+}
+
+/**
+ * From now on everything is signed with another secret, also deliveries that are waiting.
+ * @returns the secret: it is shown this once.
+ * @throws {RequestError} `not_found`.
+ */
+export async function rotateSecret(deps: ManageDeps & Pick<Deps, 'vault'>, caller: Caller, webhook_id: WebhookId) {
+  await requireWebhook(deps, webhook_id);
+  const secret = newSecret();
+  const webhook = mustChange(replaceSecret(webhook_id, deps.vault.seal(`webhook:${webhook_id}`, secret)));
+  const { statement } = auditEvent({ action: 'webhook.secret_rotated', ...caller, target: webhook_id }, now(deps));
+  const done = await deps.db.change({ run: { webhook, event: statement } });
+  if (!done.ok) throw notFound();
+  return { webhook_id, secret };
+}
+
+/** Sends a dead delivery once more. @throws {RequestError} `not_found`; `invalid_state` if it is not dead. */
 export async function replay(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: ManageDeps,
   caller: Caller,
-  { webhook_id, delivery_id }: { webhook_id: string; delivery_id: string },
+  { webhook_id, delivery_id }: { webhook_id: WebhookId; delivery_id: DeliveryId },
 ): Promise<void> {
   const delivery = await findDelivery(deps.db, webhook_id, delivery_id);
   if (!delivery) throw notFound();
   await requireEnabled(deps, webhook_id);
   const at = now(deps);
-  const { event_id, statement } = auditEvent({ action: 'webhook.replayed', ...caller, target: delivery_id }, at);
-  try {
-    await deps.db.batch([
-      lockWebhook(webhook_id),
-      failUnless(isDead(delivery_id), event_id, at),
-      replayDelivery(delivery_id, at),
-      statement,
-    ]);
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw invalidState(stateOf({ ...delivery, dead_at: null }));
-    throw error;
-  }
+  const { statement } = auditEvent({ action: 'webhook.replayed', ...caller, target: delivery_id }, at);
+  const done = await deps.db.change({
+    lock: lockWebhook(webhook_id),
+    run: { delivery: mustChange(replayDelivery(delivery_id, at)), event: statement },
+  });
+  if (!done.ok) throw invalidState(stateOf({ ...delivery, dead_at: null }));
 }
 
-/** To one that is off nothing is sent, however often. @throws {RequestError} `not_found`; `invalid_state` when off. */
-export async function requireEnabled(deps: Pick<Deps, 'db'>, webhook_id: string): Promise<void> {
+/** One statement holds the store meanwhile, and this many rows take it a fraction of a second. */
+export const maxReplayed = 10_000;
+
+/**
+ * Sends the dead deliveries of one webhook once more, the oldest first. Without any, nothing is changed or logged.
+ * @returns how many wait again, and how many are still dead: above `maxReplayed` it takes another call.
+ * @throws {RequestError} `not_found`; `invalid_state` when the webhook is disabled.
+ */
+export async function replayDead(
+  deps: ManageDeps,
+  caller: Caller,
+  webhook_id: WebhookId,
+): Promise<{ replayed: number; dead: number }> {
+  await requireEnabled(deps, webhook_id);
+  const at = now(deps);
+  const { statement } = auditEvent({ action: 'webhook.replayed', ...caller, target: webhook_id }, at);
+  const done = await deps.db.change({
+    lock: lockWebhook(webhook_id),
+    run: { deliveries: mustChange(replayDeadDeliveries(webhook_id, maxReplayed, at)), event: statement },
+  });
+  const replayed = done.ok ? done.results.deliveries.changes : 0;
+  return { replayed, dead: await countDeadOf(deps.db, webhook_id) };
+}
+
+/** Standard Webhooks: 32 random bytes. */
+export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+
+export async function requireWebhook(deps: Pick<Deps, 'db'>, webhook_id: WebhookId): Promise<Webhook> {
+  const webhook = await findWebhook(deps.db, webhook_id);
+  if (!webhook) throw notFound();
+  return webhook;
+}
+
+/** @throws {RequestError} `not_found`; `invalid_state` when it is disabled. */
+export async function requireEnabled(deps: Pick<Deps, 'db'>, webhook_id: WebhookId): Promise<void> {
   const { disabled_at } = await requireWebhook(deps, webhook_id);
   if (disabled_at !== null)
     throw refusal('invalid_state', { key: 'webhooks.is_off' }, { details: { current_status: 'disabled' } });
 }
 
-/** For the sealing of an event: a delivery for everybody who wants to hear of it. */
+/** For the change that seals an event: a delivery for each webhook that wants it. */
 export const deliveriesOf =
   (deps: Pick<Deps, 'clock'>) =>
-  (event: AuditRow): Statement[] =>
+  (event: AuditRow): Sql[] =>
     isEventType(event.action)
       ? [
           planDeliveries(

@@ -3,7 +3,6 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { auditEvent } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
-import { eventWasKept } from '../audit/store.ts';
 import { now } from '../platform/clock.ts';
 import { isIpAddress, subnetList } from '../platform/ip-address.ts';
 import { hostResolver, type Resolve } from './resolve-host.ts';
@@ -103,28 +102,20 @@ async function attempt(deps: SendDeps, delivery: DueDelivery): Promise<'silent' 
   return problem?.isSilent ? 'silent' : 'answered';
 }
 
-/** A webhook to which nothing has come through since this delivery was planned, days ago, is switched off with it. */
+/** Marks the delivery dead. A webhook without a success since it was planned, days ago, is disabled with it. */
 async function giveUp(deps: SendDeps, { webhook_id, delivery_id, created_at }: DueDelivery, problem: string) {
   const at = now(deps);
-  const { event_id, statement } = auditEvent(
-    {
-      action: 'webhook.disabled',
-      actor: 'system',
-      target: webhook_id,
-      reason: 'Nothing has come through for days.',
-      onlyIf: hasOnlyFailed(webhook_id, created_at),
-    },
-    at,
-  );
-  const [, , , disabled] = await deps.db.batch([
-    lockWebhook(webhook_id),
-    markDead(delivery_id, problem, at),
-    statement,
-    disableWebhook(webhook_id, at, eventWasKept(event_id)),
-  ]);
+  const reason = 'Nothing has come through for days.';
+  const { statement } = auditEvent({ action: 'webhook.disabled', actor: 'system', target: webhook_id, reason }, at);
+  const dead = markDead(delivery_id, problem, at);
+  const disabled = await deps.db.change({
+    lock: lockWebhook(webhook_id),
+    require: { failing: hasOnlyFailed(webhook_id, created_at) },
+    run: { dead, webhook: disableWebhook(webhook_id, at), event: statement },
+  });
+  if (!disabled.ok) await deps.db.run(dead);
   deps.log.warn({ webhook_id, delivery_id, problem }, 'a delivery was given up; an administrator can send it again');
-  if (disabled?.changes === 1)
-    deps.log.error({ webhook_id }, 'a webhook was switched off: nothing has come through for days');
+  if (disabled.ok) deps.log.error({ webhook_id }, 'a webhook was switched off: nothing has come through for days');
 }
 
 /** @returns undefined when it was taken with a 2xx. */

@@ -4,9 +4,17 @@ import { operation } from '../../platform/http/operation.ts';
 import { nullable, Time } from '../../platform/openapi/operation.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
 import { allWebhooks, deliveriesTo, deliveryStates } from '../../webhooks/list-webhooks.ts';
-import { createWebhook, removeWebhook, replay } from '../../webhooks/manage-webhook.ts';
-import { disable, enable, rotateSecret, sendTest } from '../../webhooks/operate-webhook.ts';
-import { maxReplayed, replayDead } from '../../webhooks/replay-dead.ts';
+import {
+  createWebhook,
+  disable,
+  enable,
+  maxReplayed,
+  removeWebhook,
+  replay,
+  replayDead,
+  rotateSecret,
+  sendTest,
+} from '../../webhooks/manage-webhook.ts';
 import { administration, limit } from '../operation-parts.ts';
 
 const record = {

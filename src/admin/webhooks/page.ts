@@ -5,8 +5,8 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { untrustedUrl, visibleText } from '../../platform/text/untrusted-text.ts';
 import type { DeliveryPage } from '../../webhooks/list-webhooks.ts';
-import type { webhookRecord } from '../../webhooks/manage-webhook.ts';
-import { maxReplayed } from '../../webhooks/replay-dead.ts';
+
+import { maxReplayed, type webhookRecord } from '../../webhooks/manage-webhook.ts';
 import { badge, disclosure, doneNotice, secretOnce } from '../components.ts';
 import { deliveriesPath, deliveryItem } from './deliveries-page.ts';
 import { eventChoices, eventList } from './events.ts';

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Param, raw, type Sql, sql } from './sql.ts';
 
 /**
  * Rows that one statement of a mass change may touch. On SQLite that is some ten milliseconds in which nobody else is
@@ -6,9 +7,18 @@ import { setTimeout as pause } from 'node:timers/promises';
  */
 export const sliceRows = 500;
 
-/** For a `where`: what belongs to `$1` in that table can go in one statement. Reads no more than that. */
+/** As {@link fitsOneSlice}, for SQL that is numbered by hand: what belongs to `$1` in that table can go in one statement. Reads no more than that. */
 export const atMostOneSlice = (table: string, column: string): string =>
   `(select count(*) from (select 1 as one from ${table} where ${column} = $1 limit ${sliceRows + 1}) as few) <= ${sliceRows}`;
+
+/** A condition: the rows of a table that have this value in a column are no more than one slice. Reads no more than that. */
+export const fitsOneSlice = (table: string, column: string, value: Param): Sql =>
+  sql`(select count(*) from (select 1 as one from ${raw(table)} where ${raw(column)} = ${value}
+         limit ${raw(`${sliceRows + 1}`)}) as few) <= ${raw(`${sliceRows}`)}`;
+
+/** A condition: at most so many of the rows that fulfil another. `condition` may end with an `order by`. */
+export const inOneSlice = (table: string, key: string, condition: Sql, rows: number): Sql =>
+  sql`${raw(key)} in (select ${raw(key)} from ${raw(table)} where ${condition} limit ${rows})`;
 
 /** Between two slices, so that requests come in between and mass changes never take the whole machine. */
 const pauseMs = 5;
