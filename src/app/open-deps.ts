@@ -11,6 +11,7 @@ import { openIssuances } from '../oauth/issuances.ts';
 import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
 import { ensureSigningKeys } from '../oauth/signing-keys/rotate-keys.ts';
 import type { Clock } from '../platform/clock.ts';
+import { logStatements } from '../platform/db/log-statements.ts';
 import { type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
 import { onFullDisk, openDb } from '../platform/db/open.ts';
 import { findHeartbeat } from '../platform/heartbeat/store.ts';
@@ -44,6 +45,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   const { clock, log, passwords = processHasher, role = 'server' } = outside;
   const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
   const db = await openDb(given);
+  if (given.logSql) logStatements(db, { log, monotonic: outside.monotonic ?? clock });
   try {
     const vault = await (role === 'server' ? prepare(db, masterKey, clock) : openPrepared(db, masterKey));
     const config = role === 'server' ? given : await withServerSettings(given, db);

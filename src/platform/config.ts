@@ -27,6 +27,8 @@ export type Config = {
   readonly rateLimits: boolean;
   readonly limits: Limits;
   readonly logLevel: (typeof logLevels)[number];
+  /** Whether the text of each SQL statement is logged, for development. */
+  readonly logSql: boolean;
   /** Whether people may make accounts themselves. */
   readonly signUp: boolean;
   /** Whether an administrator may approve their own clients. */
