@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, hash, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPair, hash, type KeyObject, type webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 
 /** What signs: EdDSA is Ed25519 (RFC 8037), RS256 is for relying parties whose library lacks it. */
@@ -8,7 +8,7 @@ export type Algorithm = (typeof algorithms)[number];
 /** `next` is published and does not sign yet; `active` signs; `retiring` is published while its tokens live. */
 export type KeyStatus = 'next' | 'active' | 'retiring';
 
-type GeneratedKey = { kid: string; algorithm: Algorithm; publicJwk: JsonWebKey; privatePem: string };
+type GeneratedKey = { kid: string; algorithm: Algorithm; publicJwk: webcrypto.JsonWebKey; privatePem: string };
 
 const generate = promisify(generateKeyPair);
 
@@ -21,10 +21,10 @@ export async function generateSigningKey(algorithm: Algorithm): Promise<Generate
 }
 
 /** JWK thumbprint: SHA-256 over the required members in lexicographic order, base64url (RFC 7638 §3, RFC 8037 §2). */
-function thumbprint(jwk: JsonWebKey): string {
+function thumbprint(jwk: webcrypto.JsonWebKey): string {
   const required = jwk.kty === 'OKP' ? { crv: jwk.crv, kty: jwk.kty, x: jwk.x } : { e: jwk.e, kty: jwk.kty, n: jwk.n };
   return hash('sha256', JSON.stringify(required), 'base64url');
 }
 
 export const privateKeyFrom = (pem: string): KeyObject => createPrivateKey(pem);
-export const publicKeyFrom = (jwk: JsonWebKey): KeyObject => createPublicKey({ key: jwk, format: 'jwk' });
+export const publicKeyFrom = (jwk: webcrypto.JsonWebKey): KeyObject => createPublicKey({ key: jwk, format: 'jwk' });

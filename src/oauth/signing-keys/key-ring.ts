@@ -1,4 +1,4 @@
-import { type KeyObject, sign, verify } from 'node:crypto';
+import { type KeyObject, sign, verify, type webcrypto } from 'node:crypto';
 import { type Algorithm, type KeyStatus, privateKeyFrom, publicKeyFrom } from '../../clients/signing-algorithm.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
@@ -32,7 +32,7 @@ type LoadedKey = {
   status: KeyStatus;
   publicKey: KeyObject;
   privateKey: KeyObject | undefined;
-  publicJwk: JsonWebKey;
+  publicJwk: webcrypto.JsonWebKey;
   /** The encoded JOSE header of each type, which never changes for a key. */
   headers: Record<TokenType, string>;
 };
@@ -188,7 +188,7 @@ async function load(deps: RingDeps, opened: OpenedKeys, before?: Snapshot): Prom
 type OpenedKeys = Map<string, { publicKey: KeyObject; privateKey: KeyObject | undefined }>;
 
 function loadKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys): LoadedKey {
-  const publicJwk = JSON.parse(row.public_jwk) as JsonWebKey;
+  const publicJwk = JSON.parse(row.public_jwk) as webcrypto.JsonWebKey;
   const header = (typ: TokenType) =>
     Buffer.from(JSON.stringify({ alg: row.algorithm, kid: row.kid, typ })).toString('base64url');
   return {
@@ -201,7 +201,7 @@ function loadKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys): LoadedKe
   };
 }
 
-function keyObjects(row: SigningKeyRow, vault: Vault, opened: OpenedKeys, publicJwk: JsonWebKey) {
+function keyObjects(row: SigningKeyRow, vault: Vault, opened: OpenedKeys, publicJwk: webcrypto.JsonWebKey) {
   const known = opened.get(row.kid);
   const sealed = row.private_key_sealed;
   if (known) return sealed ? known : { ...known, privateKey: undefined };
