@@ -12,7 +12,7 @@ import { adminClientRoutes } from './clients/routes.ts';
 import { invitationPage } from './invitation-page.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { adminKeyRoutes } from './keys/routes.ts';
-import { adminServiceCredentialRoutes } from './service-credentials/routes.ts';
+import { serviceCredentialOperations } from './service-credentials/operations.ts';
 import { adminUserRoutes } from './users/routes.ts';
 import { webhookOperations } from './webhooks/operations.ts';
 
@@ -49,7 +49,6 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
   await adminUserRoutes(app, deps);
   await adminAccessRoutes(app, deps);
   await adminKeyRoutes(app, deps);
-  await adminServiceCredentialRoutes(app, deps);
   await adminAuditRoutes(app, deps);
-  addOperations(app, deps, webhookOperations);
+  addOperations(app, deps, [...serviceCredentialOperations, ...webhookOperations]);
 }

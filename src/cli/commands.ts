@@ -1,10 +1,11 @@
+import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import type { Command } from '../platform/cli/command.ts';
 import { accessCommands } from './access.ts';
 import { auditCommands } from './audit.ts';
 import { clientCommands } from './clients.ts';
 import { operationCommands } from './operation.ts';
+import { commandsOf } from './operation-command.ts';
 import { firstPartyClientCommands } from './ownerless-clients.ts';
-import { serviceCredentialCommands } from './service-credentials.ts';
 import { userCommands } from './users.ts';
 import { webhookCommands } from './webhooks.ts';
 
@@ -13,7 +14,7 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
   ['People', userCommands],
   ['Access', accessCommands],
   ['Clients', { ...clientCommands, ...firstPartyClientCommands }],
-  ['Service credentials', serviceCredentialCommands],
+  ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],
   ['Audit log', auditCommands],
   ['Operation', operationCommands],

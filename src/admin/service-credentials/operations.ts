@@ -1,7 +1,22 @@
 import Type from 'typebox';
-import { permissions, productPattern } from '../../entitlements/service-credentials/service-credential.ts';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
-import { administrationAccess } from '../operation-parts.ts';
+import { allCredentials } from '../../entitlements/service-credentials/list-credentials.ts';
+import {
+  changeCredentialTerms,
+  createCredential,
+  findCredential,
+  longestOverlapSeconds,
+  retire,
+  rotateCredential,
+} from '../../entitlements/service-credentials/manage-credential.ts';
+import {
+  credentialRecord,
+  permissions,
+  productPattern,
+} from '../../entitlements/service-credentials/service-credential.ts';
+import { shownOnce, table, time } from '../../platform/cli/report.ts';
+import { operation } from '../../platform/http/operation.ts';
+import { nullable, Time } from '../../platform/openapi/operation.ts';
+import { administration } from '../operation-parts.ts';
 
 const record = {
   client_id: Type.String(),
@@ -12,6 +27,7 @@ const record = {
   retired_at: nullable(Time),
 };
 const Credential = Type.Object(record);
+type Credential = ReturnType<typeof credentialRecord>;
 const secret = { client_secret: Type.String({ description: 'Shown this once.' }) };
 
 const terms = {
@@ -23,68 +39,166 @@ const terms = {
     ),
   ),
 };
-/** The name is judged by the use-case, in words of its own. */
-export const CreateBody = Type.Object({ name: Type.String(), ...terms }, { additionalProperties: false });
-export const RestrictBody = Type.Object(terms, { additionalProperties: false });
 
-/** An overlap of 0 is for a secret that has leaked. */
-export const RotateBody = Type.Object(
-  { overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400, description: 'Left out: a day.' })) },
-  { additionalProperties: false },
-);
+const one = { ...administration, parameters: { client_id: 'Of a service credential, `svc_...`.' } };
+const changed = { description: 'The credential after the change.', schema: Credential };
 
-const one = {
-  ...administrationAccess,
-  parameters: { client_id: { description: 'Of a service credential, `svc_...`.' } },
-};
-const changed = { 200: { description: 'The credential as it is now.', schema: Credential } };
+const statusOf = ({ retired_at }: Credential) => (retired_at === null ? 'active' : 'retired');
 
-export const list: Operation = {
-  ...administrationAccess,
-  summary: 'Credentials of back ends',
-  answers: {
-    200: {
-      description: 'Never with a secret.',
-      schema: Type.Object({ service_credentials: Type.Array(Credential) }),
-    },
+/** Names with unusual characters stand in quotes, so that they can be told apart. */
+const printedProducts = ({ products }: Credential) =>
+  products.map((product) => (/^[\w.:-]+$/.test(product) ? product : JSON.stringify(product))).join(' ') || '-';
+
+const describe = (credential: Credential) =>
+  table([
+    ['Client', credential.client_id],
+    ['Name', credential.name],
+    ['Status', statusOf(credential)],
+    ['Permissions', credential.permissions.join(' ')],
+    ['Products', printedProducts(credential)],
+    ['Created', time(credential.created_at)],
+  ]);
+
+const describeSecret = ({ client_id, client_secret }: { client_id: string; client_secret: string }) =>
+  `${shownOnce({ client_id, client_secret })} Send both as HTTP Basic.`;
+
+export const listServiceCredentials = operation({
+  ...administration,
+  id: 'listServiceCredentials',
+  method: 'GET',
+  path: '/v1/admin/service-credentials',
+  summary: 'List service credentials',
+  answer: {
+    description: 'The oldest first, without their secrets.',
+    schema: Type.Object({ service_credentials: Type.Array(Credential) }),
   },
-};
-
-export const create: Operation = {
-  ...administrationAccess,
-  summary: 'Make credentials for a back end',
-  body: {
-    schema: CreateBody,
-    example: { name: 'Billing', permissions: ['entitlements:write'], products: ['editor'] },
+  run: async (deps) => ({ service_credentials: (await allCredentials(deps)).map(credentialRecord) }),
+  command: {
+    name: 'service-credentials list',
+    text: ({ service_credentials }) =>
+      table([
+        ['CLIENT', 'STATUS', 'PERMISSIONS', 'PRODUCTS', 'NAME'],
+        ...service_credentials.map((each) => [
+          each.client_id,
+          statusOf(each),
+          each.permissions.join(' '),
+          printedProducts(each),
+          each.name,
+        ]),
+      ]),
   },
-  answers: { 200: { description: 'With its secret.', schema: Type.Object({ ...record, ...secret }) } },
-};
+});
 
-export const restrict: Operation = {
+export const createServiceCredential = operation({
+  ...administration,
+  id: 'createServiceCredential',
+  method: 'POST',
+  path: '/v1/admin/service-credentials',
+  summary: 'Create a service credential for a back end',
+  body: Type.Object(
+    { name: Type.String({ description: 'Of the back end.' }), ...terms },
+    { additionalProperties: false },
+  ),
+  example: { name: 'Billing', permissions: ['entitlements:write'], products: ['editor'] },
+  answer: { description: 'With its secret.', schema: Type.Object({ ...record, ...secret }) },
+  async run(deps, { caller, body: { products = [], ...wanted } }) {
+    const { credential, client_secret } = await createCredential(deps, caller, { ...wanted, products });
+    return { ...credentialRecord(credential), client_secret };
+  },
+  command: {
+    name: 'service-credentials create',
+    summary: 'Create a service credential for a back end. Its secret is printed this once.',
+    options: { permission: 'permissions', product: 'products' },
+    text: describeSecret,
+  },
+});
+
+export const restrictServiceCredential = operation({
   ...one,
-  summary: 'Set what a service credential may do from now on',
-  body: { schema: RestrictBody, example: { permissions: ['entitlements:write'], products: ['editor'] } },
-  answers: changed,
+  id: 'restrictServiceCredential',
+  method: 'PATCH',
+  path: '/v1/admin/service-credentials/:client_id',
+  summary: 'Replace the permissions and products of a service credential',
+  body: Type.Object(terms, { additionalProperties: false }),
+  example: { permissions: ['entitlements:write'], products: ['editor'] },
+  answer: changed,
   refusals: ['not_found', 'invalid_state'],
-};
+  async run(deps, { caller, client_id, body: { permissions, products = [] } }) {
+    await changeCredentialTerms(deps, caller, client_id, { permissions, products });
+    return credentialRecord(await findCredential(deps, client_id));
+  },
+  command: {
+    name: 'service-credentials restrict',
+    options: { permission: 'permissions', product: 'products' },
+    text: describe,
+  },
+});
 
-export const rotate: Operation = {
+export const rotateServiceCredential = operation({
   ...one,
-  summary: 'Give a service credential a new secret',
+  id: 'rotateServiceCredential',
+  method: 'POST',
+  path: '/v1/admin/service-credentials/:client_id/rotate',
+  summary: 'Rotate the secret of a service credential',
   description: 'Two secrets work at a time: those before the last one end at once.',
-  body: { schema: RotateBody, example: { overlap_seconds: 0 } },
-  answers: {
-    200: {
-      description: 'The secret before works until `previous_expires_at`.',
-      schema: Type.Object({ client_id: Type.String(), ...secret, previous_expires_at: Time }),
+  body: Type.Object(
+    {
+      overlap_seconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: longestOverlapSeconds,
+          description: 'How long the secret before still works: a day if left out, 0 for one that has leaked.',
+        }),
+      ),
     },
+    { additionalProperties: false },
+  ),
+  bodyIsOptional: true,
+  example: { overlap_seconds: 0 },
+  answer: {
+    description: 'The secret before works until `previous_expires_at`.',
+    schema: Type.Object({ client_id: Type.String(), ...secret, previous_expires_at: Time }),
   },
   refusals: ['not_found', 'invalid_state', 'invalid_request'],
-};
+  async run(deps, { caller, client_id, body }) {
+    const rotated = await rotateCredential(deps, caller, client_id, body.overlap_seconds);
+    return {
+      client_id,
+      client_secret: rotated.client_secret,
+      previous_expires_at: rotated.previous_expires_at,
+    };
+  },
+  command: {
+    name: 'service-credentials rotate',
+    summary: 'Rotate the secret of a service credential. The new one is printed this once.',
+    options: { overlap: 'overlap_seconds' },
+    text: (rotated) => `${describeSecret(rotated)}\nThe one before ends at ${time(rotated.previous_expires_at)}.`,
+  },
+});
 
-export const retire: Operation = {
+export const retireServiceCredential = operation({
   ...one,
-  summary: 'End a service credential for good',
-  answers: changed,
-  refusals: ['not_found', 'invalid_state', 'invalid_request'],
-};
+  id: 'retireServiceCredential',
+  method: 'POST',
+  path: '/v1/admin/service-credentials/:client_id/retire',
+  summary: 'Retire a service credential for good',
+  answer: changed,
+  refusals: ['not_found', 'invalid_state'],
+  async run(deps, { caller, client_id }) {
+    await retire(deps, caller, client_id);
+    return credentialRecord(await findCredential(deps, client_id));
+  },
+  command: {
+    name: 'service-credentials retire',
+    json: (_, { client_id }) => ({ retired: client_id }),
+    text: (_, { client_id }) => `${client_id} is retired.`,
+  },
+});
+
+export const serviceCredentialOperations = [
+  createServiceCredential,
+  listServiceCredentials,
+  rotateServiceCredential,
+  restrictServiceCredential,
+  retireServiceCredential,
+];

@@ -1,101 +1,57 @@
 import type { FastifyInstance } from 'fastify';
-import {
-  administratorContext,
-  answerForm,
-  isDisplayable,
-  problemOf,
-} from '../../authentication/sessions/administrator.ts';
+import { administratorVisitor } from '../../authentication/sessions/session.ts';
 import { allCredentials } from '../../entitlements/service-credentials/list-credentials.ts';
-import {
-  changeCredentialTerms,
-  createCredential,
-  findCredential,
-  retire,
-  rotateCredential,
-} from '../../entitlements/service-credentials/manage-credential.ts';
+import { findCredential } from '../../entitlements/service-credentials/manage-credential.ts';
 import { permissions } from '../../entitlements/service-credentials/service-credential.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { RequestError } from '../../platform/errors.ts';
-import { type Parameters, readForm } from '../../platform/http/parameters.ts';
-import { sendPage } from '../../platform/pages/page.ts';
-import { checkedNames } from '../components.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+import { pagesFor, type Refused } from '../../platform/pages/page-routes.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { checkedNames, explains } from '../components.ts';
+import * as operations from './operations.ts';
 import { credentialPage, credentialSecretPage, credentialsPage, typedProducts } from './page.ts';
 
 const list = '/admin/service-credentials';
-const one = `${list}/:credential_id`;
-type ItemRoute = { Params: { credential_id: string } };
-const config = { page: true, form: one };
+const one = `${list}/:client_id` as const;
 
-/** Back ends that may call by themselves. A secret is answered directly, once: no address leads to it again. */
+/** Credentials of back ends. A secret is answered directly, once: no address leads to it again. */
 export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: Deps) {
-  app.get(list, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorContext(deps, request);
-    return sendPage(reply, view, credentialsPage(view, await allCredentials(deps), { query }));
+  const pages = pagesFor(app, deps, administratorVisitor);
+
+  pages.show(list, async ({ view, query }) => credentialsPage(view, await allCredentials(deps), { query }));
+
+  pages.run(operations.createServiceCredential, {
+    page: list,
+    input: (form) => ({ body: { name: form.name ?? '', ...termsOf(form) } }),
+    done: (made, { view }) => credentialSecretPage(view, made),
+    redraw: async ({ view }, { problem, form }) => credentialsPage(view, await allCredentials(deps), { problem, form }),
   });
 
-  app.post(list, { config: { page: true, form: list } }, async (request, reply) => {
-    const { view, caller } = await administratorContext(deps, request);
-    const form = readForm(request.body);
-    try {
-      const made = await createCredential(deps, caller, { name: form.name ?? '', ...termsOf(form) });
-      const { credential_id } = made.credential;
-      return sendPage(reply, view, credentialSecretPage(view, { credential_id, client_secret: made.client_secret }));
-    } catch (error) {
-      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      const shown = { problem: problemOf(view, error), form };
-      return sendPage(reply, view, credentialsPage(view, await allCredentials(deps), shown), 400);
-    }
-  });
+  pages.show(one, async ({ view, client_id, query }) =>
+    credentialPage(view, await findCredential(deps, client_id), { query }),
+  );
 
-  app.get<ItemRoute>(one, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorContext(deps, request);
-    const credential = await findCredential(deps, request.params.credential_id);
-    return sendPage(reply, view, credentialPage(view, credential, { query }));
+  const onPage = {
+    page: one,
+    explains,
+    redraw: async ({ view, client_id }: { view: View; client_id: string }, { problem }: Refused) =>
+      credentialPage(view, await findCredential(deps, client_id), { problem }),
+  };
+  pages.run(operations.restrictServiceCredential, {
+    path: `${one}/restrict`,
+    input: (form) => ({ body: termsOf(form) }),
+    done: `${one}?done=restricted`,
+    ...onPage,
   });
-
-  app.post<ItemRoute>(`${one}/restrict`, { config }, async (request, reply) => {
-    const { view, caller } = await administratorContext(deps, request);
-    const { credential_id } = request.params;
-    return answerForm(reply, view, {
-      act: async () => {
-        await changeCredentialTerms(deps, caller, credential_id, termsOf(readForm(request.body)));
-        return `${list}/${credential_id}?done=restricted`;
-      },
-      again: async (problem) => credentialPage(view, await findCredential(deps, credential_id), { problem }),
-    });
+  pages.run(operations.rotateServiceCredential, {
+    // A field that was emptied is no number: it must not become an overlap of 0.
+    input: ({ overlap_seconds: typed }) => ({
+      body: { overlap_seconds: typed === undefined ? undefined : Number(typed || Number.NaN) },
+    }),
+    done: (rotated, { view }) => credentialSecretPage(view, { ...rotated, until: rotated.previous_expires_at }),
+    ...onPage,
   });
-
-  app.post<ItemRoute>(`${one}/rotate`, { config }, async (request, reply) => {
-    const { view, caller } = await administratorContext(deps, request);
-    const { credential_id } = request.params;
-    const { overlap_seconds } = readForm(request.body);
-    try {
-      const overlapSeconds = overlap_seconds === undefined ? undefined : Number(overlap_seconds || Number.NaN);
-      const rotated = await rotateCredential(deps, caller, credential_id, overlapSeconds);
-      return sendPage(reply, view, credentialSecretPage(view, { ...rotated, until: rotated.previous_expires_at }));
-    } catch (error) {
-      if (!isDisplayable(error)) throw error;
-      const problem = problemOf(view, error);
-      return sendPage(
-        reply,
-        view,
-        credentialPage(view, await findCredential(deps, credential_id), { problem }),
-        error.status,
-      );
-    }
-  });
-
-  app.post<ItemRoute>(`${one}/retire`, { config }, async (request, reply) => {
-    const { view, caller } = await administratorContext(deps, request);
-    const { credential_id } = request.params;
-    return answerForm(reply, view, {
-      act: async () => {
-        await retire(deps, caller, credential_id);
-        return `${list}?done=retired`;
-      },
-      again: async (problem) => credentialPage(view, await findCredential(deps, credential_id), { problem }),
-    });
-  });
+  pages.run(operations.retireServiceCredential, { done: `${list}?done=retired`, ...onPage });
 }
 
 const termsOf = (form: Parameters) => ({

@@ -116,16 +116,16 @@ ${disclosure(
 /** @param until when the secret before stops working, in Unix seconds; left out for a first secret. */
 export const credentialSecretPage = (
   view: View,
-  { credential_id, client_secret, until }: { credential_id: string; client_secret: string; until?: number },
+  { client_id, client_secret, until }: { client_id: string; client_secret: string; until?: number },
 ): Page => ({
   title: view.plain('admin.services.secret.title'),
   tab,
   scripts: copyScripts,
   content: html`<h1>${view.t('admin.services.secret.title')}</h1>
 ${secretOnce(view, [
-  { label: view.t('admin.services.client_id'), value: credential_id },
+  { label: view.t('admin.services.client_id'), value: client_id },
   { label: view.t('admin.services.client_secret'), value: client_secret },
 ])}
 ${until !== undefined && html`<p>${view.t('admin.services.secret.before', { until: view.ago(until) })}</p>`}
-<p><a class="button" href="${path}/${credential_id}">${view.t('admin.go_on')}</a></p>`,
+<p><a class="button" href="${path}/${client_id}">${view.t('admin.go_on')}</a></p>`,
 });

@@ -28,6 +28,12 @@ export type PathParameters<Path extends string> = Path extends `${string}:${infe
 type Input<Requester, Path extends string, Body extends TSchema, Query extends TProperties> = Requester &
   PathParameters<Path> & { body: Static<Body>; query: Static<TObject<Query>> };
 
+type DeepReadonly<Value> = Value extends readonly (infer One)[]
+  ? readonly DeepReadonly<One>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+    : Value;
+
 type Shape<Deps, Given, Result> = {
   /** `operationId` of the API description. */
   id: string;
@@ -41,6 +47,8 @@ type Shape<Deps, Given, Result> = {
   parameters?: Readonly<Record<string, string>>;
   /** Members that are not in it are refused if it says `additionalProperties: false`. */
   body?: TSchema;
+  /** No body is as good as an empty one. */
+  bodyIsOptional?: true;
   example?: unknown;
   /** Parameters that are not in it are ignored. */
   query?: TProperties;
@@ -81,7 +89,7 @@ export const operation = <
   Query extends TProperties = Record<never, never>,
   Answer extends TSchema = Type.TVoid,
 >(
-  definition: Shape<Deps, Input<Requester, Path, Body, Query>, Static<Answer>> & {
+  definition: Shape<Deps, Input<Requester, Path, Body, Query>, DeepReadonly<Static<Answer>>> & {
     path: Path;
     access: Access<Deps, Requester>;
     body?: Body;
@@ -94,7 +102,7 @@ export const operation = <
 /** Adds the route of each operation. Who may call is decided first, then what is wrong with the request. */
 export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations: readonly Operation<Deps>[]): void {
   for (const one of operations) {
-    const { method, path: url, access, body, query, answer } = one;
+    const { method, path: url, access, body, bodyIsOptional, query, answer } = one;
     app.route({
       method,
       url,
@@ -106,6 +114,7 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
       },
       preValidation: async (request) => {
         request.requester = await access.authenticate(deps, request);
+        if (bodyIsOptional && request.body === undefined) request.body = {};
         if (query) request.query = new FormText(queryOf(request.url));
       },
       handler: async (request, reply) => {
