@@ -1,7 +1,5 @@
 import { purgeLinks, purgeSpentTokens } from '../accounts/one-time-links/store.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
-import { publishCheckpoint } from '../audit/publish-checkpoint.ts';
-import { sealAndCheckpoint } from '../audit/seal-and-checkpoint.ts';
 import { purgeUnauthenticated } from '../audit/unauthenticated.store.ts';
 import { deviceSeconds } from '../authentication/sessions/device.ts';
 import { purgePendingSignIns } from '../authentication/sessions/pending-sign-ins.store.ts';
@@ -49,8 +47,8 @@ const jobs = {
   'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is out at once
   'send mails': (deps) => deps.mail.deliver(),
-  'seal the audit log': (deps) => sealAndCheckpoint(deps),
-  'tell the head of the audit log': (deps) => publishCheckpoint(deps),
+  'seal the audit log': (deps) => deps.auditLog.seal(),
+  'tell the head of the audit log': (deps) => deps.auditLog.publishCheckpoint(),
   'deliver webhooks': (deps) => deps.webhookSender.deliver(),
 } satisfies Record<string, (deps: Deps) => Promise<unknown>>;
 

@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { openAuditLog } from '../audit/audit-log.ts';
 import { openWitness } from '../audit/witness.ts';
 import { type PasswordHasher, processHasher } from '../authentication/credentials/password-hash.ts';
 import { clientDirectory } from '../clients/client-directory.ts';
@@ -23,6 +24,7 @@ import { openTimekeeper } from '../platform/timekeeper.ts';
 import { ttlCache } from '../platform/ttl-cache.ts';
 import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey } from '../platform/vault/master-key.ts';
 import type { Vault } from '../platform/vault/vault.ts';
+import { deliveriesOf } from '../webhooks/manage-webhook.ts';
 import { openWebhookSender } from '../webhooks/webhook-sender.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
@@ -52,10 +54,12 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
     const services = ttlCache(clock, (credential_id) => readCredential(db, credential_id));
     const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, vault });
+    const witness = openWitness(config.auditHeadFile, log);
     const clients = clientDirectory({ db, clock });
     return {
       node: newId('node'),
-      witness: openWitness(config.auditHeadFile, log),
+      witness,
+      auditLog: openAuditLog({ db, clock, log, vault, witness }, deliveriesOf({ clock })),
       config,
       db,
       clock,

@@ -2,8 +2,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { now } from '../platform/clock.ts';
 import type { Db, Statement } from '../platform/db/db.ts';
 import { UniqueViolation } from '../platform/db/db.ts';
+import type { Deps } from '../platform/deps.ts';
 import type { Vault } from '../platform/vault/vault.ts';
-import type { Deps } from './deps.ts';
 import { readHeads, recordHead } from './head.ts';
 import {
   type AuditRow,
@@ -15,7 +15,9 @@ import {
   sealRow,
   unsealedRows,
 } from './store.ts';
-import type { Head } from './witness.ts';
+import type { Head, Witness } from './witness.ts';
+
+export type ChainDeps = Pick<Deps, 'db' | 'clock' | 'vault'> & { readonly witness: Witness };
 
 /** Before the first event. */
 export const genesis: ChainHead = { seq: 0, seal: '', at: 0 };
@@ -54,13 +56,13 @@ export class AuditLogTampered extends Error {
  *
  * Any node may seal at any time. Two that try to give different events one place violate the unique index, and the
  * later one's batch fails whole; two that agree do the same thing twice.
- * @param also statements to commit with the sealing of an event: whoever wants to hear of it.
+ * @param onSeal statements to commit with the sealing of an event.
  * @returns how many were sealed.
  * @throws {AuditLogTampered} and seals nothing.
  */
 export async function sealAuditLog(
-  deps: Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>,
-  also: (event: AuditRow) => readonly Statement[] = () => [],
+  deps: ChainDeps,
+  onSeal: (event: AuditRow) => readonly Statement[] = () => [],
 ): Promise<number> {
   for (let sealed = 0; ; ) {
     // Another node may seal between the reads of the first look; what is lost is still lost at the second.
@@ -73,7 +75,7 @@ export async function sealAuditLog(
     let last = newest;
     const statements = rows.flatMap((row) => {
       last = { seq: last.seq + 1, seal: sealOf(deps.vault, last, row), at: row.at };
-      return [sealRow(row.event_id, last.seq, last.seal), ...also(row)];
+      return [sealRow(row.event_id, last.seq, last.seal), ...onSeal(row)];
     });
     try {
       const kept = await deps.db.batch([...statements, recordHead(deps.vault, last)]);
@@ -102,7 +104,7 @@ function firstOf(found: readonly AuditRow[]): AuditRow[] {
  * record in the database. While it does not, nothing is sealed.
  * @returns undefined while all is well.
  */
-export async function findLoss(deps: Pick<Deps, 'db' | 'vault' | 'witness'>): Promise<ChainFault | undefined> {
+export async function findLoss(deps: Omit<ChainDeps, 'clock'>): Promise<ChainFault | undefined> {
   const { db, vault, witness } = deps;
   const seen = await witness.known(); // before the chain, which only grows
   const { recorded, accepted } = await readHeads(db, vault);
@@ -138,7 +140,7 @@ async function missingEntry(db: Db, { seq, seal }: Head): Promise<ChainFault | u
 }
 
 /** What a place is remembered with; of the database only while this node remembers nothing itself. */
-async function acceptedLosses({ db, vault, witness }: Pick<Deps, 'db' | 'vault' | 'witness'>): Promise<number> {
+async function acceptedLosses({ db, vault, witness }: Omit<ChainDeps, 'clock'>): Promise<number> {
   const seen = await witness.known();
   if (seen !== undefined && seen !== 'unreadable') return seen.accepted;
   return (await readHeads(db, vault)).accepted?.accepted ?? 0;
@@ -177,24 +179,11 @@ export type ChainReport = {
   stopped: boolean;
 };
 
-const verifying = new WeakMap<Db, Promise<ChainReport>>();
-
-type ChainDeps = Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>;
-
 /**
- * Reads the whole log and computes every seal anew, a page at a time between the requests of others. Writes nothing.
- * @param expected to be found in it. Without it, whoever asks while a check runs gets the report of that one.
+ * Reads the whole log and computes every seal anew, a page at a time between other requests. Writes nothing.
+ * @param expected to be found in it.
  */
-export function verifyAuditLog(deps: ChainDeps, expected?: ExpectedHead): Promise<ChainReport> {
-  if (expected) return readChain(deps, expected);
-  const running = verifying.get(deps.db);
-  if (running) return running;
-  const report = readChain(deps).finally(() => verifying.delete(deps.db));
-  verifying.set(deps.db, report);
-  return report;
-}
-
-async function readChain(deps: ChainDeps, expected?: ExpectedHead): Promise<ChainReport> {
+export async function verifyAuditLog(deps: ChainDeps, expected?: ExpectedHead): Promise<ChainReport> {
   let last = genesis;
   const loss = await findLoss(deps); // before the chain, which only grows
   const report = async (broken?: ChainFault): Promise<ChainReport> => {

@@ -1,10 +1,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { deliveriesOf } from '../webhooks/manage-webhook.ts';
-import { AuditLogTampered, sealAuditLog } from './chain.ts';
 import type { Deps } from './deps.ts';
 import { type AuditFilter, type AuditRow, type SealedRow, searchAuditLog, searchUnsealed } from './store.ts';
 
-type LogDeps = Pick<Deps, 'db' | 'clock' | 'vault' | 'witness'>;
+type LogDeps = Pick<Deps, 'db' | 'auditLog'>;
 
 /** An event as it is told: states are objects, times Unix seconds. */
 export type AuditRecord = Omit<SealedRow, 'before_state' | 'after_state'> & { before: unknown; after: unknown };
@@ -29,7 +27,7 @@ export type LogPage = {
  * @param limit 1 to 1000.
  */
 export async function readLog(deps: LogDeps, filter: AuditFilter, limit: number): Promise<LogPage> {
-  await sealNew(deps);
+  await deps.auditLog.sealForReading();
   const rows = await searchAuditLog(deps.db, filter, limit + 1);
   const page = rows.slice(0, limit);
   return { events: page.map(auditRecord), next: rows.length > limit ? page.at(-1)?.seq : undefined };
@@ -65,15 +63,6 @@ export async function filterWarningOf(
   return undefined;
 }
 
-/** A log that is not what it was can still be read; the check says where it was touched. */
-async function sealNew(deps: LogDeps): Promise<void> {
-  try {
-    await sealAuditLog(deps, deliveriesOf(deps));
-  } catch (error) {
-    if (!(error instanceof AuditLogTampered)) throw error;
-  }
-}
-
 export const exportFormats = ['jsonl', 'csv'] as const;
 type ExportFormat = (typeof exportFormats)[number];
 
@@ -84,7 +73,7 @@ const rowsPerPage = 500;
  * happen meanwhile are not in it.
  */
 export async function* exportLog(deps: LogDeps, filter: AuditFilter, format: ExportFormat): AsyncGenerator<string> {
-  await sealNew(deps);
+  await deps.auditLog.sealForReading();
   if (format === 'csv') yield headings;
   yield* sealedAs(deps, filter, format);
 }

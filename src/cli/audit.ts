@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { acceptLoss } from '../audit/accept-loss.ts';
-import { type ExpectedHead, verifyAuditLog } from '../audit/chain.ts';
+import type { ExpectedHead } from '../audit/chain.ts';
 import { parseTime } from '../audit/parse-time.ts';
 import {
   type AnyRecord,
@@ -76,7 +76,7 @@ export const auditCommands = {
       expect: { value: 'seq:seal', help: 'what an earlier check, or the log of the service, gave as the newest' },
     },
     async run(deps, { expect }) {
-      const report = await verifyAuditLog(deps, readExpected(expect));
+      const report = await deps.auditLog.verify(readExpected(expect));
       if (report.broken) {
         const { seq, why } = report.broken;
         return {

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import type { Deps } from '../../src/app/deps.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { AuditLogTampered, sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
-import { publishCheckpoint } from '../../src/audit/publish-checkpoint.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { startSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
@@ -57,7 +56,7 @@ onBothEngines('an event that claims to be from long ago gets no place', async (t
   assert.equal(await sealAuditLog(signet.deps), 1);
   const report = await verifyAuditLog(signet.deps);
   assert.deepEqual([report.verified, report.unsealed, report.unsealed_late], [3, 0, 1]);
-  await publishCheckpoint(signet.deps);
+  await signet.deps.auditLog.publishCheckpoint();
   assert.ok(signet.logLines.some((line) => line.includes('"unsealed_late":1')));
 });
 
@@ -87,17 +86,17 @@ test('what an earlier check gave is compared, and the head is told once an hour'
   assert.deepEqual(later.broken, { seq: 6, why: 'missing' });
 
   const told = () => signet.logLines.filter((line) => line.includes('head of the audit log')).length;
-  await publishCheckpoint(signet.deps);
-  await publishCheckpoint(signet.deps);
+  await signet.deps.auditLog.publishCheckpoint();
+  await signet.deps.auditLog.publishCheckpoint();
   assert.equal(told(), 1);
   signet.clock.advance(3600);
-  await publishCheckpoint(signet.deps);
+  await signet.deps.auditLog.publishCheckpoint();
   assert.equal(told(), 2);
 });
 
 test('checks that are asked for at once are one', async (t) => {
   const signet = await startSignet(t);
-  assert.equal(verifyAuditLog(signet.deps), verifyAuditLog(signet.deps));
+  assert.equal(signet.deps.auditLog.verify(), signet.deps.auditLog.verify());
 });
 
 test('a long value is kept as a digest, and a batch of seals is bounded by bytes', async (t) => {

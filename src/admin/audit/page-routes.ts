@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { verifyAuditLog } from '../../audit/chain.ts';
 import { parseTime } from '../../audit/parse-time.ts';
 import { exportFormats, exportLog, filterWarningOf, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
@@ -54,7 +53,7 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post('/admin/audit/verify', { config: { page: true, form: '/admin/audit' } }, async (request, reply) => {
     const { view } = await administratorContext(deps, request);
-    const report = await verifyAuditLog(deps);
+    const report = await deps.auditLog.verify();
     const log = await readLog(deps, {}, perPage);
     return sendPage(reply, view, auditPage(view, { query: typedInto({}), log, report }));
   });

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { verifyAuditLog } from '../../audit/chain.ts';
 import { parseTime } from '../../audit/parse-time.ts';
 import { exportFormats, exportLog, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
@@ -54,7 +53,7 @@ export async function adminAuditRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/v1/admin/audit/verify', { config: { operation: verify } }, async (request) => {
     await administratorCaller(deps, request);
     readNoBody(request.body);
-    const { broken = null, ...report } = await verifyAuditLog(deps);
+    const { broken = null, ...report } = await deps.auditLog.verify();
     return { ...report, broken };
   });
 }

@@ -1,0 +1,93 @@
+import { now } from '../platform/clock.ts';
+import type { Statement } from '../platform/db/db.ts';
+import type { Deps } from '../platform/deps.ts';
+import {
+  AuditLogTampered,
+  type ChainDeps,
+  type ChainReport,
+  type ExpectedHead,
+  lateThreshold,
+  sealAuditLog,
+  verifyAuditLog,
+} from './chain.ts';
+import { type AuditRow, chainHead, countUnsealed } from './store.ts';
+
+/** Seals new events, and checks those that are sealed. */
+export type AuditLog = {
+  /**
+   * Seals what is new and keeps the newest place outside the database. While the end of the chain is lost nothing is
+   * sealed, which is logged once an hour.
+   * @throws {AuditLogTampered} when nothing can be sealed; it has been logged.
+   */
+  seal(): Promise<void>;
+  /** Seals what is new for a reader. A log that was tampered with can still be read; the check says where. */
+  sealForReading(): Promise<void>;
+  /**
+   * Once an hour the newest place of the chain goes to the log of the process, which nobody who can write the database
+   * can take back: `audit verify --expect` compares. Events that claim to be from long ago are logged each time.
+   */
+  publishCheckpoint(): Promise<void>;
+  /** As {@link verifyAuditLog}. Without `expected`, a call while a check runs gets the report of that one. */
+  verify(expected?: ExpectedHead): Promise<ChainReport>;
+};
+
+/** Seconds between two lines about the same loss, or about the head. */
+const loggedEverySeconds = 3600;
+
+/** @param onSeal statements to commit with the sealing of an event. */
+export function openAuditLog(
+  deps: ChainDeps & Pick<Deps, 'log'>,
+  onSeal: (event: AuditRow) => readonly Statement[],
+): AuditLog {
+  let lossLoggedAt: number | undefined;
+  let headLoggedAt: number | undefined;
+  let verifying: Promise<ChainReport> | undefined;
+
+  function logLoss({ loss }: AuditLogTampered): void {
+    if (lossLoggedAt !== undefined && now(deps) - lossLoggedAt < loggedEverySeconds) return;
+    lossLoggedAt = now(deps);
+    deps.log.error(
+      { ...loss, file: deps.witness.path },
+      `${loss.why === 'file' ? 'the file that keeps the newest place of the audit log cannot be read' : 'the end of the audit log is lost'}: no event is sealed and no webhook is sent until an operator has looked. Run on this machine, with the settings of this server: signet audit verify`,
+    );
+  }
+
+  return {
+    async seal() {
+      try {
+        await sealAuditLog(deps, onSeal);
+      } catch (error) {
+        if (error instanceof AuditLogTampered) logLoss(error);
+        throw error;
+      }
+      if (lossLoggedAt !== undefined) deps.log.warn('the audit log is sealed again');
+      lossLoggedAt = undefined;
+      await deps.witness.keep();
+    },
+    async sealForReading() {
+      try {
+        await sealAuditLog(deps, onSeal);
+      } catch (error) {
+        if (!(error instanceof AuditLogTampered)) throw error;
+      }
+    },
+    async publishCheckpoint() {
+      const head = await chainHead(deps.db);
+      if (!head) return;
+      const { late } = await countUnsealed(deps.db, lateThreshold(deps, head));
+      if (late > 0) {
+        deps.log.error({ unsealed_late: late }, 'the audit log holds events that came too late to be sealed');
+      }
+      if (headLoggedAt !== undefined && now(deps) - headLoggedAt < loggedEverySeconds) return;
+      headLoggedAt = now(deps);
+      deps.log.info({ expect: `${head.seq}:${head.seal}` }, 'head of the audit log');
+    },
+    verify(expected) {
+      if (expected) return verifyAuditLog(deps, expected);
+      verifying ??= verifyAuditLog(deps).finally(() => {
+        verifying = undefined;
+      });
+      return verifying;
+    },
+  };
+}
