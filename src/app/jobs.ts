@@ -18,7 +18,6 @@ import { accessTokenSeconds } from '../oauth/token/issue-tokens.ts';
 import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
-import { recordHeartbeat } from '../platform/heartbeat/heartbeat.ts';
 import { purgeFailureCounters } from '../platform/limits/store.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/finish-deletions.ts';
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
@@ -43,7 +42,7 @@ const purge = async (deps: Deps, signal: AbortSignal | undefined, purges: readon
 
 /** One line a job. Each is safe on every node at any time, and alone: one that fails does not stop the others. */
 const jobs = {
-  'give a sign of life': (deps) => recordHeartbeat(deps),
+  'give a sign of life': (deps) => deps.heartbeat.record(),
   'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is out at once
   'send mails': (deps) => deps.mail.deliver(),

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasAdministrator } from '../accounts/store.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { StoreMisconfigured, StoreUnavailable, storeReason } from '../platform/db/db.ts';
-import { startHeartbeat } from '../platform/heartbeat/heartbeat.ts';
 import { endFailedRequest } from '../platform/http/request-context.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
@@ -20,7 +19,7 @@ const lastMs = 10_000;
 export async function serve(config: Config): Promise<void> {
   if (cluster.isWorker) return serveRequests(config);
   const deps = await open(config);
-  await startHeartbeat(deps);
+  await deps.heartbeat.start();
   const stopJobs = startJobs(deps);
   await (config.workers > 1 ? superviseWorkers(deps, stopJobs) : listen(deps, stopJobs));
   surviveExceptions(deps.log);

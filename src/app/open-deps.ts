@@ -15,6 +15,7 @@ import type { Clock } from '../platform/clock.ts';
 import { logStatements } from '../platform/db/log-statements.ts';
 import { type MigratableDb, migrate, refuseUnlessMigrated } from '../platform/db/migrate.ts';
 import { onFullDisk, openDb } from '../platform/db/open.ts';
+import { openHeartbeat } from '../platform/heartbeat/heartbeat.ts';
 import { findHeartbeat } from '../platform/heartbeat/store.ts';
 import { newId } from '../platform/ids.ts';
 import { openClientSecretLimits } from '../platform/limits/failure-limits.ts';
@@ -54,16 +55,19 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
     const keys = await openKeyRing({ db, clock, vault, issuer: config.baseUrl });
     const services = ttlCache(clock, (credential_id) => readCredential(db, credential_id));
     const mail = (role === 'server' ? openOutbox : openQueue)({ config, db, clock, log, vault });
+    const node = newId('node');
+    const timekeeper = openTimekeeper({ clock, monotonic: outside.monotonic, log });
     const witness = openWitness(config.auditHeadFile, log);
     const clients = clientDirectory({ db, clock });
     return {
-      node: newId('node'),
+      node,
       witness,
       auditLog: openAuditLog({ db, clock, log, vault, witness }, deliveriesOf({ clock })),
       config,
       db,
       clock,
-      timekeeper: openTimekeeper({ clock, monotonic: outside.monotonic, log }),
+      timekeeper,
+      heartbeat: openHeartbeat({ node, config, db, clock, timekeeper, log, mail }),
       log,
       vault,
       keys,

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Db } from './db/db.ts';
+import type { ServerHeartbeat } from './heartbeat/heartbeat.ts';
 import type { ClientSecretLimits } from './limits/failure-limits.ts';
 import type { Outbox } from './mail/outbox.ts';
 import type { Branding } from './pages/branding.ts';
@@ -17,6 +18,8 @@ export type Deps = {
   readonly clock: Clock;
   /** Whether the clock is reliable enough for changes that cannot be undone. */
   readonly timekeeper: Timekeeper;
+  /** Signs of life of a server. */
+  readonly heartbeat: ServerHeartbeat;
   readonly log: Logger;
   /** Limits guesses at the secrets of clients and service credentials. */
   readonly clientSecretLimits: ClientSecretLimits;

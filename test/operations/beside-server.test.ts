@@ -7,7 +7,6 @@ import pino from 'pino';
 import { readConfig } from '../../src/app/config.ts';
 import { openDeps } from '../../src/app/open-deps.ts';
 import type { Db } from '../../src/platform/db/db.ts';
-import { recordHeartbeat } from '../../src/platform/heartbeat/heartbeat.ts';
 import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
@@ -58,7 +57,7 @@ onBothEngines('mail that waits is sent by the server, never by a command with ot
   const mailbox = await openMailbox(t);
   const served = { ...env, SIGNET_BASE_URL: 'https://id.example.com', SIGNET_SMTP_URL: mailbox.url };
   const { deps: server } = await openServer(t, served);
-  await recordHeartbeat(server);
+  await server.heartbeat.record();
 
   // The shell knows neither the address of the service nor its mail server.
   const reset = await runCommand(['users', 'reset-factors', 'asa@example.com', '--reason', 'lost phone'], { env });
@@ -90,7 +89,7 @@ onBothEngines('a command says when a mail that it promised cannot be sent soon',
 
   const settings = { ...env, SIGNET_BASE_URL: 'https://id.example.com' };
   const { deps: server, logLines: lines } = await openServer(t, settings);
-  await recordHeartbeat(server);
+  await server.heartbeat.record();
   const { code, stdout, stderr } = await runCommand([...reset, '--json'], { env });
   assert.deepEqual([code, JSON.parse(stdout).warnings.length], [0, 1]);
   assert.match(stderr, /SIGNET_SMTP_URL is not set there/);

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
-import type { Deps } from '../../src/app/deps.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
-import { compareAtStart } from '../../src/platform/heartbeat/compare-clocks.ts';
-import { recordHeartbeat } from '../../src/platform/heartbeat/heartbeat.ts';
+import { clockComparison } from '../../src/platform/heartbeat/compare-clocks.ts';
+import { openHeartbeat } from '../../src/platform/heartbeat/heartbeat.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
@@ -132,7 +131,7 @@ async function twoNodes(t: TestContext, engine: Engine, seconds: number) {
   let passed = 0;
   const first = await startSignet(t, { engine, monotonic: () => passed });
   const second = await startSignet(t, { engine, beside: first, monotonic: () => passed });
-  const deps: Deps = { ...second.deps, clock: () => first.clock() + seconds * 1000 };
+  const skewed = openHeartbeat({ ...second.deps, clock: () => first.clock() + seconds * 1000 });
   return {
     first,
     second,
@@ -140,8 +139,8 @@ async function twoNodes(t: TestContext, engine: Engine, seconds: number) {
       for (let one = 0; one < count; one += 1) {
         passed += minute * 1000;
         first.clock.advance(minute);
-        await recordHeartbeat(first.deps);
-        await recordHeartbeat(deps);
+        await first.deps.heartbeat.record();
+        await skewed.record();
       }
     },
   };
@@ -188,10 +187,10 @@ test('at a start the clock is compared with the last sign of life', async (t) =>
     const signet = await startSignet(t);
     const { deps, clock } = signet;
     const last = { node: 'node_before', base_url: 'x', mail: 'log' } as const;
-    compareAtStart(deps, undefined);
+    clockComparison(deps).compareAtStart(undefined);
     assert.equal(deps.timekeeper.isSettled(), true, 'a first start');
     const fresh = await startSignet(t, { beside: signet });
-    compareAtStart(fresh.deps, { ...last, at: clock() / 1000 + ahead });
+    clockComparison(fresh.deps).compareAtStart({ ...last, at: clock() / 1000 + ahead });
     assert.deepEqual([fresh.deps.timekeeper.isSettled(), warnings(fresh).length], [isSettled, warned], what);
     clock.advance(15 * minute);
     assert.equal(fresh.deps.timekeeper.isSettled(), true);

@@ -1,22 +1,35 @@
 import { type Clock, now } from '../clock.ts';
 import type { Db } from '../db/db.ts';
-import { type ClockDeps, compareAtStart, compareClocks } from './compare-clocks.ts';
+import { type ClockDeps, clockComparison } from './compare-clocks.ts';
 import { findHeartbeat, keepHeartbeat, type MailMode } from './store.ts';
 
 /** Seconds. Servers give a sign of life every minute; after this one that gives none is taken to be down. */
 const silentAfterSeconds = 300;
 
-type BeatDeps = ClockDeps & { config: { readonly baseUrl: string }; mail: { readonly way: MailMode } };
+type HeartbeatDeps = ClockDeps & { db: Db; config: { readonly baseUrl: string }; mail: { readonly way: MailMode } };
 
-/** Tells the command line, and other nodes, that a server runs here and how; and looks whether clocks agree. */
-export async function recordHeartbeat(deps: BeatDeps, compare = compareClocks): Promise<void> {
+/** Tells the command line and other nodes that a server runs here and how, and checks whether clocks agree. */
+export type ServerHeartbeat = {
+  /** The first one of a server. */
+  start(): Promise<void>;
+  record(): Promise<void>;
+};
+
+export function openHeartbeat(deps: HeartbeatDeps): ServerHeartbeat {
   const { db, config, mail, node } = deps;
-  compare(deps, await findHeartbeat(db));
-  await keepHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.way });
+  const clocks = clockComparison(deps);
+  const keep = () => keepHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.way });
+  return {
+    async start() {
+      clocks.compareAtStart(await findHeartbeat(db));
+      await keep();
+    },
+    async record() {
+      clocks.compare(await findHeartbeat(db));
+      await keep();
+    },
+  };
 }
-
-/** The first one of a server. */
-export const startHeartbeat = (deps: BeatDeps): Promise<void> => recordHeartbeat(deps, compareAtStart);
 
 /** Why a mail that is queued now may not be sent soon; undefined when a server runs that sends it. */
 export async function mailWarning(deps: { db: Db; clock: Clock }): Promise<string | undefined> {
