@@ -51,9 +51,9 @@ test('every page of administration is accessible, light and dark, on a phone and
   const shop = { name: 'Example shop', redirect_uris: ['https://shop.example/cb'] };
   const pending = await signet.registerClient({ owner, approved: false, ...shop });
   await rejectClient(signet.deps, { client_id: pending.client_id, caller: { actor: 'cli' } }, 'Which shop is this?');
-  await edit(signet, owner, pending.client_id, { homepage_url: 'https://shop.example/about' });
+  await edit(owner, pending.client_id, { homepage_url: 'https://shop.example/about' });
   const changed = await signet.registerClient({ owner, name: 'Field Notes' });
-  await edit(signet, owner, changed.client_id, {
+  await edit(owner, changed.client_id, {
     name: 'Field Notes 2',
     redirect_uris: ['https://rp.test/cb', `https://new.example/${'long/'.repeat(60)}`],
   });
@@ -144,7 +144,7 @@ test('a review without JavaScript: the queue, the difference, a refusal that exp
   const { signet, page, expectQuiet } = await begin(t);
   const owner = await signet.signedInUser();
   const { client_id } = await signet.registerClient({ owner, name: 'Field Notes' });
-  await edit(signet, owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://new.example/cb'] });
+  await edit(owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://new.example/cb'] });
 
   await page.reload();
   assert.match(await textOf(page), sentence('admin.overview.clients', { pending: 0, changes: 1 }));
@@ -162,7 +162,7 @@ test('a review without JavaScript: the queue, the difference, a refusal that exp
   assert.match(await textOf(page), sentence('risk.new_redirect_host', { detail: 'new.example' }));
 
   // The owner changes their mind while the page is open.
-  await edit(signet, owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://newer.example/cb'] });
+  await edit(owner, client_id, { redirect_uris: ['https://rp.test/cb', 'https://newer.example/cb'] });
   await page.locator('form[action$="/approve"]').getByLabel(message('admin.clients.consent.required')).check();
   await page.getByRole('button', { name: message('admin.clients.approve.submit', { revision: 2 }) }).click();
   await page
@@ -287,9 +287,5 @@ test('what strangers chose breaks no page: markup, what turns letters around, wo
   expectQuiet();
 });
 
-const edit = (signet: Signet, owner: TestUser, client_id: string, fields: Record<string, unknown>) =>
-  owner.browser.send(`/v1/oauth/clients/${client_id}`, {
-    method: 'PATCH',
-    headers: { origin: signet.url, 'content-type': 'application/json' },
-    body: JSON.stringify(fields),
-  });
+const edit = (owner: TestUser, client_id: string, fields: Record<string, unknown>) =>
+  owner.browser.patch(`/v1/oauth/clients/${client_id}`, fields);

@@ -173,11 +173,7 @@ test('each page of a client is readable by everybody, whatever state it is in an
   await rejectClient(signet.deps, { client_id: rejected.client_id, caller: cli }, 'Which shop is this?');
   await ada.browser.postJson(`/v1/oauth/clients/${client.client_id}/secrets`, {});
   const edit = { redirect_uris: ['https://shop.test/other'], name: 'Shop' };
-  await ada.browser.send(`/v1/oauth/clients/${client.client_id}`, {
-    method: 'PATCH',
-    body: JSON.stringify(edit),
-    headers: { 'content-type': 'application/json' },
-  });
+  await ada.browser.patch(`/v1/oauth/clients/${client.client_id}`, edit);
 
   const parts = ['', '/edit', '/settings', '/secrets', '/activity', '/delete'];
   for (const path of ['/developer', ...parts.map((part) => `/developer/clients/${client.client_id}${part}`)]) {

@@ -7,7 +7,6 @@ import { type Mailbox, openMailbox } from '../support/mailbox.ts';
 import { TestUser } from '../support/person.ts';
 import { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
-import { post } from '../support/two-factor.ts';
 
 export type World = {
   signet: Signet;
@@ -57,7 +56,7 @@ export async function openWorld(t: TestContext): Promise<World> {
   const grace = await withEveryFactor(signet);
   const mary = await named(signet, { name: 'Mary Jackson', email: 'mary@example.com' });
   await signInWith(signet, mary, agents.desk);
-  await mary.browser.send('/v1/me/2fa/totp/enroll', post(signet));
+  await mary.browser.postEmpty('/v1/me/2fa/totp/enroll');
   await signInWith(signet, ada, agents.desk); // recently enough for everything
   return { signet, mailbox, ada, grace, mary, client };
 }

@@ -6,7 +6,7 @@ import { auditRowsOf } from '../../src/audit/store.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { accountOf } from '../../src/authentication/federation/upstream-account.ts';
 import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
-import type { Answer } from '../support/browser.ts';
+
 import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
@@ -17,7 +17,6 @@ import { holdNextCall } from '../support/store-spy.ts';
 import { totpAt, wrongCode } from '../support/two-factor.ts';
 
 const phrase = 'harbour velvet cactus ninety';
-const locationOf = ({ headers }: Answer) => headers.get('location') ?? '';
 
 /** What an HTTP client sends that says how a body is written, and has none. */
 async function postNothing({ url }: Signet, { browser }: TestUser, path: string, headers: Record<string, string>) {
@@ -112,7 +111,7 @@ async function waitingForCode(t: TestContext, env: Record<string, string> = {}) 
   const owner = await signet.signedInUser();
   const app = await owner.enableTotp();
   const other = owner.elsewhere();
-  assert.equal(locationOf(await other.signIn()), '/signin/second-factor');
+  assert.equal((await other.signIn()).location, '/signin/second-factor');
   return { signet, other, app };
 }
 
@@ -135,7 +134,7 @@ test('the second step asks for digits by a numeric keyboard, and for a backup co
 
   await other.signIn();
   const answer = await browser.post('/signin/second-factor', { code: app.backup_codes[0] ?? '', backup: '1' });
-  assert.equal(locationOf(answer), '/account');
+  assert.equal(answer.location, '/account');
 });
 
 test('a reload of the page with new backup codes is no error', async (t) => {
@@ -148,8 +147,8 @@ test('a reload of the page with new backup codes is no error', async (t) => {
   assert.match((await browser.post(`${path}/confirm`, { code })).text, /id="backup-codes"/);
   signet.clock.advance(120);
   const again = await browser.post(`${path}/confirm`, { code });
-  assert.equal(locationOf(again), `${path}?done=on`);
-  const page = await browser.get(locationOf(again));
+  assert.equal(again.location, `${path}?done=on`);
+  const page = await browser.get(again.location);
   assert.match(page.text, pattern`role="status"><p>${sentence('totp.already_on')}`);
   assert.doesNotMatch(page.text, /role="alert"/);
   const other = await browser.post(`${path}/confirm`, { code: '123456' });
@@ -172,12 +171,7 @@ onBothEngines('specification 2.1: a picture is set by its address, and told with
   const client = await signet.registerClient();
   const { access_token } = await person.obtainTokens(client, { scope: 'openid profile' });
   const picture = 'https://pictures.example.com/ada.jpg?size=96';
-  const patch = (body: unknown) =>
-    browser.send('/v1/me', {
-      method: 'PATCH',
-      body: JSON.stringify(body),
-      headers: { origin: signet.url, 'content-type': 'application/json' },
-    });
+  const patch = (body: unknown) => browser.patch('/v1/me', body);
   const told = async () => (await signet.userinfo(access_token)).json?.picture;
 
   assert.equal((await patch({ picture })).json?.picture, picture);
@@ -205,9 +199,9 @@ onBothEngines('specification 2.1: a picture is set by its address, and told with
   const page = await browser.get('/account');
   assert.match(page.text, /id="picture"[^>]*value="https:\/\/pictures\.example\.com\/ada\.jpg\?size=96"/s);
   assert.doesNotMatch(page.text, /src="https:\/\/pictures/, 'no page of ours asks another server for it');
-  assert.equal(locationOf(await browser.post('/account', { ...profile, picture })), '/account?done=yes');
+  assert.equal((await browser.post('/account', { ...profile, picture })).location, '/account?done=yes');
   assert.equal(await told(), picture);
-  assert.equal(locationOf(await browser.post('/account', { ...profile, picture: '' })), '/account?done=yes');
+  assert.equal((await browser.post('/account', { ...profile, picture: '' })).location, '/account?done=yes');
   assert.equal(await told(), undefined);
   await patch({ picture });
   assert.equal((await patch({ picture: null })).json?.picture, null);

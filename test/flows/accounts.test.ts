@@ -55,7 +55,7 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
     assert.match(weak.text, sentence('problem.password.short', { least: 15 }));
     assert.equal((await browser.post(path, { name: '', password: phrase })).status, 400);
     const made = await browser.post(path, { name: 'Ada', password: phrase }, { 'accept-language': 'de' });
-    assert.deepEqual([made.status, made.headers.get('location')], [303, '/account']);
+    assert.deepEqual([made.status, made.location], [303, '/account']);
     const { email, email_verified, name, locale, role } = await me(browser);
     assert.deepEqual([email, email_verified, name, locale, role], ['new@example.com', true, 'Ada', 'de', 'user']);
     assert.deepEqual((await me(browser)).session && (await sessionOf(browser)).amr, ['pwd']);
@@ -68,7 +68,7 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
   await t.test('an address that has an account gets a mail that says so, and its owner keeps it', async () => {
     const person = await signet.newUser();
     const asked = await signet.newBrowser().post('/signup', { email: ` ${person.email.toUpperCase()} ` });
-    assert.deepEqual([asked.status, asked.headers.get('location')], [303, '/signup/sent']);
+    assert.deepEqual([asked.status, asked.location], [303, '/signup/sent']);
     const mail = await mailbox.next(person.email, sentence('mail.sign_up_taken.subject'));
     assert.ok(linkIn(mail, /^\/signin$/) && linkIn(mail, /^\/reset$/));
     assert.doesNotMatch(mail.text, /\/signup\//);
@@ -104,7 +104,7 @@ test('a new account goes on to the application that sent its person, in the same
   const client = await here.signet.registerClient();
   const browser = here.signet.newBrowser();
   const sent = await browser.get(client.authorizePath());
-  const { searchParams } = new URL(sent.headers.get('location') ?? '', here.signet.url);
+  const { searchParams } = new URL(sent.location, here.signet.url);
   const request = searchParams.get('request') ?? '';
   const page = await browser.get(`/signup?request=${request}`);
   assert.ok(page.text.includes(request), 'the form does not carry the request');
@@ -117,8 +117,8 @@ test('a new account goes on to the application that sent its person, in the same
   const link = await browser.get(path);
   assert.match(link.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
   const made = await browser.post(path, { name: 'App', password: phrase });
-  assert.equal(made.headers.get('location'), `/oauth/authorize/continue?request=${request}`);
-  const done = await browser.get(made.headers.get('location') ?? '');
+  assert.equal(made.location, `/oauth/authorize/continue?request=${request}`);
+  const done = await browser.get(made.location);
   assert.ok(redirectedTo(done).get('code'), done.text);
 });
 
@@ -131,7 +131,7 @@ test('a new account goes where the person was going, if that is ours', async (t)
   ] as const) {
     const { path, browser } = await signUpLink(here, `n${next.length}${next.length % 7}@example.com`, { next });
     const made = await browser.post(path, { name: 'Next', password: phrase });
-    assert.equal(made.headers.get('location'), place, next);
+    assert.equal(made.location, place, next);
   }
 });
 
@@ -156,20 +156,20 @@ onBothEngines('an address that an operator typed is verified by its reader', asy
   const person = await unverifiedPerson(signet, 'typed@example.com');
   const { browser } = person;
   assert.match((await browser.get('/account/email')).text, sentence('email.is_not_verified'));
-  assert.equal((await browser.post('/account/email/verify')).headers.get('location'), '/account/email?done=link_sent');
+  assert.equal((await browser.post('/account/email/verify')).location, '/account/email?done=link_sent');
   const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
 
   const stranger = signet.newBrowser();
   assert.match((await stranger.get(path)).text, sentence('email.sign_in_first'));
   const unsigned = await stranger.post(path);
-  assert.equal(unsigned.headers.get('location'), '/signin?next=%2Faccount%2Femail%3Funfinished%3D1');
+  assert.equal(unsigned.location, '/signin?next=%2Faccount%2Femail%3Funfinished%3D1');
   const neighbour = await signet.signedInUser();
   assert.equal((await neighbour.browser.get(path)).status, 403);
   assert.equal((await neighbour.browser.post(path)).status, 403);
   assert.equal((await browser.get(path)).status, 200);
   assert.equal((await me(browser)).email_verified, false);
 
-  assert.equal((await browser.post(path)).headers.get('location'), '/account/email?done=verified');
+  assert.equal((await browser.post(path)).location, '/account/email?done=verified');
   assert.equal((await me(browser)).email_verified, true);
   assert.equal((await browser.post(path)).status, 400);
   assert.equal((await browser.post('/account/email/verify')).status, 409);
@@ -200,13 +200,13 @@ onBothEngines('an address changes when its new mailbox is shown to be theirs', a
 
   await t.test('the link goes to the new address, the word of the change to the old one', async () => {
     const asked = await browser.post('/account/email/change', { email: 'Fresh@example.com' });
-    assert.equal(asked.headers.get('location'), '/account/email?done=change_sent');
+    assert.equal(asked.location, '/account/email?done=change_sent');
     const mail = await mailbox.next('Fresh@example.com');
     assert.ok(!mail.text.includes('Person'), 'the mail to a stranger says what somebody calls themselves');
     const path = linkIn(mail, /^\/verify-email\//);
     assert.equal((await browser.get(path)).status, 200);
     assert.equal((await me(browser)).email, person.email);
-    assert.equal((await browser.post(path)).headers.get('location'), '/account/email?done=changed');
+    assert.equal((await browser.post(path)).location, '/account/email?done=changed');
     assert.match(
       (await mailbox.next(person.email)).text,
       sentence('mail.email_changed.text', { new_email: 'Fresh@example.com' }),
@@ -273,7 +273,7 @@ onBothEngines('a changed password ends all that the old one had opened', async (
   assert.equal(weak.status, 400);
   assert.ok(!weak.text.includes('password123456789'));
   const changed = await person.browser.post('/account/security/password', { password: phrase });
-  assert.equal(changed.headers.get('location'), '/account/security/password?done=changed');
+  assert.equal(changed.location, '/account/security/password?done=changed');
 
   assert.equal((await sessionOf(person.browser)).auth_time, auth_time, 'no sign-in happened');
   assert.equal((await elsewhere.browser.get('/v1/me')).status, 401);
@@ -307,7 +307,7 @@ onBothEngines('the password comes and goes, but never as the last way in', async
   );
   await signet.deps.db.run('update sessions set acr = $2 where user_id = $1', [user_id, twoFactors]); // shown in it
   const gone = await browser.post('/account/security/password/remove');
-  assert.equal(gone.headers.get('location'), '/account/security/password?done=removed');
+  assert.equal(gone.location, '/account/security/password?done=removed');
   await mailbox.next(email, sentence('mail.password_removed.subject'));
   assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
   assert.equal((await browser.postJson('/v1/me/password', { password: phrase })).status, 204);
@@ -334,11 +334,7 @@ test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 m
   ] as const;
   for (const [path, form] of pages) {
     const answer = await browser.post(path, { password: phrase, email });
-    assert.equal(
-      answer.headers.get('location'),
-      `/signin/confirm?${new URLSearchParams({ next: `${form}?unfinished=1` })}`,
-      path,
-    );
+    assert.equal(answer.location, `/signin/confirm?${new URLSearchParams({ next: `${form}?unfinished=1` })}`, path);
   }
   for (const answer of [
     await browser.postJson('/v1/me/password', { password: phrase }),
@@ -369,7 +365,7 @@ onBothEngines('a deleted account is gone at once, and its address is free for so
   const elsewhere = person.elsewhere();
   await elsewhere.signIn();
   const gone = await person.browser.post('/account/delete', { email: person.email.toUpperCase() });
-  assert.equal(gone.headers.get('location'), '/account-deleted');
+  assert.equal(gone.location, '/account-deleted');
   assert.ok(!person.browser.cookies.has('signet_identity_session'));
   assert.equal((await person.browser.get('/account-deleted')).status, 200);
   assert.equal((await elsewhere.browser.get('/v1/me')).status, 401);

@@ -33,7 +33,7 @@ const told = ({ text }: Answer) => /<div class="(?:notice|alert)"[^>]*>(.*?)<\/d
 /** A post that goes well leads to a page that says so. */
 async function follow(person: TestUser, answer: Answer): Promise<Answer> {
   assert.equal(answer.status, 303, answer.text);
-  const page = await person.browser.get(answer.headers.get('location') ?? '');
+  const page = await person.browser.get(answer.location);
   assert.equal(page.status, 200, page.text);
   return page;
 }
@@ -45,7 +45,7 @@ test('a stranger is taken to sign in and back, a person without the role is refu
   for (const page of pages) {
     const answer = await stranger.browser.get(page);
     assert.equal(answer.status, 303, page);
-    assert.equal(answer.headers.get('location'), `/signin?${new URLSearchParams({ next: page })}`);
+    assert.equal(answer.location, `/signin?${new URLSearchParams({ next: page })}`);
     assert.equal((await ordinary.browser.get(page)).status, 403, page);
   }
 });
@@ -107,9 +107,9 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
   for (const [path, page] of changes) {
     const answer = await admin.browser.post(path);
     assert.equal(answer.status, 303, path);
-    assert.equal(answer.headers.get('location'), confirm(`${page}?unfinished=1`), path);
+    assert.equal(answer.location, confirm(`${page}?unfinished=1`), path);
     assert.equal((await ordinary.browser.post(path)).status, 403, path);
-    assert.match((await stranger.browser.post(path)).headers.get('location') ?? '', /^\/signin\?/, path);
+    assert.match((await stranger.browser.post(path)).location, /^\/signin\?/, path);
     const crossSite = await admin.browser.post(path, {}, { origin: 'https://evil.example' });
     assert.equal(crossSite.status, 403, path);
   }
@@ -119,12 +119,12 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
   assert.match(asked.text, new RegExp(`id="confirm-not" href="${review}"`));
   const proof = { username: admin.email, password: admin.password, next: `${review}?unfinished=1` };
   const confirmed = await admin.browser.post('/signin/confirm', proof);
-  assert.equal(confirmed.headers.get('location'), `${review}?unfinished=1`);
+  assert.equal(confirmed.location, `${review}?unfinished=1`);
   const back = await admin.browser.get(`${review}?unfinished=1`);
   assert.match(back.text, pattern`<div class="alert" role="alert"><p>${sentence('layout.unfinished')}`);
   assert.doesNotMatch((await admin.browser.get(review)).text, sentence('layout.unfinished'));
   signet.clock.advance(3601);
-  assert.equal((await admin.browser.get(review)).headers.get('location'), confirm(review));
+  assert.equal((await admin.browser.get(review)).location, confirm(review));
   assert.match((await admin.browser.get(confirm(review))).text, /id="confirm-not" href="\/account"/);
 });
 
@@ -185,11 +185,7 @@ test('an edit that comes in between is shown, and not approved unread', async (t
   const owner = await signet.signedInUser();
   const { client_id } = await signet.registerClient({ owner });
   const edit = (revision: number, uri: string) =>
-    owner.browser.send(`/v1/oauth/clients/${client_id}`, {
-      method: 'PATCH',
-      headers: { origin: signet.url, 'content-type': 'application/json' },
-      body: JSON.stringify({ revision, redirect_uris: ['https://rp.test/cb', uri] }),
-    });
+    owner.browser.patch(`/v1/oauth/clients/${client_id}`, { revision, redirect_uris: ['https://rp.test/cb', uri] });
   await edit(1, 'https://harmless.example/cb');
   const page = await admin.browser.get(`/admin/clients/${client_id}`);
   assert.match(page.text, sentence('admin.diff.changed'));
@@ -230,12 +226,7 @@ test('rejecting, suspending and reinstating say why, and nothing happens without
   assert.equal((await step('approve', { revision: '1', 'scope:openid': 'on' })).status, 409);
 
   // Its owner hands in another version: the reviewer sees what was said, and what came of it.
-  const handIn = (redirect_uris: string[]) =>
-    owner.browser.send(`/v1/oauth/clients/${client_id}`, {
-      method: 'PATCH',
-      headers: { origin: signet.url, 'content-type': 'application/json' },
-      body: JSON.stringify({ redirect_uris }),
-    });
+  const handIn = (redirect_uris: string[]) => owner.browser.patch(`/v1/oauth/clients/${client_id}`, { redirect_uris });
   await handIn(['https://other.example/cb']);
   const review = (await admin.browser.get(`/admin/clients/${client_id}`)).text;
   assert.match(
@@ -559,11 +550,7 @@ onBothEngines('the list of clients is searched, paged, and has changes apart', a
   const owner = await signet.signedInUser();
   for (const name of ['Field Notes', '100% Melon', 'Melon_Farm']) await signet.registerClient({ owner, name });
   const changed = await signet.registerClient({ owner, name: 'Changed' });
-  await owner.browser.send(`/v1/oauth/clients/${changed.client_id}`, {
-    method: 'PATCH',
-    headers: { origin: signet.url, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'Changed again' }),
-  });
+  await owner.browser.patch(`/v1/oauth/clients/${changed.client_id}`, { name: 'Changed again' });
   await pending(signet, owner);
   const namesIn = async (query: string) => {
     const { text } = await admin.browser.get(`/admin/clients?${query}`);

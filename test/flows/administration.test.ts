@@ -92,12 +92,7 @@ onBothEngines(
     });
 
     const edit = { name: 'Example shop', redirect_uris: ['https://rp.test/cb', 'https://evil.example/cb'] };
-    const editTo = (fields: object) =>
-      owner.browser.send(`/v1/oauth/clients/${client_id}`, {
-        method: 'PATCH',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(fields),
-      });
+    const editTo = (fields: object) => owner.browser.patch(`/v1/oauth/clients/${client_id}`, fields);
     signet.clock.advance(1);
     await editTo(edit);
     assert.deepEqual(ids(await root.get('/clients?status=pending_change'), 'clients', 'client_id'), [client_id]);
@@ -165,11 +160,7 @@ test('nobody approves their own client or its change, unless the service is conf
   const approve = (by: typeof root, revision: number) => by.send('POST', `/clients/${client_id}/approve`, { revision });
   refused(await approve(root, 1), [403, 'access_denied']);
   assert.equal((await approve(other, 1)).status, 200);
-  await root.browser.send(`/v1/oauth/clients/${client_id}`, {
-    method: 'PATCH',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'Another name' }),
-  });
+  await root.browser.patch(`/v1/oauth/clients/${client_id}`, { name: 'Another name' });
   refused(await approve(root, 2), [403, 'access_denied']);
   await other.post(`/clients/${client_id}/suspend`, { reason });
   refused(await root.send('POST', `/clients/${client_id}/reinstate`), [403, 'access_denied']);
@@ -390,11 +381,7 @@ onBothEngines('there is always an administrator who may sign in, however many ac
   await mailbox.next(person.email, sentence('mail.role_admin.subject'));
 
   const put = (by: TestUser, whom: TestUser) =>
-    by.browser.send(`/v1/admin/users/${whom.user_id}/role`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: '{"role":"user"}',
-    });
+    by.browser.put(`/v1/admin/users/${whom.user_id}/role`, { role: 'user' });
   const disable = (by: TestUser, whom: TestUser) =>
     by.browser.postJson(`/v1/admin/users/${whom.user_id}/disable`, { reason });
   const answers = await Promise.all([

@@ -10,13 +10,13 @@ onBothEngines('a person signs in on the way to a client, and the client gets tok
 
   const first = await person.browser.get(client.authorizePath());
   assert.equal(first.status, 302);
-  const signInPath = first.headers.get('location') ?? '';
+  const signInPath = first.location;
   assert.match(signInPath, /^\/signin\?request=/);
   assert.equal((await person.browser.get(signInPath)).status, 200);
   const request = new URL(signInPath, signet.url).searchParams.get('request') ?? '';
   const signedIn = await person.signIn({ request });
   assert.equal(signedIn.status, 303);
-  const back = redirectedTo(await person.browser.get(signedIn.headers.get('location') ?? ''));
+  const back = redirectedTo(await person.browser.get(signedIn.location));
   assert.equal(back.base, 'https://rp.test/cb');
   assert.equal(back.get('state'), 's1');
   assert.equal(back.get('iss'), signet.url);

@@ -15,7 +15,7 @@ import { beforeEachCall } from '../support/store-spy.ts';
 const cli = { actor: 'cli' } as const;
 const api = '/v1/oauth/clients';
 const page = (client_id: string, part = '') => `/developer/clients/${client_id}${part}`;
-const remove = (browser: Browser, path: string) => browser.send(path, { method: 'DELETE' });
+const remove = (browser: Browser, path: string) => browser.delete(path);
 
 const filledIn = {
   name: 'Example shop',
@@ -103,7 +103,7 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
     const form = await ada.browser.get(page(client_id, '/edit'));
     const revision = /name="revision" value="(\d+)"/.exec(form.text)?.[1] ?? '';
     const edited = await ada.browser.post(page(client_id, '/edit'), { ...filledIn, revision, name: 'Ada’s shop' });
-    assert.equal(edited.headers.get('location'), `${page(client_id)}?done=saved`);
+    assert.equal(edited.location, `${page(client_id)}?done=saved`);
     assert.match((await ada.browser.get(page(client_id))).text, sentence('developer.state.pending_review'));
     await approveClient(signet.deps, { client_id, caller: cli }, { revision: 2 });
     assert.match((await ada.browser.get(page(client_id))).text, sentence('developer.history.approved'));
@@ -114,7 +114,7 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
     async () => {
       const changes = { redirect_uris: 'https://shop.test/new', revision: '2', name: 'Ada’s shop' };
       const edited = await ada.browser.post(page(client_id, '/edit'), { ...filledIn, ...changes });
-      assert.equal(edited.headers.get('location'), `${page(client_id)}?done=staged`);
+      assert.equal(edited.location, `${page(client_id)}?done=staged`);
       const shown = await ada.browser.get(page(client_id, '/edit'));
       assert.match(
         shown.text,
@@ -132,7 +132,7 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
       assert.equal(stale.status, 409);
       assert.match(stale.text, pattern`${sentence('developer.edit.stale')}.*value="Typed with care"`);
       const withdrawn = await ada.browser.post(page(client_id, '/withdraw'));
-      assert.equal(withdrawn.headers.get('location'), `${page(client_id)}?done=withdrawn`);
+      assert.equal(withdrawn.location, `${page(client_id)}?done=withdrawn`);
       const { json } = await ada.browser.get(`${api}/${client_id}`);
       assert.deepEqual([json?.pending_change, json?.status], [null, 'approved']);
     },
@@ -150,9 +150,9 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
     signet.clock.advance(901);
     const confirm = (next: string) => `/signin/confirm?next=${encodeURIComponent(next)}`;
     const form = page(client_id, '/delete');
-    assert.equal((await ada.browser.get(form)).headers.get('location'), confirm(form));
+    assert.equal((await ada.browser.get(form)).location, confirm(form));
     const early = await ada.browser.post(page(client_id, '/delete'), { name: 'Ada’s shop' });
-    assert.equal(early.headers.get('location'), confirm(`${form}?unfinished=1`));
+    assert.equal(early.location, confirm(`${form}?unfinished=1`));
     assertRefused(await remove(ada.browser, `${api}/${client_id}`), 403, 'reauthentication_required');
     await ada.signIn();
     // The suspension has to be known to whoever reviews the next client of this owner.
@@ -170,7 +170,7 @@ onBothEngines('a developer registers, follows the review, edits and deletes', as
     assert.match(wrong.text, sentence('developer.delete.wrong'));
     assert.equal((await ada.browser.get(`${api}/${client_id}`)).status, 200);
     const gone = await ada.browser.post(page(client_id, '/delete'), { name: ' Ada’s shop ' });
-    assert.equal(gone.headers.get('location'), '/developer?done=deleted');
+    assert.equal(gone.location, '/developer?done=deleted');
     assert.equal((await ada.browser.get(page(client_id))).status, 404);
   });
 });
@@ -212,8 +212,8 @@ test('the form', async (t) => {
   await t.test('a public client gets no secret and goes straight to its page', async () => {
     const answer = await register(ada, { client_type: 'public' });
     assert.equal(answer.status, 303);
-    assert.match(answer.headers.get('location') ?? '', /^\/developer\/clients\/cl_[\w-]{22}\?done=registered$/);
-    const shown = await ada.browser.get(answer.headers.get('location')!);
+    assert.match(answer.location, /^\/developer\/clients\/cl_[\w-]{22}\?done=registered$/);
+    const shown = await ada.browser.get(answer.location!);
     assert.match(shown.text, sentence('developer.done.registered'));
     assert.doesNotMatch(shown.text, /\/secrets"/);
   });
@@ -346,9 +346,9 @@ onBothEngines('secrets of a client', async (t, engine) => {
     assertRefused(await remove(ada.browser, `${path}/${only!.secret_id}`), 403, 'reauthentication_required');
     const secrets = page(client_id, '/secrets');
     const confirm = (next: string) => `/signin/confirm?next=${encodeURIComponent(next)}`;
-    assert.equal((await ada.browser.get(secrets)).headers.get('location'), confirm(secrets));
+    assert.equal((await ada.browser.get(secrets)).location, confirm(secrets));
     const posted = await ada.browser.post(secrets);
-    assert.equal(posted.headers.get('location'), confirm(`${secrets}?unfinished=1`));
+    assert.equal(posted.location, confirm(`${secrets}?unfinished=1`));
     await ada.signIn();
     assert.equal((await ada.browser.post(secrets, { ends: 'never' })).status, 400);
     const added = await ada.browser.post(secrets, { ends: 'hour' });
@@ -361,7 +361,7 @@ onBothEngines('secrets of a client', async (t, engine) => {
     const [old, made] = await secretsOf(ada, client_id);
     assert.deepEqual([old?.expires_at, made?.expires_at], [Math.floor(signet.clock() / 1000) + 3600, null]);
     const retired = await ada.browser.post(`${secrets}/${old!.secret_id}/retire`, { ends: 'now' });
-    assert.equal(retired.headers.get('location'), `${secrets}?done=retired`);
+    assert.equal(retired.location, `${secrets}?done=retired`);
     assert.ok(!(await works(second)));
     assert.ok(await works(secretIn(added)));
   });
@@ -708,10 +708,7 @@ test("ID-01: somebody else's client is no client, on every page and every route,
       assert.deepEqual(shape(await all(unknown)[place]!(stranger.browser)), theirs, `request ${place}, ${unknown}`);
     }
     const anonymous = await ask(nobody.browser);
-    assert.ok(
-      anonymous.status === 401 || anonymous.headers.get('location')?.startsWith('/signin?'),
-      `request ${place}`,
-    );
+    assert.ok(anonymous.status === 401 || anonymous.location.startsWith('/signin?'), `request ${place}`);
   }
   const crossSite = [
     ...requests(client_id, 'https://evil.test'),

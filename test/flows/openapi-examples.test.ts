@@ -253,7 +253,7 @@ async function withTotp({ signet, person }: World): Promise<Call> {
 }
 
 async function enrolled(signet: Signet, { browser }: TestUser) {
-  const { json } = await browser.send('/v1/me/2fa/totp/enroll', { method: 'POST', headers: { origin: signet.url } });
+  const { json } = await browser.postEmpty('/v1/me/2fa/totp/enroll');
   const secret = Secret.fromBase32(String(json?.secret_base32));
   return { code: new TOTP({ secret }).generate({ timestamp: signet.clock() }) };
 }

@@ -43,7 +43,10 @@ function crowd(t: TestContext, signet: Signet, client: RegisteredClient) {
         const headers = new Headers();
         for (let at = 0; at < rawHeaders.length; at += 2)
           headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
-        text(response).then((body) => resolve({ status, headers, text: body, json: JSON.parse(body) }), reject);
+        text(response).then(
+          (body) => resolve({ status, headers, location: '', text: body, json: JSON.parse(body) }),
+          reject,
+        );
       });
       outgoing.on('error', reject).end(body);
     });

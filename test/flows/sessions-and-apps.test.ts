@@ -159,11 +159,11 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
     const [one, other] = [await onAnotherDevice(here), await onAnotherDevice(here)];
     const { session_id } = (await sessionsOf(one)).find(({ current }) => current)!;
     const ended = await here.browser.post('/account/sessions/end', { session_id });
-    assert.deepEqual([ended.status, ended.headers.get('location')], [303, '/account/sessions?done=one']);
+    assert.deepEqual([ended.status, ended.location], [303, '/account/sessions?done=one']);
     assertRefused(await one.browser.get('/v1/me'), 401, 'login_required');
     assert.match((await here.browser.get('/account/sessions?done=one')).text, /role="status"/);
     const all = await here.browser.post('/account/sessions/end-others');
-    assert.equal(all.headers.get('location'), '/account/sessions?done=others');
+    assert.equal(all.location, '/account/sessions?done=others');
     assertRefused(await other.browser.get('/v1/me'), 401, 'login_required');
     assert.doesNotMatch((await here.browser.get('/account/sessions')).text, /end-others/); // nothing is left to end
   });
@@ -199,10 +199,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
     const person = await signet.signedInUser();
     const other = await signet.signedInUser();
     const allow = async (someone: TestUser) => {
-      const { searchParams } = new URL(
-        (await someone.browser.get(asking.authorizePath())).headers.get('location') ?? '',
-        signet.url,
-      );
+      const { searchParams } = new URL((await someone.browser.get(asking.authorizePath())).location, signet.url);
       const request = searchParams.get('request') ?? '';
       await someone.browser.post('/consent', { request, user: someone.user_id, decision: 'allow' });
     };
@@ -238,16 +235,13 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   await t.test('CO-01: a consent without tokens is listed, and forgotten with the form', async () => {
     const asking = await signet.registerClient({ name: 'Asks first', consent: 'required' });
     const person = await signet.signedInUser();
-    const { searchParams } = new URL(
-      (await person.browser.get(asking.authorizePath())).headers.get('location') ?? '',
-      signet.url,
-    );
+    const { searchParams } = new URL((await person.browser.get(asking.authorizePath())).location, signet.url);
     const request = searchParams.get('request') ?? '';
     await person.browser.post('/consent', { request, user: person.user_id, decision: 'allow' });
     const [listed] = await grantsOf(person);
     assert.deepEqual([listed?.client_id, listed?.last_used_at], [asking.client_id, null]);
     const answer = await person.browser.post('/account/apps/disconnect', { client_id: asking.client_id });
-    assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/account/apps?done=yes']);
+    assert.deepEqual([answer.status, answer.location], [303, '/account/apps?done=yes']);
     assert.deepEqual(await grantsOf(person), []);
   });
 
@@ -292,16 +286,16 @@ test('ID-01: without a session these addresses are 401 for programs and the sign
     assertRefused(await nobody.get(path), 401, 'login_required');
   }
   for (const path of ['/v1/me/sessions', '/v1/me/sessions/ses_x', '/v1/me/grants/cl_x']) {
-    assertRefused(await nobody.send(path, { method: 'DELETE' }), 401, 'login_required');
+    assertRefused(await nobody.delete(path), 401, 'login_required');
   }
   for (const path of ['', '/security', '/sessions', '/apps', '/entitlements']) {
     const answer = await nobody.get(`/account${path}`);
     assert.equal(answer.status, 303);
     const next = encodeURIComponent(`/account${path}`);
-    assert.equal(answer.headers.get('location'), `/signin?next=${next}`);
+    assert.equal(answer.location, `/signin?next=${next}`);
   }
   const posted = await nobody.post('/account/sessions/end-others');
-  assert.equal(posted.headers.get('location'), '/signin?next=%2Faccount%2Fsessions%3Funfinished%3D1');
+  assert.equal(posted.location, '/signin?next=%2Faccount%2Fsessions%3Funfinished%3D1');
 });
 
 test('SS-04: other sites cannot end a session, disconnect an application or change a profile', async (t) => {
@@ -377,7 +371,7 @@ test('CL-03: what a client calls itself is shown as text, and nothing of it is l
     const review = { client_id: client.client_id, caller: { actor: 'cli' } } as const;
     await approveClient(signet.deps, review, { revision: 1, consent: 'required' });
     const waiting = await person.browser.get(client.authorizePath({ scope: 'openid' }));
-    const location = waiting.headers.get('location') ?? '';
+    const location = waiting.location;
     const consent = await person.browser.get(location);
     await person.browser.post('/consent', {
       request: new URL(location, signet.url).searchParams.get('request') ?? '',

@@ -144,11 +144,7 @@ test('what is done from the command line holds for the server that runs', async 
     await succeed(['clients', 'reject', client_id, '--reason', 'no homepage'], env);
     const listed = (await browser.get('/v1/oauth/clients')).json?.clients as Record<string, unknown>[];
     assert.deepEqual([listed[0]?.status, listed[0]?.status_reason], ['rejected', 'no homepage']);
-    await browser.send(`/v1/oauth/clients/${client_id}`, {
-      method: 'PATCH',
-      headers: { origin, 'content-type': 'application/json' },
-      body: JSON.stringify({ homepage_url: 'https://rp.test/' }),
-    });
+    await browser.patch(`/v1/oauth/clients/${client_id}`, { homepage_url: 'https://rp.test/' });
     const [list, waiting, shown] = await Promise.all(
       [
         ['clients', 'list', '--json'],

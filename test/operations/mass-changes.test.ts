@@ -151,9 +151,9 @@ onBothEngines(
     const held = await person.obtainTokens(client);
     const other = await person.obtainTokens(beside);
 
-    assert.equal((await person.browser.send(`/v1/me/grants/${client.client_id}`, { method: 'DELETE' })).status, 204);
+    assert.equal((await person.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
     await assertDead(signet, client, held);
-    assert.equal((await person.browser.send(`/v1/me/grants/${client.client_id}`, { method: 'DELETE' })).status, 404);
+    assert.equal((await person.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 404);
     await assertAlive(signet, beside, other);
     const anew = await person.obtainTokens(client);
     await assertAlive(signet, client, anew);
@@ -165,7 +165,7 @@ onBothEngines(
     assert.equal((await elsewhere.signIn()).status, 303);
     const there = await elsewhere.obtainTokens(beside);
     const here = await person.obtainTokens(beside);
-    assert.equal((await person.browser.send('/v1/me/sessions', { method: 'DELETE' })).status, 200);
+    assert.equal((await person.browser.delete('/v1/me/sessions')).status, 200);
     await assertDead(signet, beside, there);
     await signet.runJobs();
     await assertDead(signet, beside, there);
@@ -192,7 +192,7 @@ test('two nodes that write the same slice of an end leave no grant alive', async
   const person = await signet.signedInUser();
   await fill(signet, person, client);
   const held = await person.obtainTokens(client);
-  assert.equal((await person.browser.send(`/v1/me/grants/${client.client_id}`, { method: 'DELETE' })).status, 204);
+  assert.equal((await person.browser.delete(`/v1/me/grants/${client.client_id}`)).status, 204);
   signet.clock.advance(601);
 
   const slice = {
@@ -222,7 +222,7 @@ test('two nodes that delete the same slice of a client or an account leave its r
     params: [id],
   });
 
-  assert.equal((await administrator.browser.send(`/v1/admin/clients/${client_id}`, { method: 'DELETE' })).status, 204);
+  assert.equal((await administrator.browser.delete(`/v1/admin/clients/${client_id}`)).status, 204);
   await whileAnotherNodeHas(t, signet, sliceOf('client_id', client_id), () => finishClientDeletions(signet.deps));
   assert.equal(await countIn(signet, 'clients', 'client_id', client_id), 1);
   assert.equal((await person.browser.post('/account/delete', { email: person.email })).status, 303);
@@ -247,7 +247,7 @@ onBothEngines('a client with any number of grants is deleted at once for everybo
   const held = await person.obtainTokens(client);
   const waiting = await person.authorize(client);
 
-  assert.equal((await administrator.browser.send(`/v1/admin/clients/${client_id}`, { method: 'DELETE' })).status, 204);
+  assert.equal((await administrator.browser.delete(`/v1/admin/clients/${client_id}`)).status, 204);
   assert.ok((await countIn(signet, 'grants', 'client_id', client_id)) > sliceRows, 'most rows are still there');
   assertRefused(await signet.userinfo(held.access_token), 401, 'invalid_token');
   assertRefused(await client.refresh(held.refresh_token), 401, 'invalid_client');
@@ -255,7 +255,7 @@ onBothEngines('a client with any number of grants is deleted at once for everybo
   assert.equal((await person.browser.get(client.authorizePath())).status, 400);
   const one = `/v1/admin/clients/${client_id}`;
   assert.equal((await administrator.browser.get(one)).status, 404);
-  assert.equal((await administrator.browser.send(one, { method: 'DELETE' })).status, 404);
+  assert.equal((await administrator.browser.delete(one)).status, 404);
   assert.equal((await owner.browser.get(`/v1/oauth/clients/${client_id}`)).status, 404);
   for (const [browser, path] of [
     [administrator.browser, '/v1/admin/clients?status=all'],
@@ -326,12 +326,12 @@ onBothEngines('a webhook with any number of deliveries is deleted at once for ev
     [webhook_id, now(signet.deps)],
   );
   const one = `/v1/admin/webhooks/${webhook_id}`;
-  assert.equal((await browser.send(one, { method: 'DELETE' })).status, 204);
+  assert.equal((await browser.delete(one)).status, 204);
   assert.ok(
     (await countIn(signet, 'webhook_deliveries', 'webhook_id', webhook_id)) > sliceRows,
     'most are still there',
   );
-  assert.equal((await browser.send(one, { method: 'DELETE' })).status, 404);
+  assert.equal((await browser.delete(one)).status, 404);
   for (const deed of ['enable', 'disable', 'test', 'rotate-secret', 'deliveries/replay', 'deliveries/msg_1/replay'])
     assert.equal((await browser.postJson(`${one}/${deed}`, {})).status, 404, deed);
   assert.equal((await browser.get(`${one}/deliveries`)).status, 404);
@@ -367,7 +367,7 @@ onBothEngines('a webhook with any number of deliveries is deleted at once for ev
   assert.equal(await countIn(signet, 'webhooks', 'webhook_id', webhook_id), 0);
   assert.equal(receiver.deliveries.length, 0);
   assert.ok(other.deliveries.length > 0, 'the other one is told still');
-  assert.equal((await browser.send(`/v1/admin/webhooks/${small}`, { method: 'DELETE' })).status, 204);
+  assert.equal((await browser.delete(`/v1/admin/webhooks/${small}`)).status, 204);
   assert.equal(await countIn(signet, 'webhooks', 'webhook_id', small), 0, 'few deliveries go with it at once');
 });
 

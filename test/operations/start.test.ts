@@ -65,7 +65,7 @@ test('the link that a first start prints makes one administrator, once, and is i
   assert.equal((await browser.get(path)).status, 200);
   const accepted = await browser.post(path, account);
   assert.equal(accepted.status, 303, accepted.text);
-  assert.equal(accepted.headers.get('location'), '/account');
+  assert.equal(accepted.location, '/account');
   assert.equal((await browser.get('/account')).status, 200);
 
   const late = newBrowser(server.url);

@@ -243,12 +243,7 @@ onBothEngines('an answer says "nothing was changed" only where that is known', a
     assert.equal(answer.headers.get('retry-after'), '2');
     return answer.text;
   };
-  const byProgram = () =>
-    browser.send('/v1/me', {
-      method: 'PATCH',
-      headers: { origin: signet.url, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'New name' }),
-    });
+  const byProgram = () => browser.patch('/v1/me', { name: 'New name' });
   const byPerson = (language: string) => () =>
     browser.post('/account', { name: 'New name' }, { accept: 'text/html', 'accept-language': language });
 

@@ -10,20 +10,19 @@ import { startSignet } from '../support/signet.ts';
 /** Decisions §9; OpenID Connect Core §3.1.2.1, §5.5.1.1: `acr_values` is a wish. Tokens say what was reached. */
 
 const [one, two] = ['urn:signet:acr:1fa', 'urn:signet:acr:2fa'];
-const locationOf = (answer: Answer) => answer.headers.get('location') ?? '';
 
 /** @returns what the id token says, for a code that came at once. */
 async function reached(client: RegisteredClient, answer: Answer) {
   const code = redirectedTo(answer).get('code');
-  assert.ok(code, locationOf(answer));
+  assert.ok(code, answer.location);
   const { acr, amr, auth_time } = claimsOf(tokensOf(await client.redeem(code)).id_token);
   return { acr, amr, auth_time };
 }
 
 /** @returns the id of the request that waits at the page with the passkey. */
 function stepsUp(answer: Answer): string {
-  const [, request = ''] = /^\/signin\/confirm\?request=(ar_[\w-]+)$/.exec(locationOf(answer)) ?? [];
-  assert.ok(request, `${answer.status} ${locationOf(answer)}`);
+  const [, request = ''] = /^\/signin\/confirm\?request=(ar_[\w-]+)$/.exec(answer.location) ?? [];
+  assert.ok(request, `${answer.status} ${answer.location}`);
   return request;
 }
 
@@ -43,7 +42,7 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
   const goOn = (browser: Browser, request: string, how = '') =>
     browser.get(`/oauth/authorize/continue?request=${request}${how}`);
   const usePasskey = async (browser: Browser, request: string) =>
-    give(browser, '/signin/confirm/passkey', passkey.get(await ask(signet, browser, '/signin/confirm/passkey')), {
+    give(browser, '/signin/confirm/passkey', passkey.get(await ask(browser, '/signin/confirm/passkey')), {
       request,
     });
 
@@ -61,8 +60,8 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     assert.equal(stepsUp(await goOn(browser, request)), request);
     signet.clock.advance(30);
     const onward = await usePasskey(browser, request);
-    assert.equal(locationOf(onward), `/oauth/authorize/continue?request=${request}`);
-    const { acr, amr, auth_time } = await reached(client, await browser.get(locationOf(onward)));
+    assert.equal(onward.location, `/oauth/authorize/continue?request=${request}`);
+    const { acr, amr, auth_time } = await reached(client, await browser.get(onward.location));
     assert.deepEqual([acr, amr, auth_time], [two, ['hwk', 'mfa'], signet.clock() / 1000]);
     assert.equal((await reached(client, await authorize(browser, two))).acr, two, 'not asked for again');
   });
@@ -87,7 +86,7 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     assert.equal((await other.with({ browser }).signIn()).status, 303);
     for (const declined of [way.replaceAll('&amp;', '&'), way.replace(/&amp;user=.*/, '').replaceAll('&amp;', '&')]) {
       const asked = await browser.get(declined);
-      assert.equal(locationOf(asked), `/signin/account?request=${request}`, declined);
+      assert.equal(asked.location, `/signin/account?request=${request}`, declined);
     }
     const choice = await browser.get(`/signin/account?request=${request}`);
     assert.match(choice.text, sentence('choose.continue', { email: other.email }));
@@ -115,7 +114,7 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
   await t.test('prompt=none shows no page: the session is answered with as it is', async () => {
     const browser = await byPassword();
     assert.equal((await reached(client, await authorize(browser, two, { prompt: 'none' }))).acr, one);
-    await confirm(signet, browser, passkey);
+    await confirm(browser, passkey);
     assert.equal((await reached(client, await authorize(browser, two, { prompt: 'none' }))).acr, two);
     const nobody = await authorize(signet.newBrowser(), two, { prompt: 'none' });
     assert.equal(redirectedTo(nobody).get('error'), 'login_required');
@@ -125,9 +124,9 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     const browser = signet.newBrowser();
     const request = redirectedTo(await authorize(browser, two, { prompt: 'login' })).get('request') ?? '';
     const signedIn = await person.with({ browser }).signIn({ request });
-    assert.equal(stepsUp(await browser.get(locationOf(signedIn))), request);
+    assert.equal(stepsUp(await browser.get(signedIn.location)), request);
     const onward = await usePasskey(browser, request);
-    assert.equal((await reached(client, await browser.get(locationOf(onward)))).acr, two);
+    assert.equal((await reached(client, await browser.get(onward.location))).acr, two);
   });
 
   await t.test('declining declines nothing else: sign-in and consent are asked for all the same', async () => {
@@ -136,9 +135,9 @@ onBothEngines('acr_values: a user who has a passkey is asked for it, and may dec
     const declined = `&step_up=declined&user=${user}`;
     const request = redirectedTo(await authorize(browser, two, {}, asking)).get('request') ?? '';
     const [consent, login] = ['/consent', '/signin'].map((page) => `${page}?request=${request}`);
-    assert.equal(locationOf(await goOn(browser, request, declined)), consent);
+    assert.equal((await goOn(browser, request, declined)).location, consent);
     await browser.post('/signout');
-    assert.equal(locationOf(await goOn(browser, request, declined)), login);
+    assert.equal((await goOn(browser, request, declined)).location, login);
     assert.equal((await person.with({ browser }).signIn({ request })).status, 303);
     assert.equal((await browser.post('/consent', { request, user, decision: 'allow' })).status, 303);
     assert.equal(stepsUp(await goOn(browser, request)), request);
@@ -159,7 +158,7 @@ test('acr_values: where nothing stronger is to be had, nobody is asked, and the 
   assert.equal((await reached(client, lower)).acr, two, 'what was reached, not what was wished');
   const elsewhere = signet.newBrowser();
   assert.equal(
-    locationOf(await person.with({ browser: elsewhere }).signIn()),
+    (await person.with({ browser: elsewhere }).signIn()).location,
     '/signin/second-factor',
     'TOTP is asked anyway',
   );

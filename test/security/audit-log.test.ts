@@ -45,17 +45,17 @@ test('each change is one event, with who, why and from where, and no secret is i
   await post(`${clientPath}/approve`, { revision: 1, consent: 'required' });
   const asked = redirectedTo(await person.browser.get(client.authorizePath())).get('request') ?? '';
   const allowed = await person.browser.post('/consent', { request: asked, user: person.user_id, decision: 'allow' });
-  const onward = await person.browser.get(allowed.headers.get('location') ?? '');
+  const onward = await person.browser.get(allowed.location);
   const code = redirectedTo(onward).get('code') ?? '';
   const { access_token, refresh_token, id_token } = tokensOf(await client.redeem(code));
   secrets.push(access_token, refresh_token, id_token);
   const { grants } = (await browser.get(`/v1/admin/users/${person.user_id}/grants`)).json as { grants: Json[] };
-  await browser.send(`/v1/admin/grants/${grants[0]?.grant_id}`, { method: 'DELETE' });
+  await browser.delete(`/v1/admin/grants/${grants[0]?.grant_id}`);
   await post(`${clientPath}/suspend`, { reason });
   await post(`${clientPath}/reinstate`);
-  await browser.send(`/v1/admin${clientPath}`, { method: 'DELETE' });
+  await browser.delete(`/v1/admin${clientPath}`);
   const { sessions } = (await browser.get(`/v1/admin/users/${person.user_id}/sessions`)).json as { sessions: Json[] };
-  await browser.send(`/v1/admin/users/${person.user_id}/sessions/${sessions[0]?.session_id}`, { method: 'DELETE' });
+  await browser.delete(`/v1/admin/users/${person.user_id}/sessions/${sessions[0]?.session_id}`);
   const userPath = `/users/${person.user_id}`;
   await post(`${userPath}/sign-out`);
   await post(`${userPath}/reset-factors`, { reason });
@@ -85,7 +85,7 @@ test('each change is one event, with who, why and from where, and no secret is i
   await post(`${servicePath}/retire`);
   const webhook = await post('/webhooks', { url: 'https://hooks.example.com/', event_types: ['user.disabled'] });
   secrets.push(String(webhook.secret));
-  await browser.send(`/v1/admin/webhooks/${webhook.webhook_id}`, { method: 'DELETE' });
+  await browser.delete(`/v1/admin/webhooks/${webhook.webhook_id}`);
 
   const all = (await events('?limit=500')) as (Event & { address: string | null; after: Json | null })[];
   const done = all.slice(0, all.length - before).filter(({ actor }) => actor === `user:${administrator.user_id}`);

@@ -18,7 +18,7 @@ const ask = (person: TestUser, client: RegisteredClient, changes: Record<string,
 /** The id of the waiting request whose consent page comes next. */
 function askedAbout(answer: Answer): string {
   const to = redirectedTo(answer);
-  assert.match(to.base, /\/consent$/, answer.headers.get('location') ?? '');
+  assert.match(to.base, /\/consent$/, answer.location);
   return to.get('request') ?? assert.fail('no request');
 }
 
@@ -27,7 +27,7 @@ const decide = (person: TestUser, request: string, decision: string) =>
 
 async function goOn(person: TestUser, answer: Answer): Promise<URLSearchParams> {
   assert.equal(answer.status, 303, answer.text);
-  return redirectedTo(await person.browser.get(answer.headers.get('location') ?? ''));
+  return redirectedTo(await person.browser.get(answer.location));
 }
 
 test('CO-01: the page names client, owner, host, review, scopes in plain words, and how long it lasts', async (t) => {
@@ -138,10 +138,7 @@ onBothEngines('CO-01: a consent that was taken back asks again', async (t, engin
   await goOn(person, await decide(person, askedAbout(await ask(person, client)), 'allow'));
   const code = redirectedTo(await ask(person, client)).get('code') ?? '';
   const tokens = tokensOf(await client.redeem(code));
-  const disconnected = await person.browser.send(`/v1/me/grants/${client.client_id}`, {
-    method: 'DELETE',
-    headers: { origin: signet.url },
-  });
+  const disconnected = await person.browser.delete(`/v1/me/grants/${client.client_id}`);
   assert.equal(disconnected.status, 204, disconnected.text);
   askedAbout(await ask(person, client));
   assert.equal((await client.refresh(tokens.refresh_token ?? '')).status, 400);
@@ -178,7 +175,7 @@ test('CO-01: an answer counts for the person who was asked: whoever signed in me
   for (const decision of ['allow', 'deny']) {
     for (const answer of answers) {
       const late = await second.browser.post('/consent', { request, ...answer, decision });
-      assert.equal(late.headers.get('location'), `/consent?request=${request}`, JSON.stringify(answer));
+      assert.equal(late.location, `/consent?request=${request}`, JSON.stringify(answer));
     }
   }
   askedAbout(await ask(second, client));
@@ -192,8 +189,8 @@ test('CO-01: a session that has ended is not asked and does not answer', async (
   const request = askedAbout(await ask(person, client));
   await person.browser.post('/signout');
   const location = `/signin?request=${request}`;
-  assert.equal((await person.browser.get(`/consent?request=${request}`)).headers.get('location'), location);
-  assert.equal((await decide(person, request, 'allow')).headers.get('location'), location);
+  assert.equal((await person.browser.get(`/consent?request=${request}`)).location, location);
+  assert.equal((await decide(person, request, 'allow')).location, location);
 });
 
 test('CO-01: nobody is asked for a client that was suspended meanwhile, and no answer counts', async (t) => {

@@ -58,8 +58,7 @@ async function assertRefused({ deps }: Signet, answer: Answer, status: number, r
 }
 
 /** What takes a recent sign-in, without doing anything when it is let through. */
-const askForRecent = async (signet: Signet, browser: Browser) =>
-  (await browser.send('/v1/me/identities/nothing', { method: 'DELETE', headers: { origin: signet.url } })).json?.error;
+const askForRecent = async (browser: Browser) => (await browser.delete('/v1/me/identities/nothing')).json?.error;
 
 /** Somebody with a password whom the provider knows, signed in with it. */
 async function linkedPerson(signet: Signet, upstream: Upstream, sub = 'both') {
@@ -80,7 +79,7 @@ onBothEngines(
     signet.clock.advance(901);
     assert.equal((await signInWith(browser)).answer.status, 303);
     assert.equal(await authTime(browser), began);
-    assert.equal(await askForRecent(signet, browser), 'reauthentication_required');
+    assert.equal(await askForRecent(browser), 'reauthentication_required');
   },
 );
 
@@ -104,7 +103,7 @@ onBothEngines('a session is as old as what the provider says of the proof, and n
   upstream.account = { ...account, auth_time: now(signet) - 100 };
   await signInWith(browser);
   assert.equal(await authTime(browser), began + 801);
-  assert.equal(await askForRecent(signet, browser), 'not_found', 'recently enough');
+  assert.equal(await askForRecent(browser), 'not_found', 'recently enough');
 });
 
 test('to confirm, a provider that does not say when it asked is not enough for who has another way', async (t) => {
@@ -148,10 +147,10 @@ test('to confirm with a provider and a second factor, the second factor is what 
   const authenticator = await person.enableTotp();
   signet.clock.advance(901);
   const { answer } = await signInWith(person.browser, '/auth/acme/login?confirm=1');
-  assert.equal(answer.headers.get('location'), '/signin/second-factor');
-  assert.equal(await askForRecent(signet, person.browser), 'reauthentication_required');
+  assert.equal(answer.location, '/signin/second-factor');
+  assert.equal(await askForRecent(person.browser), 'reauthentication_required');
   assert.equal((await person.giveCode(authenticator.code())).status, 303);
-  assert.equal(await askForRecent(signet, person.browser), 'not_found');
+  assert.equal(await askForRecent(person.browser), 'not_found');
 });
 
 // What a client demands of a sign-in.
@@ -159,7 +158,7 @@ test('to confirm with a provider and a second factor, the second factor is what 
 async function leaveForClient(signet: Signet, browser: Browser, changes: Record<string, string>) {
   const client = await signet.registerClient();
   const answer = await browser.get(client.authorizePath(changes));
-  const signin = answer.headers.get('location') ?? '';
+  const signin = answer.location;
   assert.match(signin, /^\/signin\?request=/);
   return signInWith(browser, signin.replace('/signin', '/auth/acme/login'));
 }
@@ -179,7 +178,7 @@ for (const [demand, age, refused, asked] of [
     const { answer } = await leaveForClient(signet, browser, demand);
     assert.equal(upstream.asked.get('max_age'), asked);
     if (!refused) {
-      assert.match(answer.headers.get('location') ?? '', /^\/oauth\/authorize\/continue/);
+      assert.match(answer.location, /^\/oauth\/authorize\/continue/);
       assert.equal(await authTime(browser), now(signet) - age);
       return;
     }
@@ -208,7 +207,7 @@ test('specification §4.9: a login leads to the provider, whichever page it is o
     const headers: Record<string, string> = site === '' ? {} : { 'sec-fetch-site': site };
     const left = await browser.get('/auth/acme/login?next=/account/apps', headers);
     assert.equal(left.status, 302, site);
-    assert.ok(left.headers.get('location')?.startsWith(`${upstream.issuer}/authorize?`), site);
+    assert.ok(left.location.startsWith(`${upstream.issuer}/authorize?`), site);
     assert.ok(browser.cookies.has(detourCookie), site);
   }
   assert.equal((await signet.newBrowser().post('/auth/acme/login', {})).status, 405);
@@ -217,7 +216,7 @@ test('specification §4.9: a login leads to the provider, whichever page it is o
 /** As a browser does whose user clicked on a page of another site. @returns what our callback answers. */
 async function comeFrom(site: string, browser: Browser, path = '/auth/acme/login'): Promise<Answer> {
   const left = await browser.get(path, { 'sec-fetch-site': site });
-  const { pathname, search } = await follow(left.headers.get('location') ?? '');
+  const { pathname, search } = await follow(left.location);
   return browser.get(pathname + search, fromElsewhere);
 }
 
@@ -237,11 +236,11 @@ onBothEngines('a link on another site signs nobody in until they agree', async (
     assert.ok(!browser.cookies.has(sessionCookie));
     assert.equal((await browser.get('/v1/me')).status, 401);
     const agreed = await agree(browser, question);
-    assert.equal(agreed.headers.get('location'), '/account/apps', 'asked once, not twice');
+    assert.equal(agreed.location, '/account/apps', 'asked once, not twice');
     assert.equal((await browser.get('/v1/me')).json?.user_id, user_id);
   }
   for (const site of ['none', 'same-origin']) {
-    assert.equal((await comeFrom(site, signet.newBrowser())).headers.get('location'), '/account', site);
+    assert.equal((await comeFrom(site, signet.newBrowser())).location, '/account', site);
   }
 });
 
@@ -258,7 +257,7 @@ test('a link on another site renews no session, and makes none with a second fac
   const browser = signet.newBrowser();
   const question = await comeFrom('cross-site', browser);
   assert.match(question.text, sentence('federation.ask.enter.title', { provider: 'Acme' }));
-  assert.equal((await agree(browser, question)).headers.get('location'), '/signin/second-factor');
+  assert.equal((await agree(browser, question)).location, '/signin/second-factor');
 });
 
 test('login CSRF: an account that another site chose takes no session over, and is named', async (t) => {
@@ -283,7 +282,7 @@ test('a link on another site confirms nothing unasked either', async (t) => {
     const confirm = '/auth/acme/login?confirm=1&next=/account/apps';
     const answer = await browser.get(confirm, { 'sec-fetch-site': site });
     assert.equal(answer.status, 302);
-    assert.equal(answer.headers.get('location'), '/signin/confirm?next=%2Faccount%2Fapps');
+    assert.equal(answer.location, '/signin/confirm?next=%2Faccount%2Fapps');
   }
   assert.equal(upstream.requests.length, asked);
   assert.equal(await authTime(browser), began);
@@ -315,7 +314,7 @@ test('who clicked on our own page and has no account gets one without a question
   upstream.account = { sub: 'lured', email: 'lured@example.com', email_verified: true };
   const lured = signet.newBrowser();
   const left = await lured.get('/auth/acme/login', { 'sec-fetch-site': 'none' });
-  const { pathname, search } = await follow(left.headers.get('location') ?? '');
+  const { pathname, search } = await follow(left.location);
   const question = await lured.get(pathname + search);
   assert.match(
     question.text,
@@ -418,7 +417,7 @@ test('to connect, the provider must ask which account is meant', async (t) => {
     ['google', 'select_account'],
   ] as const) {
     const answer = await browser.post(`${providersPath}/${id}`);
-    await follow(answer.headers.get('location') ?? '');
+    await follow(answer.location);
     assert.equal(upstream.asked.get('prompt'), prompt, id);
   }
 });
@@ -430,7 +429,7 @@ test('to connect, a yes counts in the session that began alone', async (t) => {
   const { browser } = person;
   upstream.account = { sub: 'x', email: 'thief@example.org', email_verified: true };
   const left = await browser.post(`${providersPath}/acme`);
-  const { pathname, search } = await follow(left.headers.get('location') ?? '');
+  const { pathname, search } = await follow(left.location);
   const question = await browser.get(pathname + search);
   assert.match(
     question.text,

@@ -39,7 +39,7 @@ type Step = (model: Model, world: World) => Promise<void>;
 
 const answers = (answer: Answer, status: number, location?: RegExp) => {
   assert.equal(answer.status, status, answer.text);
-  if (location) assert.match(answer.headers.get('location') ?? '', location);
+  if (location) assert.match(answer.location, location);
 };
 
 const enter = (model: Model, name: Name) => {
@@ -57,7 +57,7 @@ const leave =
         : await browser.get(`/auth/acme/login${mode === 'confirm' ? '?confirm=1' : ''}`);
     if (mode !== 'sign_in' && !model.session) return answers(answer, 303, /^\/signin\?/);
     answers(answer, mode === 'link' ? 303 : 302, /^http/);
-    const { pathname, search, origin } = await follow(answer.headers.get('location') ?? '');
+    const { pathname, search, origin } = await follow(answer.location);
     assert.equal(origin, signet.url);
     model.open = { mode, sub, callback: pathname + search, session: mode === 'sign_in' ? undefined : model.session };
     model.detours.push(model.open);
@@ -108,8 +108,8 @@ const signOut: Step = async (model, { browser }) => {
   model.session = undefined;
 };
 
-const unlink: Step = async (model, { browser, signet }) => {
-  const answer = await browser.send('/v1/me/identities/acme', { method: 'DELETE', headers: { origin: signet.url } });
+const unlink: Step = async (model, { browser }) => {
+  const answer = await browser.delete('/v1/me/identities/acme');
   if (!model.session) return answers(answer, 401);
   const linked = [...model.identities].find(([, name]) => name === model.session?.name);
   answers(answer, linked ? 204 : 404);

@@ -8,7 +8,7 @@ import type { Answer, Browser } from '../support/browser.ts';
 import type { TestUser } from '../support/person.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
-import { codesOf, post, wrongCode } from '../support/two-factor.ts';
+import { codesOf, wrongCode } from '../support/two-factor.ts';
 
 /**
  * FL-01, ASVS 2.3.1: every step of every sign-in flow, in any order, from any state, over HTTP, beside a model that
@@ -60,12 +60,11 @@ type Step = (model: Model, world: World) => Promise<void>;
 
 const bogusRequest = `ar_${'x'.repeat(22)}`;
 const now = ({ signet }: World) => Math.floor(signet.clock() / 1000);
-const locationOf = (answer: Answer) => answer.headers.get('location') ?? '';
 
 function leadsTo(answer: Answer, location: string | RegExp): void {
   assert.ok(answer.status === 302 || answer.status === 303, `${answer.status} ${answer.text}`);
-  if (typeof location === 'string') assert.equal(locationOf(answer), location);
-  else assert.match(locationOf(answer), location);
+  if (typeof location === 'string') assert.equal(answer.location, location);
+  else assert.match(answer.location, location);
 }
 
 const answers = (answer: Answer, status: number) =>
@@ -219,7 +218,7 @@ const steps = {
       if (page === 'code') return receivesCode(model, world, { client, prompt }, answer);
       if (prompt === 'none') return leadsTo(answer, /[?&]error=(login|consent)_required/);
       leadsTo(answer, new RegExp(`^${page}\\?request=ar_`));
-      const id = new URL(locationOf(answer), world.signet.url).searchParams.get('request') ?? '';
+      const id = new URL(answer.location, world.signet.url).searchParams.get('request') ?? '';
       side.waiting = { id, expires_at: now(world) + 600, client, prompt };
     },
 
@@ -297,7 +296,7 @@ const steps = {
     (at: number): Step =>
     async (model, world) => {
       const { browser, session } = model.sides[at]!;
-      const answer = await browser.send('/v1/me/2fa/totp/enroll', post(world.signet));
+      const answer = await browser.postEmpty('/v1/me/2fa/totp/enroll');
       if (!mayChangeFactors(world, session, answer)) return;
       answers(answer, 200);
       const secret = String(answer.json?.secret_base32);
@@ -340,7 +339,7 @@ const steps = {
     (at: number): Step =>
     async (model, world) => {
       const { browser, session } = model.sides[at]!;
-      const answer = await browser.send('/v1/me/2fa/totp', { method: 'DELETE', headers: { origin: world.signet.url } });
+      const answer = await browser.delete('/v1/me/2fa/totp');
       if (!mayChangeFactors(world, session, answer)) return;
       if (!session!.account.app) return answers(answer, 409);
       answers(answer, 204);
@@ -410,7 +409,7 @@ const steps = {
       const { browser } = model.sides[at]!;
       const answer = probe.fields ? await browser.post(probe.path, probe.fields) : await browser.get(probe.path);
       assert.ok(answer.status < 500, `${probe.path}: ${answer.status} ${answer.text}`);
-      assert.ok(!/[?&]code=/.test(locationOf(answer)));
+      assert.ok(!/[?&]code=/.test(answer.location));
     },
 };
 
@@ -463,7 +462,7 @@ type Wanted = Pick<Waiting, 'client' | 'prompt'> & { id?: string };
 async function receivesCode(model: Model, world: World, wanted: Wanted, answer: Answer): Promise<void> {
   leadsTo(answer, new RegExp(`^${wanted.client.redirect_uri}\\?code=ac_`));
   model.codes += 1;
-  const code = new URL(locationOf(answer)).searchParams.get('code') ?? '';
+  const code = new URL(answer.location).searchParams.get('code') ?? '';
   const { db } = world.signet.deps;
   const grant = await db.get<{ user_id: string }>('select user_id from grants where code_hash = $1', [digest(code)]);
   const isTheirs = ({ account }: { account: Account }) => account.person.user_id === grant?.user_id;

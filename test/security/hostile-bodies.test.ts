@@ -38,11 +38,7 @@ test('half of a character is refused before it can become another one', async (t
     assert.equal(answer.status, 400);
     assert.match(answer.text, /unpaired surrogate/);
   }
-  const whole = await person.browser.send('/v1/me', {
-    method: 'PATCH',
-    body: '{"name":"\\ud83d\\ude80 and \\\\ud800"}',
-    headers: { origin: signet.url, 'content-type': 'application/json' },
-  });
+  const whole = await person.browser.patch('/v1/me', { name: '\\ud83d\\ude80 and \\\\ud800' });
   assert.equal(whole.status, 200, whole.text);
 });
 

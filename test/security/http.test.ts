@@ -258,7 +258,7 @@ test('an address that only takes a form leads a person who asks for it to the pa
   for (const path of formsOnly) {
     const led = await get(path, html);
     assert.deepEqual([led.status, led.headers.get('cache-control')], [303, 'no-store'], path);
-    const page = led.headers.get('location') ?? '';
+    const page = led.location;
     assert.match(page, /^\/[a-z]/, path);
     // A page, or on its way to one, or the page that says that there is no such object.
     const shown = await get(page, html);
@@ -268,7 +268,7 @@ test('an address that only takes a form leads a person who asks for it to the pa
     assertRefused(program, 405, 'method_not_allowed');
     assert.equal(program.headers.get('allow'), 'POST');
   }
-  const leadsTo = async (path: string) => (await get(path, html)).headers.get('location');
+  const leadsTo = async (path: string) => (await get(path, html)).location;
   assert.equal(await leadsTo('/signout?x=y'), '/account');
   assert.equal(await leadsTo('/admin/audit/verify'), '/admin/audit');
   assert.equal(await leadsTo('/signin/passkey'), '/signin');
@@ -308,12 +308,7 @@ test('DO-01: a limit that the operator sets is the one that holds', async (t) =>
   const cli = { actor: 'cli' } as const;
   await rejectClient(signet.deps, { client_id, caller: cli }, 'Not ours.');
   assert.equal((await register()).status, 200);
-  const edit = () =>
-    owner.browser.send(`${path}/${client_id}`, {
-      method: 'PATCH',
-      body: JSON.stringify({ name: 'Again' }),
-      headers: { 'content-type': 'application/json' },
-    });
+  const edit = () => owner.browser.patch(`${path}/${client_id}`, { name: 'Again' });
   assertRefused(await edit(), 429, 'rate_limited');
   const inPage = await owner.browser.post(`/developer/clients/${client_id}/edit`, {
     name: 'Typed with care',
@@ -404,7 +399,7 @@ onBothEngines('HT-05: whichever call of the store fails, the answer is an error 
   const visitor = await signet.newUser();
   const waiting = async (prompt: string) => {
     const answer = await owner.browser.get(client.authorizePath({ prompt }));
-    return new URL(answer.headers.get('location') ?? '', signet.url).searchParams.get('request') ?? '';
+    return new URL(answer.location, signet.url).searchParams.get('request') ?? '';
   };
   const invitation = async () => new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
   const account = { email: 'new@example.com', name: 'New', password: 'several unrelated words here' };
@@ -466,7 +461,7 @@ onBothEngines('HT-05: whichever call of the store fails, the answer is an error 
     'POST clients': async () => () => owner.browser.postJson('/v1/oauth/clients', body),
     'GET client': async () => () => owner.browser.get(clientPath),
     'PATCH client': async () => () => owner.browser.send(clientPath, edit),
-    'DELETE client': async () => () => owner.browser.send(clientPath, { method: 'DELETE' }),
+    'DELETE client': async () => () => owner.browser.delete(clientPath),
     'GET invite': async () => {
       const path = await invitation();
       return () => signet.newBrowser().get(path);

@@ -14,7 +14,7 @@ onBothEngines('a person hears by mail of a grant that others have ended', async 
   const client = await signet.registerClient({ name: 'Notebook', owner: administrator });
   const person = await signet.signedInUser();
   const end = async (path: string) => {
-    const answer = await administrator.browser.send(path, { method: 'DELETE', headers: { origin: signet.url } });
+    const answer = await administrator.browser.delete(path);
     assert.equal(answer.status, 204);
   };
   const firstOf = async (what: 'grants' | 'sessions', { user_id }: TestUser) => {

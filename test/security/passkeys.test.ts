@@ -17,12 +17,10 @@ import {
   keep,
   listed,
   pages,
-  remove,
   twenty,
 } from '../support/passkeys.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
-import { post } from '../support/two-factor.ts';
 
 onBothEngines('passkeys of a person', async (t, engine) => {
   const mailbox = await openMailbox(t);
@@ -40,7 +38,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   await t.test('are asked for as the decisions say', async () => {
     const person = await signet.signedInUser();
     const first = await person.addPasskey();
-    const creation = await ask(signet, person.browser, '/v1/me/passkeys');
+    const creation = await ask(person.browser, '/v1/me/passkeys');
     assert.deepEqual(creation.rp, { name: 'Signet', id: 'localhost' });
     assert.deepEqual(creation.authenticatorSelection, {
       residentKey: 'required',
@@ -55,12 +53,12 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     assert.deepEqual(creation.excludeCredentials, [
       { id: first.credential_id, type: 'public-key', transports: ['hybrid', 'internal'] },
     ]);
-    const assertion = await ask(signet, signet.newBrowser(), '/signin/passkey');
+    const assertion = await ask(signet.newBrowser(), '/signin/passkey');
     assert.deepEqual(
       [assertion.rpId, assertion.userVerification, assertion.allowCredentials],
       ['localhost', 'required', []],
     );
-    assert.notEqual(assertion.challenge, (await ask(signet, signet.newBrowser(), '/signin/passkey')).challenge);
+    assert.notEqual(assertion.challenge, (await ask(signet.newBrowser(), '/signin/passkey')).challenge);
   });
 
   await t.test(
@@ -75,7 +73,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
         headers: { origin: signet.url, 'content-type': 'application/json' },
       };
       assert.equal((await person.browser.send(`/v1/me/passkeys/${id}`, rename)).json?.name, 'New name');
-      assert.equal((await remove(signet, person, id)).status, 204);
+      assert.equal((await person.browser.delete(`/v1/me/passkeys/${id}`)).status, 204);
       const mail = await mailbox.next(person.email);
       assert.match(mail.subject, sentence('mail.passkey_removed.subject'));
       assert.match(mail.text, sentence('mail.passkey_removed.text', { passkey: 'New name' }));
@@ -99,9 +97,9 @@ onBothEngines('passkeys of a person', async (t, engine) => {
       { crossOrigin: true },
       { type: 'webauthn.get' },
       { challenge: Buffer.alloc(150).toString('base64url') },
-      { challenge: (await ask(signet, person.browser, '/signin/passkey')).challenge },
-      { challenge: (await ask(signet, person.browser, '/signin/confirm/passkey')).challenge },
-      { challenge: (await ask(signet, (await signet.signedInUser()).browser, '/v1/me/passkeys')).challenge },
+      { challenge: (await ask(person.browser, '/signin/passkey')).challenge },
+      { challenge: (await ask(person.browser, '/signin/confirm/passkey')).challenge },
+      { challenge: (await ask((await signet.signedInUser()).browser, '/v1/me/passkeys')).challenge },
       { attestation: { fmt: 'none', attStmt: new Map([['x5c', []]]) } },
       {
         attestation: {
@@ -125,11 +123,11 @@ onBothEngines('passkeys of a person', async (t, engine) => {
       { attestation: { fmt: 'android-safetynet', attStmt: new Map() } },
     ];
     for (const lie of lies) {
-      const options = await ask(signet, person.browser, '/v1/me/passkeys');
+      const options = await ask(person.browser, '/v1/me/passkeys');
       const answer = await keep(person.browser, newAuthenticator(signet.url).create(options, lie));
       assertRefused(answer, 400, 'invalid_request');
     }
-    const options = await ask(signet, person.browser, '/v1/me/passkeys');
+    const options = await ask(person.browser, '/v1/me/passkeys');
     const credential = newAuthenticator(signet.url).create(options);
     for (const name of ['', ' ', 'x'.repeat(101), 'a\u202eb', 'a\nb'])
       assertRefused(await keep(person.browser, credential, name), 400, 'invalid_request');
@@ -145,16 +143,16 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     async () => {
       const person = await signet.signedInUser();
       await person.addPasskey(); // confirmed with it, the session may add more
-      const options = await ask(signet, person.browser, '/v1/me/passkeys');
+      const options = await ask(person.browser, '/v1/me/passkeys');
       const [first, second] = [newAuthenticator(signet.url), newAuthenticator(signet.url)];
       assert.equal((await keep(person.browser, first.create(options))).status, 201);
       assertRefused(await keep(person.browser, second.create(options)), 400, 'invalid_request');
 
-      const late = await ask(signet, person.browser, '/v1/me/passkeys');
+      const late = await ask(person.browser, '/v1/me/passkeys');
       signet.clock.advance(300);
       assertRefused(await keep(person.browser, second.create(late)), 400, 'invalid_request');
 
-      const elsewhere = await ask(signet, person.browser, '/v1/me/passkeys');
+      const elsewhere = await ask(person.browser, '/v1/me/passkeys');
       const session = person.browser.cookies.get('signet_identity_session') ?? '';
       const other = signet.newBrowser();
       other.cookies.set('signet_identity_session', session);
@@ -166,7 +164,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   await t.test('registration: of twenty uses of one challenge, one is kept', async () => {
     const person = await signet.signedInUser();
     await person.addPasskey();
-    const options = await ask(signet, person.browser, '/v1/me/passkeys');
+    const options = await ask(person.browser, '/v1/me/passkeys');
     const answers = await twenty(() => keep(person.browser, newAuthenticator(signet.url).create(options)));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(400)]);
     assert.equal((await listed(person)).length, 2);
@@ -177,7 +175,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     const [owner, other] = [await signet.signedInUser(), await signet.signedInUser()];
     const authenticator = await owner.addPasskey();
     for (const person of [owner, other]) {
-      const options = await ask(signet, person.browser, '/v1/me/passkeys');
+      const options = await ask(person.browser, '/v1/me/passkeys');
       assertRefused(await keep(person.browser, authenticator.create(options)), 409, 'invalid_state');
     }
     assert.deepEqual(await listed(other), []);
@@ -186,34 +184,32 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   await t.test('registration: twenty fit, also when more are added at once', async () => {
     const person = await signet.signedInUser();
     await person.addPasskey();
-    const creations = await Promise.all(
-      Array.from({ length: 22 }, () => ask(signet, person.browser, '/v1/me/passkeys')),
-    );
+    const creations = await Promise.all(Array.from({ length: 22 }, () => ask(person.browser, '/v1/me/passkeys')));
     const answers = await Promise.all(
       creations.map((options) => keep(person.browser, newAuthenticator(signet.url).create(options))),
     );
     assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(19).fill(201), 409, 409, 409]);
     assert.equal((await listed(person)).length, 20);
-    assertRefused(await person.browser.send('/v1/me/passkeys/options', post(signet)), 409, 'invalid_state');
+    assertRefused(await person.browser.postEmpty('/v1/me/passkeys/options'), 409, 'invalid_state');
   });
 
   await t.test('SS-06: changing passkeys takes a recent sign-in, reading them a session', async () => {
     const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     const { id } = authenticator;
-    const options = await ask(signet, person.browser, '/v1/me/passkeys');
+    const options = await ask(person.browser, '/v1/me/passkeys');
     const credential = newAuthenticator(signet.url).create(options);
     signet.clock.advance(901);
-    assertRefused(await person.browser.send('/v1/me/passkeys/options', post(signet)), 403, 'reauthentication_required');
+    assertRefused(await person.browser.postEmpty('/v1/me/passkeys/options'), 403, 'reauthentication_required');
     assertRefused(await keep(person.browser, credential), 403, 'reauthentication_required');
-    assertRefused(await remove(signet, person, id), 403, 'reauthentication_required');
+    assertRefused(await person.browser.delete(`/v1/me/passkeys/${id}`), 403, 'reauthentication_required');
     for (const path of [pages, `${pages}/${id}/remove`, `${pages}/${id}/name`]) {
       const answer = await person.browser.post(path);
       const next = encodeURIComponent(`${pages}?unfinished=1`);
-      assert.equal(answer.headers.get('location'), `/signin/confirm?next=${next}`);
+      assert.equal(answer.location, `/signin/confirm?next=${next}`);
     }
     assert.equal((await listed(person))[0]?.name, 'Key');
-    await confirm(signet, person.browser, authenticator);
+    await confirm(person.browser, authenticator);
     assert.equal((await person.browser.post(`${pages}/${id}/name`, { name: 'Renamed' })).status, 303);
     assert.deepEqual(
       (await listed(person)).map(({ name }) => name),
@@ -273,15 +269,15 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     const { sql, params } = removePassword(person.user_id);
     await signet.deps.db.run(sql, params);
     const answers = await Promise.all([
-      remove(signet, person, one.id),
-      remove(signet, person, other.id),
-      remove(signet, person, one.id),
-      remove(signet, person, other.id),
+      person.browser.delete(`/v1/me/passkeys/${one.id}`),
+      person.browser.delete(`/v1/me/passkeys/${other.id}`),
+      person.browser.delete(`/v1/me/passkeys/${one.id}`),
+      person.browser.delete(`/v1/me/passkeys/${other.id}`),
     ]);
     const [last, ...none] = await listed(person);
     assert.equal(none.length, 0);
     assert.equal(answers.filter(({ status }) => status === 204).length, 1);
-    assertRefused(await remove(signet, person, String(last?.id)), 409, 'invalid_state');
+    assertRefused(await person.browser.delete(`/v1/me/passkeys/${String(last?.id)}`), 409, 'invalid_state');
     const page = await person.browser.post(`${pages}/${last?.id}/remove`);
     assert.equal(page.status, 409);
     assert.match(page.text, sentence('passkey.problem.last_way'));
@@ -291,7 +287,7 @@ onBothEngines('passkeys of a person', async (t, engine) => {
   await t.test('of twenty removals of one passkey, one happens, with one mail', async () => {
     const person = await signet.signedInUser();
     const { id } = await person.addPasskey();
-    const statuses = (await twenty(() => remove(signet, person, id))).map(({ status }) => status);
+    const statuses = (await twenty(() => person.browser.delete(`/v1/me/passkeys/${id}`))).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), [204, ...Array(19).fill(404)]);
     await mailbox.next(person.email, sentence('mail.passkey_removed.subject'));
     assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.removed').length, 1);
@@ -309,12 +305,12 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     await person.enableTotp();
     for (const change of [
       () => person.addPasskey(),
-      async () => remove(signet, person, String((await listed(person))[0]?.id)),
+      async () => person.browser.delete(`/v1/me/passkeys/${String((await listed(person))[0]?.id)}`),
     ]) {
       const browser = signet.newBrowser();
       await person.with({ browser }).signIn();
       await change();
-      assert.equal((await browser.get('/signin/second-factor')).headers.get('location'), '/signin');
+      assert.equal((await browser.get('/signin/second-factor')).location, '/signin');
     }
   });
 
@@ -322,8 +318,8 @@ onBothEngines('passkeys of a person', async (t, engine) => {
     const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     const browser = signet.newBrowser();
-    const assertion = authenticator.get(await ask(signet, browser, '/signin/passkey'), { verified: false });
-    const creation = newAuthenticator(signet.url).create(await ask(signet, person.browser, '/v1/me/passkeys'), {
+    const assertion = authenticator.get(await ask(browser, '/signin/passkey'), { verified: false });
+    const creation = newAuthenticator(signet.url).create(await ask(person.browser, '/v1/me/passkeys'), {
       verified: false,
     });
     for (const text of ['', '{', 'null', '[]', '"x"', '1', '{"__proto__":{}}', '{"id":{}}', 'é']) {

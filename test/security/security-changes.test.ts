@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { onBothEngines } from '../support/databases.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { startSignet } from '../support/signet.ts';
-import { post } from '../support/two-factor.ts';
 
 onBothEngines(
   'what a person changes of how they sign in is limited an hour, and each person apart',
@@ -11,7 +10,7 @@ onBothEngines(
     const signet = await startSignet(t, { engine, env });
     const person = await signet.signedInUser();
     await person.enableTotp();
-    const renew = (who = person) => who.browser.send('/v1/me/2fa/backup-codes', post(signet));
+    const renew = (who = person) => who.browser.postEmpty('/v1/me/2fa/backup-codes');
     const events = async () =>
       (await signet.deps.db.all('select 1 from audit_log where target = $1 and actor <> $2', [person.user_id, 'cli']))
         .length;
@@ -21,17 +20,13 @@ onBothEngines(
     for (const refused of [
       await renew(),
       await person.browser.postJson('/v1/me/password', { password: 'other words that are long enough' }),
-      await person.browser.send('/v1/me/2fa/totp', { method: 'DELETE', headers: { origin: signet.url } }),
+      await person.browser.delete('/v1/me/2fa/totp'),
     ]) {
       assertRefused(refused, 429, 'rate_limited');
       assert.ok(Number(refused.headers.get('retry-after')) > 0);
     }
     assert.equal(await events(), before, 'nothing more is in the log');
-    assert.equal(
-      (await person.browser.send('/v1/me/sessions', { method: 'DELETE' })).status,
-      200,
-      'ends are not limited',
-    );
+    assert.equal((await person.browser.delete('/v1/me/sessions')).status, 200, 'ends are not limited');
 
     const other = await signet.signedInUser();
     await other.enableTotp();

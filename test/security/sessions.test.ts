@@ -72,7 +72,7 @@ onBothEngines('sessions', async (t, engine) => {
     assert.equal(await statusWith(signet, value), 401);
     assertRefused(await signet.userinfo(tokens.access_token), 401, 'invalid_token');
     const again = await holding(signet, value).get(client.authorizePath());
-    assert.match(again.headers.get('location') ?? '', /^\/signin\?/);
+    assert.match(again.location, /^\/signin\?/);
   });
 
   await t.test('SS-01: nothing but the exact value opens a session', async () => {
@@ -116,7 +116,7 @@ onBothEngines('sessions', async (t, engine) => {
       signet.clock.advance(1);
       assertRefused(await active.browser.get('/v1/me'), 401, 'login_required');
       const onward = await active.browser.get(client.authorizePath());
-      assert.match(onward.headers.get('location') ?? '', /^\/signin\?/);
+      assert.match(onward.location, /^\/signin\?/);
     },
   );
 

@@ -4,7 +4,7 @@ import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
 import { completeSignIn } from '../../src/authentication/sessions/complete-sign-in.ts';
 import { now } from '../../src/platform/clock.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
-import type { Answer, Browser } from '../support/browser.ts';
+import type { Answer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
@@ -14,7 +14,7 @@ import type { TestUser } from '../support/person.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
-import { codesOf, post, totpAt } from '../support/two-factor.ts';
+import { codesOf, totpAt } from '../support/two-factor.ts';
 
 /** Whoever holds a password, or a cookie, that is not theirs: what its owner does about it must end what they began. */
 
@@ -42,25 +42,17 @@ async function world(t: TestContext, engine: Engine = 'sqlite') {
   return { mailbox, signet, owner: await signet.signedInUser() };
 }
 
-const remove = (signet: Signet, browser: Browser, path: string, body?: unknown) =>
-  browser.send(path, {
-    method: 'DELETE',
-    headers: { origin: signet.url, ...(body ? { 'content-type': 'application/json' } : {}) },
-    body: body ? JSON.stringify(body) : undefined,
-  });
-const locationOf = ({ headers }: Answer) => headers.get('location') ?? '';
 const isIn = async ({ browser }: TestUser) => (await browser.get('/v1/me')).status === 200;
 const hasTotp = async ({ browser }: TestUser) => (await browser.get('/v1/me')).json?.two_factor_enabled;
 const changePassword = async ({ browser }: TestUser) =>
   assert.equal((await browser.postJson('/v1/me/password', { password: phrase })).status, 204);
-const enroll = async (signet: Signet, { browser }: TestUser) =>
-  String((await browser.send(enrollPath, post(signet))).json?.secret_base32);
+const enroll = async ({ browser }: TestUser) => String((await browser.postEmpty(enrollPath)).json?.secret_base32);
 
 onBothEngines('SS-06: a session of one factor takes nothing away once there are two', async (t, engine) => {
   const { signet, owner } = await world(t, engine);
   const client = await signet.registerClient();
   const thief = await elsewhere(owner);
-  const secret = await enroll(signet, owner);
+  const secret = await enroll(owner);
   const code = codesOf(signet, secret);
   const confirmed = await owner.browser.postJson(confirmPath, { code: code() });
   assert.equal(confirmed.status, 200, confirmed.text);
@@ -68,24 +60,24 @@ onBothEngines('SS-06: a session of one factor takes nothing away once there are 
   await t.test('neither factors nor password, passkeys, address and account', async () => {
     const { browser } = thief;
     for (const answer of [
-      await browser.send('/v1/me/2fa/backup-codes', post(signet)),
-      await remove(signet, browser, '/v1/me/2fa/totp'),
-      await browser.send(enrollPath, post(signet)),
+      await browser.postEmpty('/v1/me/2fa/backup-codes'),
+      await browser.delete('/v1/me/2fa/totp'),
+      await browser.postEmpty(enrollPath),
       await browser.postJson('/v1/me/password', { password: phrase }),
-      await remove(signet, browser, '/v1/me/password'),
-      await browser.send('/v1/me/passkeys/options', post(signet)),
+      await browser.delete('/v1/me/password'),
+      await browser.postEmpty('/v1/me/passkeys/options'),
       await browser.postJson('/v1/me/email', { email: 'thief@example.com' }),
-      await remove(signet, browser, '/v1/me', { email: owner.email }),
+      await browser.delete('/v1/me', { email: owner.email }),
     ]) {
       assertRefused(answer, 403, 'reauthentication_required');
     }
     const page = '/account/security/totp';
-    assert.equal(locationOf(await browser.get(page)), `/signin/confirm?${new URLSearchParams({ next: page })}`);
+    assert.equal((await browser.get(page)).location, `/signin/confirm?${new URLSearchParams({ next: page })}`);
     assert.equal(await hasTotp(owner), true);
   });
 
   await t.test('and gets no code, with or without a page', async () => {
-    assert.match(locationOf(await thief.browser.get(client.authorizePath())), /^\/signin\?request=/);
+    assert.match((await thief.browser.get(client.authorizePath())).location, /^\/signin\?request=/);
     const silent = redirectedTo(await thief.browser.get(client.authorizePath({ prompt: 'none' })));
     assert.equal(silent.get('error'), 'login_required');
   });
@@ -94,16 +86,16 @@ onBothEngines('SS-06: a session of one factor takes nothing away once there are 
     const { acr, amr } = await sessionOf(owner.browser);
     assert.deepEqual([acr, amr], ['urn:signet:acr:2fa', ['pwd', 'otp', 'mfa']]);
     await owner.authorize(client);
-    assert.equal((await owner.browser.send('/v1/me/2fa/backup-codes', post(signet))).status, 200);
+    assert.equal((await owner.browser.postEmpty('/v1/me/2fa/backup-codes')).status, 200);
   });
 
   await t.test('the other one does so too once it has given the second factor', async () => {
     const { email, password, browser } = thief;
     const first = await browser.post('/signin/confirm', { username: email, password });
-    assert.equal(locationOf(first), '/signin/second-factor');
+    assert.equal(first.location, '/signin/second-factor');
     assert.equal((await thief.giveCode(code())).status, 303);
     await thief.authorize(client);
-    assert.equal((await browser.send('/v1/me/2fa/backup-codes', post(signet))).status, 200);
+    assert.equal((await browser.postEmpty('/v1/me/2fa/backup-codes')).status, 200);
   });
 });
 
@@ -111,14 +103,14 @@ onBothEngines('SS-06: the store gives no code to one factor, whatever was read b
   const { signet, owner } = await world(t, engine);
   const client = await signet.registerClient();
   const thief = await elsewhere(owner);
-  const secret = await enroll(signet, owner);
+  const secret = await enroll(owner);
   const held = holdNextCall(signet.deps.db, /insert into grants/);
   const asking = thief.browser.get(client.authorizePath());
   await held.reached;
   const code = totpAt(secret, now(signet.deps));
   assert.equal((await owner.browser.postJson(confirmPath, { code })).status, 200);
   held.release();
-  assert.match(locationOf(await asking), /^\/signin\?request=/);
+  assert.match((await asking).location, /^\/signin\?request=/);
 });
 
 onBothEngines(
@@ -132,9 +124,9 @@ onBothEngines(
     assert.equal(await isIn(owner), true);
     assert.equal(owner.browser.cookies.get('signet_identity_session'), cookie, 'specification 4.15: no new cookie');
     assert.equal((await sessionOf(owner.browser)).acr, 'urn:signet:acr:2fa');
-    assert.equal((await owner.browser.send('/v1/me/2fa/backup-codes', post(signet))).status, 200);
+    assert.equal((await owner.browser.postEmpty('/v1/me/2fa/backup-codes')).status, 200);
 
-    const secret = await enroll(signet, owner);
+    const secret = await enroll(owner);
     const confirmation = { code: codesOf(signet, secret)(), end_other_sessions: true };
     assert.equal((await owner.browser.postJson(confirmPath, confirmation)).status, 200);
     assert.equal(await isIn(other), false);
@@ -154,17 +146,17 @@ onBothEngines('MF-03: a secret that waits belongs to the session that asked for 
   };
 
   await t.test('another session neither sees nor confirms it', async () => {
-    await cannotConfirm(await enroll(signet, await elsewhere(owner)), 'planted from another session');
+    await cannotConfirm(await enroll(await elsewhere(owner)), 'planted from another session');
   });
 
   await t.test(
     'it ends when the others are signed out, and when the password changes, also for a copied cookie',
     async () => {
-      const first = await enroll(signet, copyOf(signet, owner));
+      const first = await enroll(copyOf(signet, owner));
       assert.ok((await page()).includes(first));
-      await remove(signet, owner.browser, '/v1/me/sessions');
+      await owner.browser.delete('/v1/me/sessions');
       await cannotConfirm(first, 'planted before the others were signed out');
-      const second = await enroll(signet, copyOf(signet, owner));
+      const second = await enroll(copyOf(signet, owner));
       await changePassword(owner);
       await cannotConfirm(second, 'planted before the password changed');
     },
@@ -175,13 +167,13 @@ onBothEngines('MF-03: a secret that waits belongs to the session that asked for 
       signet.deps.db.get('select 1 as one from totp where user_id = $1 and pending_secret_sealed is not null', [
         owner.user_id,
       ]);
-    await enroll(signet, owner);
+    await enroll(owner);
     assert.ok(await waiting());
     await signet.newBrowser().post('/reset', { email: owner.email });
     const path = linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
     assert.equal((await owner.browser.post(path, { password: owner.password })).status, 303);
     assert.equal(await waiting(), undefined);
-    await enroll(signet, owner);
+    await enroll(owner);
     await disableUser(signet.deps, owner.user_id, 'cli');
     assert.equal(await waiting(), undefined);
   });
@@ -193,23 +185,23 @@ const changes: Record<string, { sql: RegExp; begin: (at: UnderWay) => Promise<()
   'a passkey': {
     sql: /insert into passkeys/,
     async begin({ signet, thief }) {
-      const made = newAuthenticator(signet.url).create(await ask(signet, thief.browser, '/v1/me/passkeys'));
+      const made = newAuthenticator(signet.url).create(await ask(thief.browser, '/v1/me/passkeys'));
       return () => keep(thief.browser, made);
     },
   },
   'the end of a passkey': {
     sql: /delete from passkeys/,
-    async begin({ signet, thief }) {
+    async begin({ thief }) {
       const [passkey] = await listed(thief);
-      return () => remove(signet, thief.browser, `/v1/me/passkeys/${passkey?.id}`);
+      return () => thief.browser.delete(`/v1/me/passkeys/${passkey?.id}`);
     },
   },
   'a secret for TOTP': {
     sql: /insert into totp/,
     begin:
-      async ({ signet, thief }) =>
+      async ({ thief }) =>
       async () =>
-        thief.browser.send(enrollPath, post(signet)),
+        thief.browser.postEmpty(enrollPath),
   },
   'another address': {
     sql: /insert into one_time_links/,
@@ -221,9 +213,9 @@ const changes: Record<string, { sql: RegExp; begin: (at: UnderWay) => Promise<()
   'the end of the account': {
     sql: /delete from users/,
     begin:
-      async ({ signet, thief }) =>
+      async ({ thief }) =>
       async () =>
-        remove(signet, thief.browser, '/v1/me', { email: thief.email }),
+        thief.browser.delete('/v1/me', { email: thief.email }),
   },
 };
 
@@ -253,7 +245,7 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
     const owner = await signet.signedInUser();
     await owner.enableTotp();
     const held = holdNextCall(db, /delete from totp/);
-    const answer = remove(signet, copyOf(signet, owner).browser, '/v1/me/2fa/totp');
+    const answer = copyOf(signet, owner).browser.delete('/v1/me/2fa/totp');
     await held.reached;
     await changePassword(owner);
     held.release();
@@ -269,7 +261,7 @@ onBothEngines('SS-06: what a stolen cookie had under way fails once the password
     await held.reached;
     await changePassword(owner);
     held.release();
-    assert.match(locationOf(await answer), /^\/signin\?request=/);
+    assert.match((await answer).location, /^\/signin\?request=/);
   });
 
   await t.test('and a code that was written beside the change, unseen by it, buys nothing', async () => {
@@ -314,18 +306,18 @@ test('SS-06: another address is accepted after a recent sign-in only', async (t)
   await owner.browser.postJson('/v1/me/email', { email: 'fresh@example.com' });
   const path = linkIn(await mailbox.next('fresh@example.com'), /^\/verify-email\//);
   signet.clock.advance(901);
-  assert.equal(locationOf(await owner.browser.get(path)), `/signin/confirm?${new URLSearchParams({ next: path })}`);
-  assert.match(locationOf(await owner.browser.post(path)), /^\/signin\/confirm\?/);
+  assert.equal((await owner.browser.get(path)).location, `/signin/confirm?${new URLSearchParams({ next: path })}`);
+  assert.match((await owner.browser.post(path)).location, /^\/signin\/confirm\?/);
   assert.equal((await owner.browser.get('/v1/me')).json?.email, owner.email);
   const fields = { username: owner.email, password: owner.password, next: path };
-  assert.equal(locationOf(await owner.browser.post('/signin/confirm', fields)), path);
-  assert.equal(locationOf(await owner.browser.post(path)), '/account/email?done=changed');
+  assert.equal((await owner.browser.post('/signin/confirm', fields)).location, path);
+  assert.equal((await owner.browser.post(path)).location, '/account/email?done=changed');
 });
 
 test('MF-05: on PostgreSQL no sign-in slips past the second factor that is being turned on', async (t) => {
   const { signet, owner } = await world(t, 'postgres');
   const { deps } = await startSignet(t, { engine: 'postgres', beside: signet });
-  const secret = await enroll(signet, owner);
+  const secret = await enroll(owner);
   // A sign-in by a provider has no proof that locks its person. It is held between its session and its end.
   const devices = await openTransaction(t, deps, { sql: 'lock table known_devices in share row exclusive mode' });
   const visit = { previous: undefined, request_id: undefined, next: undefined, deviceToken: 'dv_x' };

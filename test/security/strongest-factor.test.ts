@@ -12,7 +12,6 @@ import type { TestUser } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
-import { post } from '../support/two-factor.ts';
 import { acmeAt } from '../support/upstream.ts';
 
 /**
@@ -37,10 +36,6 @@ async function thiefOf(owner: TestUser): Promise<Browser> {
   return thief.browser;
 }
 
-const remove = (signet: Signet, browser: Browser, path: string) =>
-  browser.send(path, { method: 'DELETE', headers: { origin: signet.url } });
-const locationOf = ({ headers }: Answer) => headers.get('location') ?? '';
-
 function assertLacksFactor(answer: Answer, about = '') {
   assert.deepEqual(
     [answer.status, answer.json?.error, answer.json?.acr_values],
@@ -57,9 +52,9 @@ onBothEngines(
     const key = await owner.addPasskey();
     const isKeptOut = async (browser: Browser) => {
       assertLacksFactor(await browser.get('/v1/admin/users'));
-      assertLacksFactor(await browser.send(enrollPath, post(signet)), 'an app of the thief');
-      assertLacksFactor(await browser.send('/v1/me/passkeys/options', post(signet)), 'a passkey of the thief');
-      assertLacksFactor(await remove(signet, browser, `/v1/me/passkeys/${key.id}`), "the owner's passkey");
+      assertLacksFactor(await browser.postEmpty(enrollPath), 'an app of the thief');
+      assertLacksFactor(await browser.postEmpty('/v1/me/passkeys/options'), 'a passkey of the thief');
+      assertLacksFactor(await browser.delete(`/v1/me/passkeys/${key.id}`), "the owner's passkey");
       assertLacksFactor(await browser.get('/v1/admin/users'));
     };
 
@@ -68,7 +63,7 @@ onBothEngines(
     await t.test('by a challenge that was handed out before there was a passkey', async () => {
       const person = await signet.signedInUser();
       const thief = await thiefOf(person);
-      const options = await ask(signet, thief, '/v1/me/passkeys');
+      const options = await ask(thief, '/v1/me/passkeys');
       await person.addPasskey();
       assertLacksFactor(await keep(thief, newAuthenticator(signet.url).create(options)));
     });
@@ -90,9 +85,9 @@ onBothEngines(
     await t.test('until an administrator resets the factors of whoever has lost theirs', async () => {
       const person = await signet.signedInUser();
       await person.addPasskey();
-      assertLacksFactor(await (await thiefOf(person)).send(enrollPath, post(signet)));
+      assertLacksFactor(await (await thiefOf(person)).postEmpty(enrollPath));
       await resetFactors(signet.deps, { actor: 'cli' }, person.user_id, 'lost the key, asked in person');
-      assert.equal((await (await thiefOf(person)).send(enrollPath, post(signet))).status, 200);
+      assert.equal((await (await thiefOf(person)).postEmpty(enrollPath)).status, 200);
     });
   },
 );
@@ -157,7 +152,7 @@ onBothEngines('SS-06: no change of a way in without the strongest kind of factor
       tried += 1;
       const about = `${method} ${path}`;
       if (path.startsWith('/v1/') || path.endsWith('/options')) assertLacksFactor(answer, about);
-      else assert.match(locationOf(answer), /^\/signin\/confirm\?next=/, about);
+      else assert.match(answer.location, /^\/signin\/confirm\?next=/, about);
     }
     assert.ok(tried >= 23, `only ${tried} were tried`);
     assert.equal(await state(), before);
@@ -180,7 +175,7 @@ onBothEngines('SS-06: no change of a way in without the strongest kind of factor
     const owner = await signet.signedInUser();
     const thief = await thiefOf(owner);
     const held = holdNextCall(db, /insert into totp/);
-    const answer = thief.send(enrollPath, post(signet));
+    const answer = thief.postEmpty(enrollPath);
     await held.reached;
     await owner.addPasskey().finally(held.release);
     assertLacksFactor(await answer);
@@ -196,7 +191,7 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
     const owner = await signet.signedInUser();
     const key = await owner.addPasskey();
     const browser = await thiefOf(owner);
-    const page = await browser.get(locationOf(await browser.get(totpPage)));
+    const page = await browser.get((await browser.get(totpPage)).location);
     assert.match(page.text, sentence('confirm.passkey'));
     assert.match(page.text, /action="\/signin\/confirm\/passkey"/);
     assert.doesNotMatch(page.text, /type="password"|\/auth\/acme/);
@@ -209,9 +204,9 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
     assertRefused(byProvider, 403, 'access_denied');
     assert.equal((await sessionOf(browser)).acr, oneFactor);
 
-    await confirm(signet, browser, key);
+    await confirm(browser, key);
     assert.equal((await browser.get(totpPage)).status, 200);
-    assert.equal((await browser.send(enrollPath, post(signet))).status, 200);
+    assert.equal((await browser.postEmpty(enrollPath)).status, 200);
   });
 
   await t.test('and whoever adds a passkey is told before', async () => {
@@ -224,14 +219,14 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
     const owner = await signet.signedInUser();
     const before = await thiefOf(owner);
     const { code, backup_codes } = await owner.enableTotp();
-    const page = await before.get(locationOf(await before.get(totpPage)));
-    assert.equal(locationOf(await before.get(totpPage)), confirmPath);
+    const page = await before.get((await before.get(totpPage)).location);
+    assert.equal((await before.get(totpPage)).location, confirmPath);
     assert.match(page.text, sentence('confirm.totp'));
     for (const given of [code, () => backup_codes[0] ?? '']) {
       const { email, password } = owner;
       const answer = await before.post('/signin/confirm', { username: email, password, next: totpPage });
-      assert.equal(locationOf(answer), '/signin/second-factor');
-      assert.equal(locationOf(await before.post('/signin/second-factor', { code: given() })), totpPage);
+      assert.equal(answer.location, '/signin/second-factor');
+      assert.equal((await before.post('/signin/second-factor', { code: given() })).location, totpPage);
       assert.equal((await before.get(totpPage)).status, 200);
     }
   });

@@ -10,7 +10,7 @@ import { sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
-import { codesOf, post, totpAt, wrongCode } from '../support/two-factor.ts';
+import { codesOf, totpAt, wrongCode } from '../support/two-factor.ts';
 
 const enrollPath = '/v1/me/2fa/totp/enroll';
 const confirmPath = '/v1/me/2fa/totp/confirm';
@@ -33,12 +33,12 @@ async function withTotp(t: TestContext, engine: Engine = 'sqlite') {
 async function halfIn(person: TestUser): Promise<TestUser> {
   const other = person.elsewhere();
   const answer = await other.signIn();
-  assert.equal(answer.headers.get('location'), '/signin/second-factor', answer.text);
+  assert.equal(answer.location, '/signin/second-factor', answer.text);
   return other;
 }
 
-const enroll = async (signet: Signet, { browser }: Pick<TestUser, 'browser'>) => {
-  const answer = await browser.send(enrollPath, post(signet));
+const enroll = async ({ browser }: Pick<TestUser, 'browser'>) => {
+  const answer = await browser.postEmpty(enrollPath);
   assert.equal(answer.status, 200, answer.text);
   return answer.json as { otpauth_uri: string; secret_base32: string; qr_svg: string };
 };
@@ -51,8 +51,6 @@ const stateOf = async ({ browser }: Pick<TestUser, 'browser'>) => {
     backup_codes: { total: number; remaining: number };
   };
 };
-const remove = (signet: Signet, { browser }: Pick<TestUser, 'browser'>) =>
-  browser.send('/v1/me/2fa/totp', { method: 'DELETE', headers: { origin: signet.url } });
 const isIn = async ({ browser }: Pick<TestUser, 'browser'>) => (await browser.get('/v1/me')).status === 200;
 const at = ({ clock }: Signet) => clock() / 1000;
 const twenty = <Result>(of: (place: number) => Promise<Result>) =>
@@ -68,7 +66,7 @@ onBothEngines('decisions §10: the state is told in one shape from nothing to ac
     passkeys: { count: 0 },
   };
   assert.deepEqual(await stateOf(person), nothing);
-  const { secret_base32 } = await enroll(signet, person);
+  const { secret_base32 } = await enroll(person);
   assert.deepEqual(await stateOf(person), { ...nothing, totp: { ...nothing.totp, status: 'pending' } });
   const code = codesOf(signet, secret_base32);
   assert.equal((await browser.postJson(confirmPath, { code: code() })).status, 200);
@@ -81,17 +79,17 @@ onBothEngines('decisions §10: the state is told in one shape from nothing to ac
     passkeys: { count: 0 },
   });
   assert.equal((await browser.get('/v1/me')).json?.two_factor_enabled, true);
-  assert.equal((await remove(signet, person)).status, 204);
+  assert.equal((await person.browser.delete('/v1/me/2fa/totp')).status, 204);
   assert.deepEqual(await stateOf(person), nothing);
   assert.equal((await browser.get('/v1/me')).json?.two_factor_enabled, false);
-  assertRefused(await remove(signet, person), 409, 'invalid_state');
+  assertRefused(await person.browser.delete('/v1/me/2fa/totp'), 409, 'invalid_state');
 });
 
 onBothEngines(
   'MF-03: a secret has 160 bits, is new at each call, and only the last one can be confirmed',
   async (t, engine) => {
     const { signet, person, browser } = await world(t, engine);
-    const answer = await browser.send(enrollPath, post(signet));
+    const answer = await browser.postEmpty(enrollPath);
     assert.equal(answer.headers.get('cache-control'), 'no-store');
     const first = answer.json as Awaited<ReturnType<typeof enroll>>;
     assert.deepEqual(Object.keys(first), ['otpauth_uri', 'secret_base32', 'qr_svg']);
@@ -100,7 +98,7 @@ onBothEngines(
     assert.equal(decodeURIComponent(uri.pathname), `/Signet:${person.email}`);
     assert.equal(uri.searchParams.get('secret'), first.secret_base32);
     assert.match(first.qr_svg, /^<svg .*<\/svg>$/);
-    const second = await enroll(signet, person);
+    const second = await enroll(person);
     assert.notEqual(second.secret_base32, first.secret_base32);
 
     const refused = await browser.postJson(confirmPath, { code: totpAt(first.secret_base32, at(signet)) });
@@ -119,7 +117,7 @@ onBothEngines('MF-03: enrolling anew leaves the app in force until the new one i
   const { signet, person, app } = await withTotp(t, engine);
   const there = await halfIn(person);
   await there.giveCode(app.code());
-  const { secret_base32 } = await enroll(signet, there);
+  const { secret_base32 } = await enroll(there);
   const elsewhere = await halfIn(person);
   assert.equal((await elsewhere.giveCode(totpAt(secret_base32, at(signet)))).status, 401);
   assert.equal((await elsewhere.giveCode(app.code())).status, 303);
@@ -143,15 +141,15 @@ onBothEngines('a secret that waits is over after ten minutes, and after five wro
     assert.equal(answer.json?.current_status, 'none');
   };
   await over('123456');
-  const late = await enroll(signet, person);
+  const late = await enroll(person);
   signet.clock.advance(600);
   await over(totpAt(late.secret_base32, at(signet)));
-  const guessed = await enroll(signet, person);
+  const guessed = await enroll(person);
   const wrong = wrongCode(signet, guessed.secret_base32);
   for (let guess = 0; guess < 5; guess += 1) assertRefused(await confirm(wrong), 400, 'invalid_code');
   await over(totpAt(guessed.secret_base32, at(signet)));
   assert.equal((await stateOf(person)).totp.status, 'none');
-  const raced = await enroll(signet, person);
+  const raced = await enroll(person);
   const answers = await twenty(() => confirm(wrongCode(signet, raced.secret_base32)));
   assert.equal(answers.filter(({ status }) => status === 400).length, 5);
 });
@@ -212,7 +210,7 @@ onBothEngines('MF-02: five wrong codes end the sign-in, for the right one too', 
   for (const [name, value] of kept) guesser.browser.cookies.set(name, value);
   const late = await guesser.giveCode(app.code());
   assert.equal(late.status, 303);
-  assert.equal(late.headers.get('location'), '/signin');
+  assert.equal(late.location, '/signin');
   assert.equal(await isIn(guesser), false);
 
   const raced = await halfIn(person);
@@ -277,22 +275,22 @@ onBothEngines("MF-04: somebody else's backup code opens nothing, and new ones en
   assert.equal((await stateOf(thief)).backup_codes.remaining, 10);
   assert.equal((await half.giveCode(app.code())).status, 303);
 
-  const answers = await twenty(() => half.browser.send('/v1/me/2fa/backup-codes', post(signet)));
+  const answers = await twenty(() => half.browser.postEmpty('/v1/me/2fa/backup-codes'));
   assert.ok(answers.every(({ status }) => status === 200));
   assert.equal((await stateOf(half)).backup_codes.total, 10, 'twenty at once leave one set');
-  const renewed = (await half.browser.send('/v1/me/2fa/backup-codes', post(signet))).json?.backup_codes as string[];
+  const renewed = (await half.browser.postEmpty('/v1/me/2fa/backup-codes')).json?.backup_codes as string[];
   const next = await halfIn(person);
   assert.equal((await next.giveCode(app.backup_codes[1]!)).status, 401);
   assert.equal((await next.giveCode(renewed[0]!)).status, 303);
-  await remove(signet, half);
-  assertRefused(await half.browser.send('/v1/me/2fa/backup-codes', post(signet)), 409, 'invalid_state');
+  await half.browser.delete('/v1/me/2fa/totp');
+  assertRefused(await half.browser.postEmpty('/v1/me/2fa/backup-codes'), 409, 'invalid_state');
 });
 
 onBothEngines('MF-03, MF-04: neither the database nor the log can give a factor away', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
   const half = await halfIn(person);
   await half.giveCode(app.backup_codes[0]!);
-  const pending = await enroll(signet, half);
+  const pending = await enroll(half);
   const used = app.code();
   await (await halfIn(person)).giveCode(used);
   const secrets = [app.secret, pending.secret_base32, ...app.backup_codes];
@@ -331,15 +329,15 @@ onBothEngines('MF-05: a sign-in that waits for its second factor opens nothing',
       assert.ok(answer.status === 401 || answer.status === 404, `${path}: ${answer.status}`);
     }
   }
-  assertRefused(await browser.send(enrollPath, post(signet)), 401, 'login_required');
+  assertRefused(await browser.postEmpty(enrollPath), 401, 'login_required');
   assertRefused(await browser.postJson(confirmPath, { code: app.code() }), 401, 'login_required');
-  assertRefused(await remove(signet, half), 401, 'login_required');
+  assertRefused(await half.browser.delete('/v1/me/2fa/totp'), 401, 'login_required');
   for (const path of ['/account', '/account/security/totp', '/account/security/backup-codes', '/signin/confirm']) {
-    assert.match((await browser.get(path)).headers.get('location') ?? '', /^\/signin\?next=/, path);
+    assert.match((await browser.get(path)).location, /^\/signin\?next=/, path);
   }
   const confirmed = await browser.post('/signin/confirm', { username: person.email, password: person.password });
-  assert.match(confirmed.headers.get('location') ?? '', /^\/signin\?next=/);
-  assert.match((await browser.get(client.authorizePath())).headers.get('location') ?? '', /^\/signin\?request=/);
+  assert.match(confirmed.location, /^\/signin\?next=/);
+  assert.match((await browser.get(client.authorizePath())).location, /^\/signin\?request=/);
   const none = redirectedTo(await browser.get(client.authorizePath({ prompt: 'none' })));
   assert.equal(none.get('error'), 'login_required');
   assert.equal((await half.giveCode(app.code())).status, 303, 'and it is still good for its second factor');
@@ -352,9 +350,9 @@ onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave 
   for (const cookie of ['', 'signet_attempt=', 'signet_attempt=at_x', `signet_attempt=${'x'.repeat(3000)}`]) {
     const headers: Record<string, string> = cookie === '' ? {} : { cookie };
     const page = await stranger.get('/signin/second-factor', headers);
-    assert.equal(page.headers.get('location'), '/signin', cookie.slice(0, 40));
+    assert.equal(page.location, '/signin', cookie.slice(0, 40));
     const given = await stranger.post('/signin/second-factor', { code: app.backup_codes[0]! }, headers);
-    assert.equal(given.headers.get('location'), '/signin');
+    assert.equal(given.location, '/signin');
   }
   assert.equal((await stateOf(half)).totp, undefined);
   // Another person's half sign-in takes that person's codes, and theirs alone.
@@ -367,7 +365,7 @@ onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave 
   // One half sign-in is one session: neither its cookie nor a second right code makes another.
   const again = signet.newBrowser();
   again.cookies.set('signet_attempt', half.browser.cookies.get('signet_attempt') ?? 'at_gone');
-  assert.equal((await again.post('/signin/second-factor', { code: app.code() })).headers.get('location'), '/signin');
+  assert.equal((await again.post('/signin/second-factor', { code: app.code() })).location, '/signin');
   const double = await halfIn(person);
   const cookies = new Map(double.browser.cookies);
   const twins = [app.code(), app.backup_codes[2]!].map((code) => {
@@ -386,7 +384,7 @@ onBothEngines('a half sign-in ends with what it rests on: password, factors, the
   const dies = async (change: () => Promise<unknown>, code: () => string) => {
     const half = await halfIn(person);
     await change();
-    assert.equal((await half.giveCode(code())).headers.get('location'), '/signin');
+    assert.equal((await half.giveCode(code())).location, '/signin');
     assert.equal(await isIn(half), false);
   };
   const unused = [...app.backup_codes];
@@ -394,8 +392,8 @@ onBothEngines('a half sign-in ends with what it rests on: password, factors, the
   await dies(async () => signet.clock.advance(600), anyCode);
   await dies(() => keeper.browser.postJson('/v1/me/password', { password: 'another set of words' }), anyCode);
   person.password = 'another set of words';
-  await dies(() => keeper.browser.send('/v1/me/2fa/backup-codes', post(signet)), app.code);
-  await dies(() => remove(signet, keeper), app.code);
+  await dies(() => keeper.browser.postEmpty('/v1/me/2fa/backup-codes'), app.code);
+  await dies(() => keeper.browser.delete('/v1/me/2fa/totp'), app.code);
   const renewed = await keeper.enableTotp();
   await dies(() => disableUser(signet.deps, person.user_id, 'cli'), renewed.code);
   await enableUser(signet.deps, person.user_id, 'cli');
@@ -404,12 +402,12 @@ onBothEngines('a half sign-in ends with what it rests on: password, factors, the
 
 test('SS-06: factors change after a recent sign-in only, and for whoever is signed in', async (t) => {
   const { signet, person, browser } = await world(t);
-  const { secret_base32 } = await enroll(signet, person);
+  const { secret_base32 } = await enroll(person);
   const everyChange = (who: Pick<TestUser, 'browser'>) => [
-    who.browser.send(enrollPath, post(signet)),
+    who.browser.postEmpty(enrollPath),
     who.browser.postJson(confirmPath, { code: totpAt(secret_base32, at(signet)) }),
-    remove(signet, who),
-    who.browser.send('/v1/me/2fa/backup-codes', post(signet)),
+    who.browser.delete('/v1/me/2fa/totp'),
+    who.browser.postEmpty('/v1/me/2fa/backup-codes'),
   ];
   signet.clock.advance(901);
   for (const answer of await Promise.all(everyChange(person))) {
@@ -418,7 +416,7 @@ test('SS-06: factors change after a recent sign-in only, and for whoever is sign
   }
   for (const path of ['/account/security/totp', '/account/security/totp/disable', '/account/security/backup-codes']) {
     const expected = `/signin/confirm?${new URLSearchParams({ next: path })}`;
-    assert.equal((await browser.get(path)).headers.get('location'), expected);
+    assert.equal((await browser.get(path)).location, expected);
   }
   for (const answer of await Promise.all(everyChange({ browser: signet.newBrowser() }))) {
     assertRefused(answer, 401, 'login_required');
@@ -426,12 +424,12 @@ test('SS-06: factors change after a recent sign-in only, and for whoever is sign
   const foreign = await browser.send(enrollPath, { method: 'POST', headers: { origin: 'https://evil.example' } });
   assert.equal(foreign.status, 403);
   await browser.post('/signin/confirm', { username: person.email, password: person.password });
-  assert.equal((await browser.send(enrollPath, post(signet))).status, 200);
+  assert.equal((await browser.postEmpty(enrollPath)).status, 200);
 });
 
 test('a body that is not `{code: string}` is a 400 that changes nothing', async (t) => {
   const { signet, person, browser } = await world(t);
-  const { secret_base32 } = await enroll(signet, person);
+  const { secret_base32 } = await enroll(person);
   const bodies = [
     {},
     [],
@@ -458,7 +456,7 @@ test('a body that is not `{code: string}` is a 400 that changes nothing', async 
 
 onBothEngines('twenty confirmations and twenty disablings at once are one of each', async (t, engine) => {
   const { signet, person, browser } = await world(t, engine);
-  const { secret_base32 } = await enroll(signet, person);
+  const { secret_base32 } = await enroll(person);
   const code = totpAt(secret_base32, at(signet));
   const confirmed = await twenty(() => browser.postJson(confirmPath, { code }));
   assert.equal(confirmed.filter(({ status }) => status === 200).length, 1);
@@ -471,7 +469,7 @@ onBothEngines('twenty confirmations and twenty disablings at once are one of eac
     303,
     'the codes that were shown are the ones that count',
   );
-  const disabled = await twenty(() => remove(signet, person));
+  const disabled = await twenty(() => person.browser.delete('/v1/me/2fa/totp'));
   assert.equal(disabled.filter(({ status }) => status === 204).length, 1);
   assert.ok(disabled.every(({ status }) => status === 204 || status === 409));
   const rows = await auditRowsOf(signet.deps.db, person.user_id, 100);
@@ -489,7 +487,7 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
   const { text: told } = await mailbox.next(person.email, sentence('mail.totp_confirmed.subject'));
   assert.ok(told.includes(`${signet.url}/reset\n`), told);
   assert.match(told, sentence('mail.totp_confirmed.text', { service: 'Signet' }));
-  await person.browser.send('/v1/me/2fa/backup-codes', post(signet));
+  await person.browser.postEmpty('/v1/me/2fa/backup-codes');
   await mailbox.next(person.email, sentence('mail.backup_codes_regenerated.subject'));
 
   const guesser = await halfIn(person);
@@ -498,7 +496,7 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
   const warning = await mailbox.next(person.email, sentence('mail.second_factor_refused.subject'));
   assert.match(warning.text, /127\.0\.0\.1/);
 
-  const codes = (await person.browser.send('/v1/me/2fa/backup-codes', post(signet))).json?.backup_codes as string[];
+  const codes = (await person.browser.postEmpty('/v1/me/2fa/backup-codes')).json?.backup_codes as string[];
   await mailbox.next(person.email, sentence('mail.backup_codes_regenerated.subject'));
   await (await halfIn(person)).giveCode(codes[0]!);
   assert.match(
@@ -506,7 +504,7 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
     sentence('mail.backup_code_used.text', { remaining: 9 }),
   );
   await mailbox.next(person.email, sentence('mail.new_device.subject'));
-  await remove(signet, person);
+  await person.browser.delete('/v1/me/2fa/totp');
   await mailbox.next(person.email, sentence('mail.totp_disabled.subject'));
   await signet.deps.mail.deliver();
   assert.equal(mailbox.mails.length, 8, mailbox.mails.map(({ subject }) => subject).join('; '));
@@ -531,21 +529,20 @@ test('decisions §5: tokens say what happened; max_age and prompt ask for it aga
   const { signet, person, browser, app } = await withTotp(t);
   const client = await signet.registerClient();
   const twoFactors = 'urn:signet:acr:2fa';
-  const locationOf = (answer: { headers: Headers }) => answer.headers.get('location') ?? '';
   /** Through sign-in and second factor to the code and its tokens. */
   const signInFor = async (changes: Record<string, string> = {}) => {
-    const waiting = locationOf(await browser.get(client.authorizePath(changes)));
+    const waiting = (await browser.get(client.authorizePath(changes))).location;
     assert.match(waiting, /^\/signin\?request=ar_/);
     const request = new URL(waiting, signet.url).searchParams.get('request') ?? '';
-    assert.equal(locationOf(await person.signIn({ request })), '/signin/second-factor');
+    assert.equal((await person.signIn({ request })).location, '/signin/second-factor');
     const continued = await browser.get(`/oauth/authorize/continue?request=${request}`);
-    assert.equal(locationOf(continued), waiting, 'the second factor cannot be walked around');
+    assert.equal(continued.location, waiting, 'the second factor cannot be walked around');
     const page = await browser.get('/signin/second-factor');
     assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
     assert.match(page.text, new RegExp(`<html lang="${changes.ui_locales ?? 'en'}"`));
     const onward = await person.giveCode(app.code());
-    assert.equal(locationOf(onward), `/oauth/authorize/continue?request=${request}`);
-    const code = redirectedTo(await browser.get(locationOf(onward))).get('code') ?? '';
+    assert.equal(onward.location, `/oauth/authorize/continue?request=${request}`);
+    const code = redirectedTo(await browser.get(onward.location)).get('code') ?? '';
     return claimsOf(tokensOf(await client.redeem(code)).id_token);
   };
   const claims = await signInFor();
@@ -566,7 +563,7 @@ test('the pages: set up with a QR code, see the codes once, replace them, turn i
   assert.match(await page(), sentence('totp.begin'));
   const begun = await browser.post(`${path}/enroll`);
   assert.equal(begun.status, 303);
-  assert.equal(begun.headers.get('location'), path);
+  assert.equal(begun.location, path);
   const setUp = await page();
   const secretIn = (text: string) => (/<code id="totp-secret">([A-Z2-7 ]+)</.exec(text)?.[1] ?? '').replaceAll(' ', '');
   const secret = secretIn(setUp);
@@ -600,7 +597,7 @@ test('the pages: set up with a QR code, see the codes once, replace them, turn i
   assert.equal(codesIn(renewed.text).length, 10);
   assert.equal((await browser.post(`${path}/disable`)).status, 303);
   assert.match(await page(), sentence('totp.begin'));
-  assert.equal((await browser.get('/account/security/backup-codes')).headers.get('location'), path);
+  assert.equal((await browser.get('/account/security/backup-codes')).location, path);
   // Too late: the pending secret is over, and the page says so.
   await browser.post(`${path}/enroll`);
   const late = secretIn(await page());

@@ -7,7 +7,7 @@ import { startSignet } from '../support/signet.ts';
 /** The id of the request that waits for this person's browser. */
 async function waitingRequest(person: TestUser, client: RegisteredClient, changes: Record<string, string> = {}) {
   const answer = await person.browser.get(client.authorizePath(changes));
-  return redirectedTo(answer).get('request') ?? assert.fail(`nothing waits: ${answer.headers.get('location')}`);
+  return redirectedTo(answer).get('request') ?? assert.fail(`nothing waits: ${answer.location}`);
 }
 
 const goOn = (person: TestUser, request: string) =>
@@ -50,7 +50,7 @@ onBothEngines('consent that one person gave to a waiting request does not speak 
   // The same browser, before it goes on: somebody else signs in for the same request.
   const shared = second.with({ browser: first.browser });
   assert.equal((await shared.signIn({ request })).status, 303);
-  assert.match((await goOn(shared, request)).headers.get('location') ?? '', /^\/consent\?request=/);
+  assert.match((await goOn(shared, request)).location, /^\/consent\?request=/);
 });
 
 onBothEngines('introspection by a client that authenticates and is not approved is 403', async (t, engine) => {

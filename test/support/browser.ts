@@ -1,5 +1,11 @@
-/** What came back, read whole. `json` is undefined when the body is not JSON. */
-export type Answer = { status: number; headers: Headers; text: string; json: Record<string, unknown> | undefined };
+/** A response, read whole. `json` is undefined when the body is not JSON; `location` is empty without that header. */
+export type Answer = {
+  status: number;
+  headers: Headers;
+  location: string;
+  text: string;
+  json: Record<string, unknown> | undefined;
+};
 
 /** A browser as far as HTTP goes: keeps cookies of one origin, follows nothing, sends what its own pages would. */
 export type Browser = {
@@ -7,6 +13,11 @@ export type Browser = {
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, fields?: Record<string, string>, headers?: Record<string, string>): Promise<Answer>;
   postJson(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** A POST without a body, as a script of our own pages sends it. */
+  postEmpty(path: string): Promise<Answer>;
+  patch(path: string, body: unknown): Promise<Answer>;
+  put(path: string, body: unknown): Promise<Answer>;
+  delete(path: string, body?: unknown): Promise<Answer>;
   send(path: string, init: RequestInit): Promise<Answer>;
 };
 
@@ -27,18 +38,25 @@ export function newBrowser(origin: string): Browser {
     return readAnswer(response);
   }
 
+  const sendJson = (method: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
+    send(path, {
+      method,
+      body: JSON.stringify(body),
+      headers: { origin, 'content-type': 'application/json', ...headers },
+    });
+
   return {
     cookies,
     send,
     get: (path, headers = {}) => send(path, { headers }),
     post: (path, fields = {}, headers = {}) =>
       send(path, { method: 'POST', body: new URLSearchParams(fields), headers: { origin, ...headers } }),
-    postJson: (path, body, headers = {}) =>
-      send(path, {
-        method: 'POST',
-        body: JSON.stringify(body),
-        headers: { origin, 'content-type': 'application/json', ...headers },
-      }),
+    postJson: (path, body, headers) => sendJson('POST', path, body, headers),
+    postEmpty: (path) => send(path, { method: 'POST', headers: { origin } }),
+    patch: (path, body) => sendJson('PATCH', path, body),
+    put: (path, body) => sendJson('PUT', path, body),
+    delete: (path, body) =>
+      body === undefined ? send(path, { method: 'DELETE', headers: { origin } }) : sendJson('DELETE', path, body),
   };
 }
 
@@ -48,5 +66,6 @@ export async function readAnswer(response: Response): Promise<Answer> {
   try {
     json = JSON.parse(text);
   } catch {}
-  return { status: response.status, headers: response.headers, text, json };
+  const { status, headers } = response;
+  return { status, headers, location: headers.get('location') ?? '', text, json };
 }

@@ -5,13 +5,12 @@ import { type Authenticator, type Lies, newAuthenticator, type Options } from '.
 import { type Answer, type Browser, newBrowser } from './browser.ts';
 import type { TestUser } from './person.ts';
 import type { Signet } from './signet.ts';
-import { post } from './two-factor.ts';
 
 export const pages = '/account/security/passkeys';
 
 /** What a browser is to hand to its authenticator. */
-export async function ask(signet: Signet, browser: Browser, path: string): Promise<Options> {
-  const answer = await browser.send(`${path}/options`, post(signet));
+export async function ask(browser: Browser, path: string): Promise<Options> {
+  const answer = await browser.postEmpty(`${path}/options`);
   assert.equal(answer.status, 200, answer.text);
   return answer.json as Options;
 }
@@ -27,17 +26,17 @@ export async function addPasskey(
   authenticator = newAuthenticator(signet.url),
   name = 'Key',
 ) {
-  const options = await ask(signet, browser, '/v1/me/passkeys');
+  const options = await ask(browser, '/v1/me/passkeys');
   const answer = await keep(browser, authenticator.create(options), name);
   assert.equal(answer.status, 201, answer.text);
-  if ((await sessionOf(browser)).acr !== twoFactors) await confirm(signet, browser, authenticator);
+  if ((await sessionOf(browser)).acr !== twoFactors) await confirm(browser, authenticator);
   return Object.assign(authenticator, { id: String(answer.json?.id) });
 }
 
 /** Confirms with a passkey, for what takes a session that has seen it. */
-export async function confirm(signet: Signet, browser: Browser, authenticator: Authenticator) {
+export async function confirm(browser: Browser, authenticator: Authenticator) {
   const path = '/signin/confirm/passkey';
-  const answer = await give(browser, path, authenticator.get(await ask(signet, browser, path)));
+  const answer = await give(browser, path, authenticator.get(await ask(browser, path)));
   assert.equal(answer.status, 303, answer.text);
 }
 
@@ -52,7 +51,7 @@ export async function enter(
   lies: Lies = {},
   browser = newBrowser(signet.url),
 ) {
-  const options = await ask(signet, browser, '/signin/passkey');
+  const options = await ask(browser, '/signin/passkey');
   return { browser, answer: await give(browser, '/signin/passkey', authenticator.get(options, lies)) };
 }
 
@@ -83,7 +82,3 @@ export const twenty = <Result>(run: () => Promise<Result>) => Promise.all(Array.
 /** What the log holds about a person: its actions, newest first. */
 export const eventsOf = async (signet: Signet, { user_id }: TestUser) =>
   (await auditRowsOf(signet.deps.db, user_id, 100)).map(({ action }) => action);
-
-/** Takes a passkey from the account. */
-export const remove = (signet: Signet, { browser }: TestUser, id: string) =>
-  browser.send(`/v1/me/passkeys/${id}`, { method: 'DELETE', headers: { origin: signet.url } });

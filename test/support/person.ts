@@ -48,7 +48,7 @@ export class TestUser implements Account {
   async authorize(client: RegisteredClient, changes?: Fields): Promise<string> {
     const answer = await this.browser.get(client.authorizePath(changes));
     const code = redirectedTo(answer).get('code');
-    if (!code) throw new Error(`no code: ${answer.status} ${answer.headers.get('location')}`);
+    if (!code) throw new Error(`no code: ${answer.status} ${answer.location}`);
     return code;
   }
 

@@ -96,7 +96,7 @@ export async function postForm(url: string, fields: Fields, headers: Record<stri
 
 /** What the redirect to the client carries. */
 export function redirectedTo(answer: Answer): URLSearchParams & { base: string } {
-  const location = answer.headers.get('location');
+  const location = answer.location;
   assert.ok(location, `no Location: ${answer.status} ${answer.text}`);
   const url = new URL(location, 'http://relative.invalid');
   return Object.assign(url.searchParams, { base: url.origin + url.pathname });

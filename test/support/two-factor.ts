@@ -17,7 +17,7 @@ export async function enableTotp(
   { browser }: Pick<TestUser, 'browser'>,
   options: { end_other_sessions?: boolean } = {},
 ): Promise<Authenticator> {
-  const secret = String(fieldsOf(await browser.send('/v1/me/2fa/totp/enroll', post(signet))).secret_base32);
+  const secret = String(fieldsOf(await browser.postEmpty('/v1/me/2fa/totp/enroll')).secret_base32);
   const code = codesOf(signet, secret);
   const confirmed = fieldsOf(await browser.postJson('/v1/me/2fa/totp/confirm', { code: code(), ...options }));
   return { secret, backup_codes: confirmed.backup_codes as string[], code };

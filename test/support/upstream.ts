@@ -214,7 +214,7 @@ export async function follow(location: string, there: Browser = newBrowser(locat
   let url = new URL(location);
   for (let hops = 0; hops < 10; hops += 1) {
     const answer = await there.get(url.href);
-    const next = answer.headers.get('location');
+    const next = answer.location;
     if (next === null) throw new Error(`The upstream answered ${answer.status}: ${answer.text}`);
     url = new URL(next, url);
     if (url.origin !== origin) return url;
@@ -253,8 +253,7 @@ export const fromElsewhere = { 'sec-fetch-site': 'cross-site' };
 /** The first half: @returns the path of the callback that the browser has not gone to yet. */
 export async function leaveFor(browser: Browser, path = '/auth/acme/login', there?: Browser): Promise<string> {
   const answer = await browser.get(path, fromOurPage);
-  const location = answer.headers.get('location');
-  if (answer.status !== 302 || location === null) throw new Error(`login answered ${answer.status}: ${answer.text}`);
-  const { pathname, search } = await follow(location, there);
+  if (answer.status !== 302) throw new Error(`login answered ${answer.status}: ${answer.text}`);
+  const { pathname, search } = await follow(answer.location, there);
   return pathname + search;
 }
