@@ -3,7 +3,7 @@ import type { Caller } from '../audit/audit.ts';
 import { administrator } from '../authentication/sessions/session.ts';
 import type { Deps } from '../oauth/deps.ts';
 import type { Access } from '../platform/http/access.ts';
-import type { Operation } from '../platform/openapi/operation.ts';
+import type { OperationDescription } from '../platform/http/operation-description.ts';
 
 /** What all operations for administrators have in common. */
 export const administration: { tag: 'Administration'; access: Access<Deps, { caller: Caller }> } = {
@@ -15,7 +15,7 @@ export const administration: { tag: 'Administration'; access: Access<Deps, { cal
 export const administrationAccess = {
   tag: 'Administration',
   access: [administrator],
-} as const satisfies Partial<Operation>;
+} as const satisfies Partial<OperationDescription>;
 
 export const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'How many at most.' });
 

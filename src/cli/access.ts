@@ -4,8 +4,8 @@ import { entitlementHistory, historyRecord } from '../entitlements/read-history.
 import type { EntitlementVersion, StoredEntitlement } from '../entitlements/store.ts';
 import { endGrantOf } from '../oauth/grants/end-grant.ts';
 import { grantRecord, listGrants } from '../oauth/grants/list-grants.ts';
-import { command } from '../platform/cli/command.ts';
 import { done, listed, table, time } from '../platform/cli/report.ts';
+import { command } from './command.ts';
 import { findPerson, person } from './users.ts';
 
 const caller = { actor: 'cli' } as const;

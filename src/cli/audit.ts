@@ -11,8 +11,8 @@ import {
 } from '../audit/read-log.ts';
 import type { AuditFilter } from '../audit/store.ts';
 import { listUnauthenticated } from '../audit/unauthenticated.ts';
-import { command, UsageError } from '../platform/cli/command.ts';
 import { listed, time } from '../platform/cli/report.ts';
+import { command, UsageError } from './command.ts';
 
 const filters = {
   action: { value: 'action', help: 'an action such as client.approved, or its first word' },

@@ -14,8 +14,8 @@ import { registerClient } from '../clients/register-client.ts';
 import { readRegistration } from '../clients/registration.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../clients/review-client.ts';
 import type { Risk } from '../clients/risk-signals.ts';
-import { command, UsageError } from '../platform/cli/command.ts';
 import { done, type Report, shownOnce, table, time } from '../platform/cli/report.ts';
+import { command, UsageError } from './command.ts';
 
 const describe = (client: Client) =>
   table([

@@ -2,8 +2,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../app/config.ts';
 import { closeDeps, openDeps, openLog } from '../app/open-deps.ts';
-import { type Command, readArguments, type Terminal, UsageError } from '../platform/cli/command.ts';
-import { columns, helpOf, overviewOf } from '../platform/cli/help.ts';
 import { refusalText } from '../platform/cli/report.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
 import { MigrationRefused } from '../platform/db/migrate.ts';
@@ -13,7 +11,9 @@ import { mailWarning } from '../platform/heartbeat/heartbeat.ts';
 import { editDistance } from '../platform/text/edit-distance.ts';
 import { visibleText } from '../platform/text/untrusted-text.ts';
 import { version } from '../platform/version.ts';
+import { type Command, readArguments, type Terminal, UsageError } from './command.ts';
 import { commandGroups, commands } from './commands.ts';
+import { columns, helpOf, overviewOf } from './help.ts';
 
 type Environment = Parameters<typeof readConfig>[0];
 

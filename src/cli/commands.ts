@@ -1,8 +1,8 @@
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
-import type { Command } from '../platform/cli/command.ts';
 import { accessCommands } from './access.ts';
 import { auditCommands } from './audit.ts';
 import { clientCommands } from './clients.ts';
+import type { Command } from './command.ts';
 import { operationCommands } from './operation.ts';
 import { commandsOf } from './operation-command.ts';
 import { firstPartyClientCommands } from './ownerless-clients.ts';

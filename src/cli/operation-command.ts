@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import type { Deps } from '../app/deps.ts';
-import type { Command, Option, Typed } from '../platform/cli/command.ts';
 import type { Operation } from '../platform/http/operation.ts';
+import type { Command, Option, Typed } from './command.ts';
 
 type Member = TSchema & {
   description?: string;

@@ -2,8 +2,8 @@ import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import type { Deps } from '../app/deps.ts';
 import { listKeys } from '../oauth/signing-keys/list-keys.ts';
 import { publishedBeforeUseSeconds, rotateNow } from '../oauth/signing-keys/rotate-keys.ts';
-import { command } from '../platform/cli/command.ts';
 import { listed, time } from '../platform/cli/report.ts';
+import { command } from './command.ts';
 
 const keyReport = async (deps: Deps) =>
   listed('keys', await listKeys(deps), ['KID', 'ALGORITHM', 'STATUS', 'PUBLISHED', 'ACTIVE SINCE'], (key) => [

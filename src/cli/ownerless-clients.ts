@@ -2,9 +2,9 @@ import { editClient } from '../clients/edit-client.ts';
 import { addSecret, listSecrets, overlaps, retireSecret } from '../clients/manage-secrets.ts';
 import { readClientEdit } from '../clients/registration.ts';
 import { approveClient } from '../clients/review-client.ts';
-import { command, UsageError } from '../platform/cli/command.ts';
 import { listed, shownOnce, time } from '../platform/cli/report.ts';
 import { client, report, target } from './clients.ts';
+import { command, UsageError } from './command.ts';
 
 const ownerlessTarget = (client_id: string) => ({ ...target(client_id), owner_user_id: null });
 

@@ -7,10 +7,10 @@ import { findUsers, userOverview, userRecord } from '../admin/users/read-user.ts
 import { resetFactors } from '../admin/users/reset-factors.ts';
 import type { Deps } from '../app/deps.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
-import { command, UsageError } from '../platform/cli/command.ts';
 import { type Report, table, time } from '../platform/cli/report.ts';
 import { notFound } from '../platform/errors.ts';
 import type { LockState } from '../platform/limits/failure-limits.ts';
+import { command, UsageError } from './command.ts';
 
 const caller = { actor: 'cli' } as const;
 /** The operand of everything about one person. */

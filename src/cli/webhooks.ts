@@ -1,6 +1,6 @@
 import { replayDeadDeliveries, replayDelivery, webhookOperations } from '../admin/webhooks/operations.ts';
-import { command, UsageError } from '../platform/cli/command.ts';
 import { maxReplayed } from '../webhooks/manage-webhook.ts';
+import { command, UsageError } from './command.ts';
 import { commandsOf } from './operation-command.ts';
 
 const caller = { actor: 'cli' } as const;

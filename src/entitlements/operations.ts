@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { basicCredentials } from '../platform/http/access.ts';
-import type { Operation } from '../platform/openapi/operation.ts';
+import type { OperationDescription } from '../platform/http/operation-description.ts';
 import { entitlementStatuses, WriteBody } from './entitlement.ts';
 
-export const write: Operation = {
+export const write: OperationDescription = {
   tag: 'Entitlements',
   summary: "Write a person's entitlement to a product",
   description:

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { chainFaults } from '../../audit/chain.ts';
 import { exportFormats } from '../../audit/read-log.ts';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 import { administrationAccess } from '../operation-parts.ts';
 
 const AuditRecord = Type.Object({
@@ -27,7 +27,7 @@ const filters = {
   before: { description: 'Only events with a lower `seq`.', schema: Type.Integer({ minimum: 1 }) },
 };
 
-export const list: Operation = {
+export const list: OperationDescription = {
   ...administrationAccess,
   summary: 'The audit log',
   parameters: {
@@ -54,7 +54,7 @@ const UnauthenticatedRecord = Type.Object({
   count: Type.Integer({ minimum: 1 }),
 });
 
-export const listUnauthenticated: Operation = {
+export const listUnauthenticated: OperationDescription = {
   ...administrationAccess,
   summary: 'What was tried without being signed in',
   description:
@@ -74,7 +74,7 @@ export const listUnauthenticated: Operation = {
   refusals: ['invalid_request'],
 };
 
-export const exportAll: Operation = {
+export const exportAll: OperationDescription = {
   ...administrationAccess,
   summary: 'The audit log as a file',
   parameters: {
@@ -85,7 +85,7 @@ export const exportAll: Operation = {
   refusals: ['invalid_request'],
 };
 
-export const verify: Operation = {
+export const verify: OperationDescription = {
   ...administrationAccess,
   summary: 'Prove that nothing in the audit log was changed or taken out',
   answers: {

@@ -5,7 +5,7 @@ import { EditBody } from '../../clients/registration.ts';
 import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { ClientRecord, SecretRecord } from '../../developer/api/operations.ts';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 import { administrationAccess, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 
 const administered = {
@@ -78,7 +78,7 @@ export const RejectionBody = Type.Object(
 const one = { ...administrationAccess, parameters: { client_id: { description: 'Of any owner.' } } };
 const changed = { 200: { description: 'The client as it is now.', schema: ReviewedRecord } };
 
-export const list: Operation = {
+export const list: OperationDescription = {
   ...administrationAccess,
   summary: 'Clients in one state, or all that wait for review',
   parameters: {
@@ -102,7 +102,7 @@ export const list: Operation = {
   refusals: ['invalid_request'],
 };
 
-export const read: Operation = {
+export const read: OperationDescription = {
   ...one,
   summary: 'A client with what its review needs',
   answers: {
@@ -125,7 +125,7 @@ export const read: Operation = {
   refusals: ['not_found'],
 };
 
-export const approve: Operation = {
+export const approve: OperationDescription = {
   ...one,
   summary: 'Approve a client, or the change that waits, at the revision that was read',
   description:
@@ -141,7 +141,7 @@ export const approve: Operation = {
   refusals: ['not_found', 'invalid_state', 'stale_revision', 'access_denied'],
 };
 
-export const reject: Operation = {
+export const reject: OperationDescription = {
   ...one,
   summary: 'Turn a client, or the change that waits, down',
   body: { schema: RejectionBody, example: { ...reasonExample, revision: 1 } },
@@ -149,7 +149,7 @@ export const reject: Operation = {
   refusals: ['not_found', 'invalid_state', 'stale_revision'],
 };
 
-export const changePolicy: Operation = {
+export const changePolicy: OperationDescription = {
   ...one,
   summary: 'Change the policy of a client that has been approved',
   description:
@@ -160,7 +160,7 @@ export const changePolicy: Operation = {
   refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied', 'stale_revision'],
 };
 
-export const suspend: Operation = {
+export const suspend: OperationDescription = {
   ...one,
   summary: 'Stop a client at once, with every grant that people gave to it',
   body: { schema: ReasonBody, example: reasonExample },
@@ -168,14 +168,14 @@ export const suspend: Operation = {
   refusals: ['not_found', 'invalid_state'],
 };
 
-export const reinstate: Operation = {
+export const reinstate: OperationDescription = {
   ...one,
   summary: 'Let a suspended client start sign-ins again',
   answers: changed,
   refusals: ['not_found', 'invalid_state', 'invalid_request'],
 };
 
-export const remove: Operation = {
+export const remove: OperationDescription = {
   ...one,
   summary: 'Delete a client and everything that was granted to it',
   answers: { 204: { description: 'It is gone.' } },
@@ -184,7 +184,7 @@ export const remove: Operation = {
 
 const onlyOwnerless = 'Only of a client without an owner.';
 
-export const edit: Operation = {
+export const edit: OperationDescription = {
   ...one,
   summary: 'Change a client without an owner',
   description: 'As with the clients that people own, the change waits for its approval.',
@@ -193,7 +193,7 @@ export const edit: Operation = {
   refusals: ['not_found', 'stale_revision', 'access_denied'],
 };
 
-export const listSecrets: Operation = {
+export const listSecrets: OperationDescription = {
   ...one,
   summary: 'The secrets that work of a client without an owner',
   answers: {
@@ -205,7 +205,7 @@ export const listSecrets: Operation = {
   refusals: ['not_found', 'access_denied'],
 };
 
-export const addSecret: Operation = {
+export const addSecret: OperationDescription = {
   ...one,
   summary: 'Give a confidential client without an owner one more secret',
   description: `${onlyOwnerless} The one before works until it is retired; two can work at a time.`,
@@ -218,7 +218,7 @@ export const addSecret: Operation = {
   refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied'],
 };
 
-export const retireSecret: Operation = {
+export const retireSecret: OperationDescription = {
   ...one,
   summary: 'Retire a secret of a client without an owner',
   description: `${onlyOwnerless} The last one that does not end stays.`,

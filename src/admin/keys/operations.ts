@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { algorithms } from '../../clients/signing-algorithm.ts';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 import { administrationAccess } from '../operation-parts.ts';
 
 const KeyRecord = Type.Object({
@@ -12,7 +12,7 @@ const KeyRecord = Type.Object({
   retired_at: nullable(Time),
 });
 
-export const list: Operation = {
+export const list: OperationDescription = {
   ...administrationAccess,
   summary: 'The signing keys',
   answers: {
@@ -20,7 +20,7 @@ export const list: Operation = {
   },
 };
 
-export const rotate: Operation = {
+export const rotate: OperationDescription = {
   ...administrationAccess,
   summary: 'Let the next signing keys sign now',
   description: 'A key that was published less than 15 minutes ago waits: relying parties may not have seen it.',

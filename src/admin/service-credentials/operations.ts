@@ -15,7 +15,7 @@ import {
 } from '../../entitlements/service-credentials/service-credential.ts';
 import { shownOnce, table, time } from '../../platform/cli/report.ts';
 import { operation } from '../../platform/http/operation.ts';
-import { nullable, Time } from '../../platform/openapi/operation.ts';
+import { nullable, Time } from '../../platform/http/operation-description.ts';
 import { administration } from '../operation-parts.ts';
 
 const record = {

@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import { ended, SessionRecord } from '../../authentication/sessions/operations.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 import { administrationAccess, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 
 const roles = ['user', 'admin'] as const;
@@ -72,7 +72,7 @@ const listOf = (name: string, schema: TSchema, description: string) => ({
   200: { description, schema: Type.Object({ [name]: Type.Array(schema) }) },
 });
 
-export const list: Operation = {
+export const list: OperationDescription = {
   ...administrationAccess,
   summary: 'Find people',
   parameters: {
@@ -89,14 +89,14 @@ export const list: Operation = {
   refusals: ['invalid_request'],
 };
 
-export const read: Operation = {
+export const read: OperationDescription = {
   ...one,
   summary: 'A person, how they sign in, and what they have',
   answers: { 200: { description: 'Never with a secret.', schema: UserOverview } },
   refusals: ['not_found'],
 };
 
-export const disable: Operation = {
+export const disable: OperationDescription = {
   ...one,
   summary: 'Bar a person at once: sessions and grants end',
   description: 'Not the last administrator who may sign in.',
@@ -105,21 +105,21 @@ export const disable: Operation = {
   refusals: ['not_found', 'invalid_state'],
 };
 
-export const enable: Operation = {
+export const enable: OperationDescription = {
   ...one,
   summary: 'Let a disabled person sign in again',
   answers: changed,
   refusals: ['not_found', 'invalid_state', 'invalid_request'],
 };
 
-export const signOut: Operation = {
+export const signOut: OperationDescription = {
   ...one,
   summary: 'End all sessions and grants of a person',
   answers: changed,
   refusals: ['not_found', 'invalid_request'],
 };
 
-export const resetFactors: Operation = {
+export const resetFactors: OperationDescription = {
   ...one,
   summary: "Remove a person's authenticator app, backup codes and passkeys",
   description: 'Ends their sessions and grants, and tells them by mail. Nobody resets their own.',
@@ -128,7 +128,7 @@ export const resetFactors: Operation = {
   refusals: ['not_found'],
 };
 
-export const changeRole: Operation = {
+export const changeRole: OperationDescription = {
   ...one,
   summary: 'Make a person an administrator, or no longer one',
   description: 'Nobody changes their own role, and one administrator who may sign in stays.',
@@ -137,28 +137,28 @@ export const changeRole: Operation = {
   refusals: ['not_found', 'invalid_state'],
 };
 
-export const unlock: Operation = {
+export const unlock: OperationDescription = {
   ...one,
   summary: 'Forget the wrong passwords of a person',
   answers: changed,
   refusals: ['not_found', 'invalid_request'],
 };
 
-export const listSessions: Operation = {
+export const listSessions: OperationDescription = {
   ...one,
   summary: 'Live sessions of a person',
   answers: listOf('sessions', SessionRecord, 'Last used first.'),
   refusals: ['not_found'],
 };
 
-export const endSession: Operation = {
+export const endSession: OperationDescription = {
   ...administrationAccess,
   summary: 'End a session of a person, with every grant that came from it',
   parameters: { user_id: { description: 'Whose it is.' }, session_id: { description: 'As in the list.' } },
   ...ended,
 };
 
-export const listGrants: Operation = {
+export const listGrants: OperationDescription = {
   ...one,
   summary: 'Live grants of a person',
   parameters: { ...one.parameters, limit: Limit },
@@ -166,14 +166,14 @@ export const listGrants: Operation = {
   refusals: ['not_found', 'invalid_request'],
 };
 
-export const endGrant: Operation = {
+export const endGrant: OperationDescription = {
   ...administrationAccess,
   summary: 'End a grant with all its tokens',
   parameters: { grant_id: { description: 'As in the list.' } },
   ...ended,
 };
 
-export const listEntitlements: Operation = {
+export const listEntitlements: OperationDescription = {
   ...one,
   summary: 'What a person is entitled to, and the writes that made it so',
   description:

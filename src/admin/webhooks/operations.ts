@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { shownOnce, table, time } from '../../platform/cli/report.ts';
 import { operation } from '../../platform/http/operation.ts';
-import { nullable, Time } from '../../platform/openapi/operation.ts';
+import { nullable, Time } from '../../platform/http/operation-description.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
 import { allWebhooks, deliveriesTo, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import {

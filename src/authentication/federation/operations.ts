@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import type { Operation } from '../../platform/openapi/operation.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 import { recentlySignedIn } from '../sessions/session.ts';
 
-export const listProviders: Operation = {
+export const listProviders: OperationDescription = {
   tag: 'Federated',
   summary: 'Providers to sign in with',
   answers: {
@@ -17,7 +17,7 @@ export const listProviders: Operation = {
   },
 };
 
-export const startFederatedSignIn: Operation = {
+export const startFederatedSignIn: OperationDescription = {
   tag: 'Federated',
   summary: 'Sign in with a provider',
   description:
@@ -32,7 +32,7 @@ export const startFederatedSignIn: Operation = {
   refusals: ['access_denied', 'not_found', 'rate_limited', 'upstream_failed'],
 };
 
-export const unlink: Operation = {
+export const unlink: OperationDescription = {
   tag: 'Account',
   summary: 'Disconnect a provider',
   description: 'The last way to sign in cannot be removed.',

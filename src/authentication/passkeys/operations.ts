@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 import { recentlySignedIn, signedIn } from '../sessions/session.ts';
 import { NameBody, RegistrationBody } from './requests.ts';
 
@@ -14,14 +14,14 @@ const PasskeyRecord = Type.Object({
 const shared = { tag: '2FA' } as const;
 const one = { ...shared, parameters: { id: { description: "The passkey's `id`." } } };
 
-export const listOwn: Operation = {
+export const listOwn: OperationDescription = {
   ...shared,
   access: [signedIn],
   summary: 'Your passkeys',
   answers: { 200: { description: 'Oldest first.', schema: Type.Object({ passkeys: Type.Array(PasskeyRecord) }) } },
 };
 
-export const beginRegistration: Operation = {
+export const beginRegistration: OperationDescription = {
   ...shared,
   access: [recentlySignedIn],
   summary: 'Begin to register a passkey',
@@ -35,7 +35,7 @@ export const beginRegistration: Operation = {
   refusals: ['invalid_state', 'rate_limited'],
 };
 
-export const register: Operation = {
+export const register: OperationDescription = {
   ...shared,
   access: [recentlySignedIn],
   summary: 'Register a passkey',
@@ -44,7 +44,7 @@ export const register: Operation = {
   refusals: ['invalid_state', 'rate_limited'],
 };
 
-export const rename: Operation = {
+export const rename: OperationDescription = {
   ...one,
   access: [recentlySignedIn],
   summary: 'Rename a passkey',
@@ -53,7 +53,7 @@ export const rename: Operation = {
   refusals: ['not_found', 'rate_limited'],
 };
 
-export const remove: Operation = {
+export const remove: OperationDescription = {
   ...one,
   access: [recentlySignedIn],
   summary: 'Remove a passkey',

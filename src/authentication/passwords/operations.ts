@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { Operation } from '../../platform/openapi/operation.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 import { recentlySignedIn } from '../sessions/session.ts';
 
 export const PasswordBody = Type.Object(
@@ -15,7 +15,7 @@ const shared = { tag: 'Account', access: [recentlySignedIn] } as const;
 const consequence =
   'Ends your other sessions, every grant and open reset links; this session goes on under a new cookie.';
 
-export const changePassword: Operation = {
+export const changePassword: OperationDescription = {
   ...shared,
   summary: 'Set or change your password',
   description: consequence,
@@ -24,7 +24,7 @@ export const changePassword: Operation = {
   refusals: ['temporarily_unavailable', 'rate_limited'],
 };
 
-export const removePassword: Operation = {
+export const removePassword: OperationDescription = {
   ...shared,
   summary: 'Remove your password',
   description: `Only while there is another way to sign in. ${consequence}`,

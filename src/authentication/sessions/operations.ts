@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 import { signedIn } from './session.ts';
 
 /** As `sessionRecord` tells of one. */
@@ -25,22 +25,22 @@ const shared = { tag: 'Account', access: [signedIn] } as const;
 export const ended = {
   answers: { 204: { description: 'It has ended, on every node.' } },
   refusals: ['not_found'],
-} as const satisfies Partial<Operation>;
+} as const satisfies Partial<OperationDescription>;
 
-export const listSessions: Operation = {
+export const listSessions: OperationDescription = {
   ...shared,
   summary: 'Your live sessions, last used first',
   answers: { 200: { description: 'All of them.', schema: Type.Object({ sessions: Type.Array(OwnSession) }) } },
 };
 
-export const endSession: Operation = {
+export const endSession: OperationDescription = {
   ...shared,
   summary: 'End one of your sessions and every grant that came from it',
   parameters: { session_id: { description: 'As in the list.' } },
   ...ended,
 };
 
-export const endOtherSessions: Operation = {
+export const endOtherSessions: OperationDescription = {
   ...shared,
   summary: 'Sign out everywhere but here',
   description: 'Ends every other session, and every grant that did not come from this one.',

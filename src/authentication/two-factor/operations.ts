@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 import { recentlySignedIn, signedIn } from '../sessions/session.ts';
 import { ConfirmBody } from './requests.ts';
 
@@ -25,14 +25,14 @@ const BackupCodes = Type.Object({
 
 const change = { tag: '2FA', access: [recentlySignedIn] } as const;
 
-export const readTwoFactor: Operation = {
+export const readTwoFactor: OperationDescription = {
   tag: '2FA',
   summary: 'The state of your second factor',
   access: [signedIn],
   answers: { 200: { description: 'What is set up.', schema: State } },
 };
 
-export const enroll: Operation = {
+export const enroll: OperationDescription = {
   ...change,
   summary: 'Make a TOTP secret',
   description:
@@ -49,7 +49,7 @@ export const enroll: Operation = {
   },
 };
 
-export const confirm: Operation = {
+export const confirm: OperationDescription = {
   ...change,
   summary: 'Turn TOTP on with the first code',
   description:
@@ -59,7 +59,7 @@ export const confirm: Operation = {
   refusals: ['invalid_code', 'invalid_state', 'rate_limited'],
 };
 
-export const disable: Operation = {
+export const disable: OperationDescription = {
   ...change,
   summary: 'Turn TOTP off',
   description: 'Its backup codes go with it.',
@@ -67,7 +67,7 @@ export const disable: Operation = {
   refusals: ['invalid_state', 'rate_limited'],
 };
 
-export const regenerate: Operation = {
+export const regenerate: OperationDescription = {
   ...change,
   summary: 'Make new backup codes',
   description: 'In place of all earlier ones.',

@@ -4,7 +4,7 @@ import { clientStatuses, clientTypes } from '../../clients/client.ts';
 import { failureCodes, failureStages } from '../../clients/failures.ts';
 import { CheckBody, EditBody, RegistrationBody } from '../../clients/registration.ts';
 import { algorithms } from '../../clients/signing-algorithm.ts';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 import { endings } from '../activity/activity.ts';
 
 export const ClientRecord = Type.Object({
@@ -27,7 +27,7 @@ export const ClientRecord = Type.Object({
 const shared = { tag: 'Clients', access: [signedIn] } as const;
 const one = { ...shared, parameters: { client_id: { description: 'As it was given at registration.' } } };
 
-export const listClients: Operation = {
+export const listClients: OperationDescription = {
   ...shared,
   summary: 'Your clients',
   answers: {
@@ -35,7 +35,7 @@ export const listClients: Operation = {
   },
 };
 
-export const register: Operation = {
+export const register: OperationDescription = {
   ...shared,
   summary: 'Register a client',
   description: 'It waits in `pending_review` until an administrator approves it.',
@@ -56,14 +56,14 @@ export const register: Operation = {
   refusals: ['rate_limited'],
 };
 
-export const readClient: Operation = {
+export const readClient: OperationDescription = {
   ...one,
   summary: 'One of your clients',
   answers: { 200: { description: 'The client.', schema: ClientRecord } },
   refusals: ['not_found'],
 };
 
-export const edit: Operation = {
+export const edit: OperationDescription = {
   ...one,
   summary: 'Change a client',
   description: 'Changes of an approved client wait in `pending_change`; the reviewed revision serves until then.',
@@ -72,7 +72,7 @@ export const edit: Operation = {
   refusals: ['not_found', 'stale_revision', 'invalid_state', 'rate_limited'],
 };
 
-export const check: Operation = {
+export const check: OperationDescription = {
   ...shared,
   summary: 'What would stand against a registration',
   description: 'Changes nothing. Members that are left out are not missed.',
@@ -92,7 +92,7 @@ export const SecretRecord = Type.Object({
   expires_at: nullable(Time),
 });
 
-export const listSecrets: Operation = {
+export const listSecrets: OperationDescription = {
   ...one,
   summary: 'The secrets of a client that work',
   answers: {
@@ -104,7 +104,7 @@ export const listSecrets: Operation = {
   refusals: ['not_found'],
 };
 
-export const addSecret: Operation = {
+export const addSecret: OperationDescription = {
   ...one,
   access: [recentlySignedIn],
   summary: 'Give a confidential client one more secret',
@@ -123,7 +123,7 @@ export const addSecret: Operation = {
   refusals: ['not_found', 'invalid_state', 'invalid_request'],
 };
 
-export const retireSecret: Operation = {
+export const retireSecret: OperationDescription = {
   ...one,
   access: [recentlySignedIn],
   summary: 'Retire a secret of a client',
@@ -140,7 +140,7 @@ export const retireSecret: Operation = {
   refusals: ['not_found', 'invalid_state', 'invalid_request'],
 };
 
-export const activity: Operation = {
+export const activity: OperationDescription = {
   ...one,
   summary: 'Who signed in lately, and what failed and why',
   answers: {
@@ -175,7 +175,7 @@ export const activity: Operation = {
   refusals: ['not_found'],
 };
 
-export const remove: Operation = {
+export const remove: OperationDescription = {
   ...one,
   access: [recentlySignedIn],
   summary: 'Delete a client and everything that was granted to it',

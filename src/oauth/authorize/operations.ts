@@ -1,11 +1,11 @@
 import Type, { type TSchema } from 'typebox';
-import type { Operation } from '../../platform/openapi/operation.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 import { prompts } from './authorization-request.ts';
 
 const text = (description: string) => ({ description, schema: Type.String() });
 const needed = (description: string, schema: TSchema = Type.String()) => ({ description, schema, required: true });
 
-export const authorize: Operation = {
+export const authorize: OperationDescription = {
   tag: 'OIDC',
   summary: 'Start a sign-in (authorization code with PKCE)',
   description:

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { signedIn } from '../../authentication/sessions/session.ts';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 
 const ConnectedApp = Type.Object({
   client_id: Type.String(),
@@ -13,14 +13,14 @@ const ConnectedApp = Type.Object({
 
 const shared = { tag: 'Account', access: [signedIn] } as const;
 
-export const listGrants: Operation = {
+export const listGrants: OperationDescription = {
   ...shared,
   summary: 'The clients that you have let in',
   description: 'One entry a client: those with live grants, and those whose consent is remembered.',
   answers: { 200: { description: 'Last used first.', schema: Type.Object({ grants: Type.Array(ConnectedApp) }) } },
 };
 
-export const endGrants: Operation = {
+export const endGrants: OperationDescription = {
   ...shared,
   summary: 'Disconnect a client',
   description: 'All its grants end at once, and it has to ask for consent again.',

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { accessToken } from '../../platform/http/access.ts';
-import type { Operation } from '../../platform/openapi/operation.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 
 const Address = Type.String({ format: 'uri' });
 const Names = Type.Array(Type.String());
@@ -34,14 +34,14 @@ const DiscoveryDocument = Type.Object({
   authorization_response_iss_parameter_supported: Type.Boolean({ description: 'Answers carry `iss` (RFC 9207).' }),
 });
 
-export const readDiscovery: Operation = {
+export const readDiscovery: OperationDescription = {
   tag: 'OIDC',
   summary: 'What this issuer can do, and where',
   description: 'OpenID Connect Discovery 1.0 and RFC 8414. May be kept for five minutes.',
   answers: { 200: { description: 'The discovery document.', schema: DiscoveryDocument } },
 };
 
-export const readUserinfo: Operation = {
+export const readUserinfo: OperationDescription = {
   tag: 'OIDC',
   summary: 'What the scope of an access token tells about its person, as it is now',
   access: [accessToken],

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 import { sendPublicDocument } from '../../platform/http/public-document.ts';
-import type { Operation } from '../../platform/openapi/operation.ts';
 import type { Deps } from '../deps.ts';
 
-const operation: Operation = {
+const operation: OperationDescription = {
   tag: 'OIDC',
   summary: 'The public keys that tokens are verified with',
   description: 'The active key of each algorithm, the next one, and for 65 minutes after a rotation the one before.',

@@ -1,13 +1,13 @@
 import Type from 'typebox';
 import { basicCredentials, noCredentials } from '../../platform/http/access.ts';
-import { type Operation, Time } from '../../platform/openapi/operation.ts';
+import { type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 
 const credentials = {
   client_id: Type.Optional(Type.String({ description: 'Also alone in HTTP Basic.' })),
   client_secret: Type.Optional(Type.String({ description: 'Of a confidential client; here or in HTTP Basic.' })),
 };
 
-export const token: Operation = {
+export const token: OperationDescription = {
   tag: 'OIDC',
   summary: 'Redeem an authorization code, or rotate a refresh token',
   description:
@@ -63,7 +63,7 @@ const ActiveToken = Type.Object({
   amr: Type.Array(Type.String()),
 });
 
-export const introspect: Operation = {
+export const introspect: OperationDescription = {
   tag: 'OIDC',
   summary: 'Ask what a token is worth right now (RFC 7662)',
   description:
@@ -79,7 +79,7 @@ export const introspect: Operation = {
   refusals: ['invalid_client', 'access_denied', 'rate_limited'],
 };
 
-export const revoke: Operation = {
+export const revoke: OperationDescription = {
   tag: 'OIDC',
   summary: 'Revoke a token (RFC 7009)',
   description: 'A refresh token ends its whole grant. Possession is enough for a public client.',

@@ -3,11 +3,11 @@ import Type, { type Static, type TObject, type TProperties, type TSchema } from 
 import { Compile } from 'typebox/compile';
 import Value from 'typebox/value';
 import { type ErrorCode, invalidFields } from '../errors.ts';
-import type { Operation as Description, tags } from '../openapi/operation.ts';
 import { shapeProblems } from '../text/field-problems.ts';
 import type { Access } from './access.ts';
 import { isWrite } from './cross-site.ts';
 import { readNoBody } from './no-body.ts';
+import type { OperationDescription, tags } from './operation-description.ts';
 import { FormText, queryOf } from './parameters.ts';
 import { readQueryAs } from './query.ts';
 
@@ -168,7 +168,7 @@ const describe = <Deps>({
   example,
   answer,
   ...rest
-}: Operation<Deps>): Description => ({
+}: Operation<Deps>): OperationDescription => ({
   ...rest,
   access: [access],
   parameters: {

@@ -2,9 +2,9 @@ import Type, { type TSchema } from 'typebox';
 import type { Config } from '../config.ts';
 import { type ErrorCode, statusOf } from '../errors.ts';
 import { cookieNames } from '../http/cookies.ts';
-import { type Operation, type OperationAnswer, tags } from './operation.ts';
+import { type OperationAnswer, type OperationDescription, tags } from '../http/operation-description.ts';
 
-export type DescribedRoute = { method: string; url: string; operation: Operation };
+export type DescribedRoute = { method: string; url: string; operation: OperationDescription };
 
 /** The body of every refusal (decisions §1). */
 const ErrorBody = Type.Object(
@@ -70,7 +70,7 @@ const securitySchemes = (config: Config) => ({
   SessionCookie: { type: 'apiKey', in: 'cookie', name: cookieNames(config).session },
 });
 
-function describeOperation(url: string, operation: Operation) {
+function describeOperation(url: string, operation: OperationDescription) {
   const { access = [], body } = operation;
   const requirements = access.map(({ description }) => description);
   return {
@@ -93,11 +93,11 @@ function describeOperation(url: string, operation: Operation) {
 const requirement = (scheme: string | undefined): Record<string, string[]> =>
   scheme === undefined ? {} : { [scheme]: [] };
 
-function describeParameters(url: string, { parameters = {} }: Operation) {
+function describeParameters(url: string, { parameters = {} }: OperationDescription) {
   const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, name]) => name!));
   const missing = [...inPath].filter((name) => !(name in parameters));
   const all = { ...Object.fromEntries(missing.map((name) => [name, { description: 'Its id.' }])), ...parameters };
-  return Object.entries<NonNullable<Operation['parameters']>[string]>(all).map(([name, parameter]) => ({
+  return Object.entries<NonNullable<OperationDescription['parameters']>[string]>(all).map(([name, parameter]) => ({
     name,
     in: inPath.has(name) ? 'path' : 'query',
     required: inPath.has(name) || parameter.required === true,
@@ -109,7 +109,7 @@ function describeParameters(url: string, { parameters = {} }: Operation) {
 type MediaType = { schema?: TSchema | { $ref: string }; example?: unknown };
 type Answer = { description: string; content?: Record<string, MediaType> };
 
-const describeAnswers = ({ answers }: Operation): Record<string, Answer> =>
+const describeAnswers = ({ answers }: OperationDescription): Record<string, Answer> =>
   Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)]));
 
 function describeAnswer({ description, schema, example, html, media = [] }: OperationAnswer): Answer {
@@ -122,14 +122,14 @@ function describeAnswer({ description, schema, example, html, media = [] }: Oper
 }
 
 /** Every code that the description promises for it, besides those that any route may give. */
-export const refusalsOf = ({ access = [], body, refusals = [] }: Operation): ReadonlySet<ErrorCode> =>
+export const refusalsOf = ({ access = [], body, refusals = [] }: OperationDescription): ReadonlySet<ErrorCode> =>
   new Set([
     ...refusals,
     ...access.flatMap(({ refusals = [] }) => refusals),
     ...(body ? ['invalid_request' as const] : []),
   ]);
 
-function describeRefusals(operation: Operation): Record<string, Answer> {
+function describeRefusals(operation: OperationDescription): Record<string, Answer> {
   const byStatus = Map.groupBy(refusalsOf(operation), (code) => statusOf[code]);
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => [

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { tags } from '../http/operation-description.ts';
 import { publicDocument, sendPublicDocument } from '../http/public-document.ts';
 import { type Page, sendPage } from '../pages/page.ts';
 import type { View, ViewDeps } from '../pages/view.ts';
 import { type ApiDocument, type DescribedRoute, describeApi } from './document.ts';
-import { tags } from './operation.ts';
 import { referenceIndex, referencePage, referencePath } from './reference-page.ts';
 
 /** The description of everything that a program may call, from the schemas that the routes check with. */

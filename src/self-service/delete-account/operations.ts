@@ -1,13 +1,13 @@
 import Type from 'typebox';
 import { recentlySignedIn } from '../../authentication/sessions/session.ts';
-import type { Operation } from '../../platform/openapi/operation.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 
 export const DeletionBody = Type.Object(
   { email: Type.String({ description: 'The address of the account, to show that this is meant.' }) },
   { additionalProperties: false },
 );
 
-export const deleteCurrentUser: Operation = {
+export const deleteCurrentUser: OperationDescription = {
   tag: 'Account',
   access: [recentlySignedIn],
   summary: 'Delete your account',

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { recentlySignedIn, signedIn } from '../../authentication/sessions/session.ts';
-import type { Operation } from '../../platform/openapi/operation.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 
 export const EmailBody = Type.Object(
   { email: Type.String({ description: 'The new address.' }) },
@@ -9,7 +9,7 @@ export const EmailBody = Type.Object(
 
 const Sent = Type.Object({ expires_in: Type.Integer({ description: 'Seconds for which the link works.' }) });
 
-export const changeEmail: Operation = {
+export const changeEmail: OperationDescription = {
   tag: 'Account',
   access: [recentlySignedIn],
   summary: 'Change your e-mail address',
@@ -19,7 +19,7 @@ export const changeEmail: Operation = {
   refusals: ['invalid_state', 'rate_limited'],
 };
 
-export const verifyEmail: Operation = {
+export const verifyEmail: OperationDescription = {
   tag: 'Account',
   access: [signedIn],
   summary: 'Verify your e-mail address',

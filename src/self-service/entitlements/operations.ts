@@ -2,9 +2,9 @@ import Type from 'typebox';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { accessToken } from '../../platform/http/access.ts';
-import type { Operation } from '../../platform/openapi/operation.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 
-export const readEntitlements: Operation = {
+export const readEntitlements: OperationDescription = {
   tag: 'Entitlements',
   summary: 'What you are entitled to across products',
   description:

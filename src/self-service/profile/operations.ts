@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { signedIn } from '../../authentication/sessions/session.ts';
-import { nullable, type Operation, Time } from '../../platform/openapi/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 import { ProfileBody } from './profile.ts';
 
 const CurrentUser = Type.Object({
@@ -28,13 +28,13 @@ const CurrentUser = Type.Object({
 
 const shared = { tag: 'Account', access: [signedIn] } as const;
 
-export const readCurrentUser: Operation = {
+export const readCurrentUser: OperationDescription = {
   ...shared,
   summary: 'Who is signed in',
   answers: { 200: { description: 'The person, and this session.', schema: CurrentUser } },
 };
 
-export const editCurrentUser: Operation = {
+export const editCurrentUser: OperationDescription = {
   ...shared,
   summary: 'Change your name, language or picture',
   body: {

@@ -1,13 +1,13 @@
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
 import type { ErrorCode } from '../errors.ts';
-import type { AccessDescription } from '../http/access.ts';
+import type { AccessDescription } from './access.ts';
 
 /** The endpoint groups of the specification (§1), in the order in which people read about them, and ours. */
 export const tags = ['OIDC', 'Federated', 'Account', '2FA', 'Clients', 'Entitlements', 'Administration'] as const;
 
 /** What a program may rely on at one route: the part of the API description that the route's own code cannot tell. */
-export type Operation = {
+export type OperationDescription = {
   /** `operationId` */
   id?: string;
   tag: (typeof tags)[number];
@@ -37,7 +37,7 @@ export type OperationAnswer = {
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** In the API description; a route without one is a page for people. */
-    operation?: Operation;
+    operation?: OperationDescription;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import type { Deps } from '../../app/deps.ts';
-import type { Report } from './report.ts';
+import type { Deps } from '../app/deps.ts';
+import type { Report } from '../platform/cli/report.ts';
 
 /** What a command is typed into and printed on. */
 export type Terminal = { stdin: Readable; stdout: Writable; stderr: Writable };

@@ -1,4 +1,4 @@
-import { version } from '../version.ts';
+import { version } from '../platform/version.ts';
 import { asTyped, type Command, type Option, operandOf } from './command.ts';
 
 const width = 80;
