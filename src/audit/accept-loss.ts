@@ -37,6 +37,7 @@ export async function acceptLoss(
     },
     now(deps),
   );
-  await deps.db.batch([...recordAcceptedLoss(deps.vault, { seq, seal, accepted: earlier + 1 }), event.statement]);
+  const acceptance = recordAcceptedLoss(deps.vault, { seq, seal, accepted: earlier + 1 });
+  await deps.db.change({ run: { acceptance, event: event.statement } });
   return { lost, head: { seq, seal } };
 }

@@ -1,5 +1,5 @@
 import { now } from '../platform/clock.ts';
-import type { Statement } from '../platform/db/db.ts';
+import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import {
   AuditLogTampered,
@@ -37,7 +37,7 @@ const loggedEverySeconds = 3600;
 /** @param onSeal statements to commit with the sealing of an event. */
 export function openAuditLog(
   deps: ChainDeps & Pick<Deps, 'log'>,
-  onSeal: (event: AuditRow) => readonly Statement[],
+  onSeal: (event: AuditRow) => readonly Sql[],
 ): AuditLog {
   let lossLoggedAt: number | undefined;
   let headLoggedAt: number | undefined;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Statement } from '../platform/db/db.ts';
-import { newId } from '../platform/ids.ts';
+import type { Sql } from '../platform/db/sql.ts';
+import { type EventId, newId } from '../platform/ids.ts';
 import { type Condition, insertAuditRow } from './store.ts';
 
 /** Who did it: a person, a client or a back end by its own credentials, whoever may run the command line, or a periodic job. */
@@ -30,7 +30,7 @@ type AuditEvent = {
    * Whether the change was made, as the store that owns the changed row says it: usually "that row now carries this
    * event's id". Left out for an event that changes nothing.
    */
-  onlyIf?: Condition | ((event_id: string) => Condition);
+  onlyIf?: Condition | ((event_id: EventId) => Condition);
 };
 
 /**
@@ -40,8 +40,8 @@ type AuditEvent = {
  * @param now Unix seconds.
  * @returns `event_id` for the changed row to carry.
  */
-export function auditEvent(event: AuditEvent, now: number): { event_id: string; statement: Statement } {
-  const event_id = newId(`evt_${nextPlace()}`);
+export function auditEvent(event: AuditEvent, now: number): { event_id: EventId; statement: Sql } {
+  const event_id: EventId = newId(`evt_${nextPlace()}`);
   const onlyIf = typeof event.onlyIf === 'function' ? event.onlyIf(event_id) : event.onlyIf;
   const row = {
     event_id,

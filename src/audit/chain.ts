@@ -1,7 +1,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { now } from '../platform/clock.ts';
-import type { Db, Statement } from '../platform/db/db.ts';
-import { UniqueViolation } from '../platform/db/db.ts';
+import { mayConflict, mustChange } from '../platform/db/change.ts';
+import type { Db } from '../platform/db/db.ts';
+import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { Vault } from '../platform/vault/vault.ts';
 import { readHeads, recordHead } from './head.ts';
@@ -54,15 +55,15 @@ export class AuditLogTampered extends Error {
  * So that nobody has altered events sealed anew, nothing is sealed on a chain that has lost what was sealed before
  * (`findLoss`), nor an event from long ago ({@link lateThreshold}).
  *
- * Any node may seal at any time. Two that try to give different events one place violate the unique index, and the
- * later one's batch fails whole; two that agree do the same thing twice.
+ * Any node may seal at any time. Of two that seal the same events, or give different ones the same place, the later one's
+ * change is refused.
  * @param onSeal statements to commit with the sealing of an event.
  * @returns how many were sealed.
  * @throws {AuditLogTampered} and seals nothing.
  */
 export async function sealAuditLog(
   deps: ChainDeps,
-  onSeal: (event: AuditRow) => readonly Statement[] = () => [],
+  onSeal: (event: AuditRow) => readonly Sql[] = () => [],
 ): Promise<number> {
   for (let sealed = 0; ; ) {
     // Another node may seal between the reads of the first look; what is lost is still lost at the second.
@@ -73,17 +74,12 @@ export async function sealAuditLog(
     const rows = firstOf(found);
     if (rows.length === 0) return sealed;
     let last = newest;
-    const statements = rows.flatMap((row) => {
+    const events = rows.flatMap((row) => {
       last = { seq: last.seq + 1, seal: sealOf(deps.vault, last, row), at: row.at };
-      return [sealRow(row.event_id, last.seq, last.seal), ...onSeal(row)];
+      return [mayConflict(sealRow(row.event_id, last.seq, last.seal)), ...onSeal(row)];
     });
-    try {
-      const kept = await deps.db.batch([...statements, recordHead(deps.vault, last)]);
-      if (kept.at(-1)?.changes === 0) return sealed; // another node has sealed these events already
-    } catch (error) {
-      if (error instanceof UniqueViolation) return sealed; // another node is at it
-      throw error;
-    }
+    const done = await deps.db.change({ run: { events, head: mustChange(recordHead(deps.vault, last)) } });
+    if (!done.ok) return sealed; // another node is sealing these events, or has done so
     deps.witness.remember({ seq: last.seq, seal: last.seal, accepted: await acceptedLosses(deps) });
     sealed += rows.length;
     if (found.length < perBatch && rows.length === found.length) return sealed;

@@ -1,4 +1,5 @@
-import type { Db, Statement } from '../platform/db/db.ts';
+import type { Db } from '../platform/db/db.ts';
+import type { Sql } from '../platform/db/sql.ts';
 import { type Vault, WrongMasterKey } from '../platform/vault/vault.ts';
 import { findHeads, replaceHead, storeAcceptance, storeHead } from './store.ts';
 import type { Head, WitnessedHead } from './witness.ts';
@@ -10,7 +11,7 @@ const acceptancePurpose = 'audit-loss-accepted';
  * The newest place of the chain, a second time in the database. It is sealed as a whole: whoever can write there may take
  * it away or put an older one back, and cannot make one.
  */
-export const recordHead = (vault: Vault, { seq, seal }: Head): Statement =>
+export const recordHead = (vault: Vault, { seq, seal }: Head): Sql =>
   storeHead({ seq, seal }, vault.seal(purpose, JSON.stringify({ seq, seal })));
 
 /**
@@ -33,7 +34,7 @@ export async function readHeads(
 }
 
 /** For the batch of an acknowledgement: the record of the newest place is set back, too. */
-export const recordAcceptedLoss = (vault: Vault, { seq, seal, accepted }: WitnessedHead): Statement[] => [
+export const recordAcceptedLoss = (vault: Vault, { seq, seal, accepted }: WitnessedHead): Sql[] => [
   storeAcceptance(accepted, vault.seal(acceptancePurpose, JSON.stringify({ seq, seal, accepted }))),
   replaceHead(seq, vault.seal(purpose, JSON.stringify({ seq, seal }))),
 ];

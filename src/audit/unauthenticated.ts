@@ -1,6 +1,6 @@
 import { now } from '../platform/clock.ts';
 import { decodeCursor, encodeCursor } from '../platform/db/cursor.ts';
-import type { Statement } from '../platform/db/db.ts';
+import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
 import { addressKey } from '../platform/ip-address.ts';
@@ -49,13 +49,14 @@ const longestAddress = 64;
  * for ever: what is alike in action, reason, account, detail and address within an hour is one row that counts. When an
  * hour has as many rows as the limit allows, what is new in it is one more row for each action.
  */
-export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event: UnauthenticatedEvent): Statement[] {
+export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event: UnauthenticatedEvent): Sql[] {
   const at = now(deps);
   const hour = at - (at % hourSeconds);
-  const { action, reason = null, target = null } = event;
-  const detail = event.detail === undefined ? null : JSON.stringify(event.detail);
+  const { action, reason = null, target = null, detail = null } = event;
   const address = event.address.slice(0, longestAddress);
-  const event_key = digest(JSON.stringify([hour, action, reason, target, detail, addressKey(address)]));
+  const event_key = digest(
+    JSON.stringify([hour, action, reason, target, detail && JSON.stringify(detail), addressKey(address)]),
+  );
   const rest = { reason: overflowReason, target: null, detail: null, address: null };
   return countEvent(
     { event_key, hour, action, reason, target, detail, address },
@@ -69,7 +70,7 @@ export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event
 export const overflowReason = 'more';
 
 /** `count` events, the first and the last of them at these times. */
-export type UnauthenticatedRecord = Omit<UnauthenticatedRow, 'event_key' | 'hour' | 'detail'> & { detail: unknown };
+export type UnauthenticatedRecord = Omit<UnauthenticatedRow, 'event_key' | 'hour'>;
 
 export type UnauthenticatedList = {
   events: UnauthenticatedRecord[];
@@ -100,10 +101,7 @@ export async function listUnauthenticated(
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    events: page.map(({ event_key: _, hour: __, detail, ...row }) => ({
-      ...row,
-      detail: detail === null ? null : JSON.parse(detail),
-    })),
+    events: page.map(({ event_key: _, hour: __, ...row }) => row),
     next: rows.length > limit && last ? encodeCursor({ at: last.first_at, id: last.event_key }) : undefined,
   };
 }

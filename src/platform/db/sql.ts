@@ -139,7 +139,9 @@ export const asBigint = (value: Param): Sql => sql`cast(${value} as bigint)`;
 export const asText = (value: Param): Sql => sql`cast(${value} as text)`;
 
 /** A statement or condition that is still numbered by hand. Goes when the last store is converted. */
-export function fromNumbered({ sql: text, params = [] }: Statement): Sql {
+export function fromNumbered(statement: Statement): Sql {
+  if (statement instanceof Sql) return statement;
+  const { sql: text, params = [] } = statement;
   const order: Param[] = [];
   const strings = text.split(/\$(\d+)/).filter((piece, index) => {
     if (index % 2 === 1) order.push(params[Number(piece) - 1] ?? null);

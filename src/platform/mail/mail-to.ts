@@ -1,6 +1,5 @@
-import type { Condition } from '../../audit/store.ts';
 import type { Config } from '../config.ts';
-import type { Statement } from '../db/db.ts';
+import type { Sql, Statement } from '../db/sql.ts';
 import { type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -22,8 +21,8 @@ export const mailTo = (
   to: Recipient,
   name: MailName,
   values: Values = {},
-  onlyIf?: Condition,
-): Statement[] => compose(deps, { to, name, values, footer: 'mail.footer', onlyIf });
+  onlyIf?: Statement,
+): Sql[] => compose(deps, { to, name, values, footer: 'mail.footer', onlyIf });
 
 /**
  * A mail to an address behind which there is no account yet, or none any more. It names nobody: else anybody could have
@@ -34,12 +33,12 @@ export const mailToAddress = (
   { email, locale }: Recipient,
   name: MailName,
   values: Values = {},
-  onlyIf?: Condition,
-): Statement[] => compose(deps, { to: { email, locale }, name, values, onlyIf });
+  onlyIf?: Statement,
+): Sql[] => compose(deps, { to: { email, locale }, name, values, onlyIf });
 
-type MailDraft = { to: Recipient; name: MailName; values: Values; footer?: MessageKey; onlyIf?: Condition };
+type MailDraft = { to: Recipient; name: MailName; values: Values; footer?: MessageKey; onlyIf?: Statement };
 
-function compose({ config, mail }: LetterDeps, { to, name, values, footer, onlyIf }: MailDraft): Statement[] {
+function compose({ config, mail }: LetterDeps, { to, name, values, footer, onlyIf }: MailDraft): Sql[] {
   const shared = {
     service: config.brand.name,
     name: to.name ?? to.email,

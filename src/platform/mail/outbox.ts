@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { Condition } from '../../audit/store.ts';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { Db, Statement } from '../db/db.ts';
+import type { Db } from '../db/db.ts';
+import type { Sql, Statement } from '../db/sql.ts';
 import type { MailMode } from '../heartbeat/store.ts';
 import { newId } from '../ids.ts';
 import { type Vault, WrongMasterKey } from '../vault/vault.ts';
@@ -30,7 +30,7 @@ export type Outbox = {
    * crash in between loses nothing. No statement when mail does not work here.
    * @param onlyIf for a change that may turn out not to be made: read after the statements before it in the batch.
    */
-  enqueue(mail: Mail, onlyIf?: Condition): Statement[];
+  enqueue(mail: Mail, onlyIf?: Statement): Sql[];
   /** Sends what is due. Any node may do so at any time. */
   deliver(): Promise<void>;
   /** Looks for no other mail. @returns when the one that is on its way has been sent, or not, and that is written. */
@@ -55,7 +55,7 @@ const soonMs = [100, 1000, 5000];
 /** Seconds. What a command queued for a server that cannot send is kept this long: SIGNET_SMTP_URL may be set yet. */
 const undeliverableKeptSeconds = 3 * 86_400;
 
-const queued = (deps: OutboxDeps, mail: Mail, onlyIf?: Condition): Statement => {
+const queued = (deps: OutboxDeps, mail: Mail, onlyIf?: Statement): Sql => {
   const mail_id = newId('mail');
   const message_sealed = deps.vault.mail.seal(`mail:${mail_id}`, JSON.stringify(mail));
   return insertMail({ mail_id, message_sealed }, now(deps), onlyIf);

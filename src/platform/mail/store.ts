@@ -1,48 +1,51 @@
-import { type Condition, insertIf } from '../../audit/store.ts';
-import type { Db, Statement } from '../db/db.ts';
+import type { Db } from '../db/db.ts';
+import { integer, type RowOf, row, text } from '../db/rows.ts';
+import { fromNumbered, type Sql, type Statement, sql } from '../db/sql.ts';
 
-export type WaitingMail = { mail_id: string; message_sealed: string; created_at: number; attempts: number };
+const WaitingMail = row('outgoing_mails', {
+  mail_id: text,
+  message_sealed: text,
+  created_at: integer,
+  attempts: integer,
+});
+export type WaitingMail = RowOf<typeof WaitingMail>;
 
+const NewMail = row('outgoing_mails', { ...WaitingMail.fields, next_attempt_at: integer });
+
+/** @param onlyIf a condition, read when the statements before it have had their effect. */
 export const insertMail = (
-  mail: { mail_id: string; message_sealed: string },
+  mail: Pick<WaitingMail, 'mail_id' | 'message_sealed'>,
   now: number,
-  onlyIf: Condition | undefined,
-): Statement =>
-  insertIf(
-    {
-      sql: `insert into outgoing_mails (mail_id, message_sealed, created_at, attempts, next_attempt_at)
-            select $1, $2, cast($3 as bigint), 0, cast($3 as bigint)`,
-      params: [mail.mail_id, mail.message_sealed, now],
-    },
-    onlyIf,
-  );
+  onlyIf: Statement | undefined,
+): Sql =>
+  sql`insert into outgoing_mails ${NewMail.select({ ...mail, created_at: now, attempts: 0, next_attempt_at: now })}
+       where ${onlyIf === undefined ? sql`1 = 1` : fromNumbered(onlyIf)}`;
 
 export const findDueMails = (db: Db, now: number, limit: number) =>
-  db.all<WaitingMail>(
-    `select mail_id, message_sealed, created_at, attempts from outgoing_mails where next_attempt_at <= $1
-      order by next_attempt_at limit $2`,
-    [now, limit],
+  db.all(
+    WaitingMail,
+    sql`select ${WaitingMail.columns} from outgoing_mails where next_attempt_at <= ${now}
+         order by next_attempt_at limit ${limit}`,
   );
 
 /** Takes a mail for this node: of several that try, the one that still finds `attempts` as it was. */
-export async function claimMail(db: Db, mail: WaitingMail, next_attempt_at: number): Promise<boolean> {
+export async function claimMail(db: Db, { mail_id, attempts }: WaitingMail, next_attempt_at: number): Promise<boolean> {
   const { changes } = await db.run(
-    `update outgoing_mails set attempts = attempts + 1, next_attempt_at = $3 where mail_id = $1 and attempts = $2`,
-    [mail.mail_id, mail.attempts, next_attempt_at],
+    sql`update outgoing_mails set attempts = attempts + 1, next_attempt_at = ${next_attempt_at}
+         where mail_id = ${mail_id} and attempts = ${attempts}`,
   );
   return changes === 1;
 }
 
-/** After an attempt that failed, unless somebody has claimed it since. @param mail as it was before the claim. */
-export const postponeMail = (db: Db, mail: WaitingMail, next_attempt_at: number) =>
-  db.run('update outgoing_mails set next_attempt_at = $3 where mail_id = $1 and attempts = $2', [
-    mail.mail_id,
-    mail.attempts + 1,
-    next_attempt_at,
-  ]);
+/** After an attempt that failed, unless another node has claimed it since. @param mail as it was before the claim. */
+export const postponeMail = (db: Db, { mail_id, attempts }: WaitingMail, next_attempt_at: number) =>
+  db.run(
+    sql`update outgoing_mails set next_attempt_at = ${next_attempt_at}
+         where mail_id = ${mail_id} and attempts = ${attempts + 1}`,
+  );
 
 export const deleteMail = (db: Db, mail_id: string) =>
-  db.run('delete from outgoing_mails where mail_id = $1', [mail_id]);
+  db.run(sql`delete from outgoing_mails where mail_id = ${mail_id}`);
 
 export const deleteMailsBefore = (db: Db, created_before: number) =>
-  db.run('delete from outgoing_mails where created_at < $1', [created_before]);
+  db.run(sql`delete from outgoing_mails where created_at < ${created_before}`);
