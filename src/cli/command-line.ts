@@ -159,7 +159,7 @@ function fail(error: unknown, { stdout, stderr }: Terminal, args: readonly strin
   return code;
 }
 
-/** What was looked for in vain, as it was typed; the address or id of something else may be in it. */
+/** @returns the operands that were not found, as they were typed. */
 function soughtBy({ code }: RequestError, args: readonly string[]): string {
   const name = nameIn(args) ?? '';
   const command = commands.get(name);
@@ -167,7 +167,7 @@ function soughtBy({ code }: RequestError, args: readonly string[]): string {
   const read = readArguments(command, args.slice(name.split(' ').length));
   const typed = read === 'help' ? [] : Object.keys(command.operands ?? {}).map((operand) => read.given[operand]);
   const shown = typed.map((one) => visibleText(String(one), 60)).filter(Boolean);
-  return shown.length > 0 ? ` It was asked for: ${shown.join(' ')}` : '';
+  return shown.length > 0 ? ` Searched for: ${shown.join(' ')}` : '';
 }
 
 /** A worker hears from its supervisor of a failed `bind`. */

@@ -150,7 +150,7 @@ for (const [what, uris] of Object.entries(refused)) {
     for (const uri of uris) {
       const sentence = redirectUriProblem(uri);
       const problem = sentence && inEnglish(sentence);
-      assert.match(problem ?? 'accepted', /^Must [\x20-\x7e]+\.$/, uri);
+      assert.match(problem ?? 'accepted', /^[\x20-\x7e]+\.$/, uri);
       assert.ok(uri === '' || !problem?.includes(uri), uri);
     }
   });

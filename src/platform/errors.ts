@@ -100,7 +100,7 @@ export const refusal = (
 export const invalidRequest = (description: string) => new RequestError('invalid_request', description);
 /** @param problems what is wrong, one entry a field. */
 export const invalidFields = (problems: readonly FieldProblem[], cause?: unknown) =>
-  new RequestError('invalid_request', 'Some fields are not valid. Nothing was changed.', {
+  new RequestError('invalid_request', 'Some fields are invalid. Nothing was changed.', {
     cause,
     details: { fields: problems.map(({ path, message }) => ({ path, message })) },
     problems,
@@ -109,15 +109,15 @@ export const invalidGrant = (description: string, cause?: unknown) =>
   new RequestError('invalid_grant', description, { cause });
 export const invalidScope = (description: string) => new RequestError('invalid_scope', description);
 /** A token without any scope would be good for nothing, and is not issued. */
-export const nothingAllowed = () => invalidScope('The client may not have any of this scope any more.');
+export const nothingAllowed = () => invalidScope('The client is no longer allowed any of the requested scopes.');
 export const invalidClient = (cause?: unknown) =>
   new RequestError('invalid_client', 'Client authentication failed.', { cause });
 export const invalidToken = (cause?: unknown) =>
-  new RequestError('invalid_token', 'The access token is expired, revoked or not valid.', { cause });
+  new RequestError('invalid_token', 'The access token is expired, revoked or invalid.', { cause });
 export const accessDenied = (description: string) => new RequestError('access_denied', description);
-export const loginRequired = () => new RequestError('login_required', 'Sign in first; there is no live session.');
+export const loginRequired = () => new RequestError('login_required', 'Sign in first; there is no active session.');
 export const insufficientScope = (scope: string) =>
-  new RequestError('insufficient_scope', `The access token was not issued for the scope ${scope}.`, { scope });
+  new RequestError('insufficient_scope', `The access token does not have the scope ${scope}.`, { scope });
 /**
  * @param max_age how old the sign-in may be, in seconds.
  * @param acr_values the class that it lacks, under the name that RFC 9470 §3 has for it.
@@ -126,21 +126,23 @@ export const reauthenticationRequired = (max_age: number, acr_values?: string) =
   new RequestError(
     'reauthentication_required',
     acr_values === undefined
-      ? `Sign in again first: this takes a sign-in of the last ${max_age / 60} minutes.`
-      : 'Confirm with your second factor first: this account has a passkey or an authenticator app, and a password, a link or a provider alone does not stand for it.',
+      ? `Sign in again first: this requires a sign-in within the last ${max_age / 60} minutes.`
+      : 'Confirm with your second factor first: this account has a passkey or an authenticator app, so a password, a link or a provider alone is not enough.',
     { details: { max_age, ...(acr_values === undefined ? {} : { acr_values }) } },
   );
-export const notFound = () => new RequestError('not_found', 'There is nothing here by that name.');
+export const notFound = () => new RequestError('not_found', 'Not found.');
 export const invalidState = (current_status: string) =>
-  new RequestError('invalid_state', 'Its present state does not allow this.', { details: { current_status } });
+  new RequestError('invalid_state', `The current state, ${current_status}, does not allow this.`, {
+    details: { current_status },
+  });
 export const staleRevision = (stored_revision: number) =>
-  new RequestError('stale_revision', 'It was changed meanwhile. Read it again, then decide.', {
+  new RequestError('stale_revision', 'This was changed in the meantime. Read the current version before you decide.', {
     details: { stored_revision },
   });
 export const rateLimited = (retryAfter: number) =>
   new RequestError('rate_limited', 'Too many attempts. Wait, then try again.', { retryAfter });
 export const unavailable = (cause?: unknown) =>
-  new RequestError('temporarily_unavailable', 'Signet cannot answer right now. Nothing was changed; try again.', {
+  new RequestError('temporarily_unavailable', 'Signet is temporarily unavailable. Nothing was changed; try again.', {
     cause,
     retryAfter: 2,
   });
@@ -148,7 +150,7 @@ export const unavailable = (cause?: unknown) =>
 export const outcomeUnknown = (cause?: unknown) =>
   new RequestError(
     'temporarily_unavailable',
-    'Signet could not confirm the change. It may or may not have been kept: look before you repeat it. A token request may be repeated as it is.',
+    'Signet could not confirm the change. It may or may not have been saved: check before you repeat it. A token request may be repeated as it is.',
     { cause, retryAfter: 2, userMessage: { key: 'refusal.outcome_unknown' } },
   );
 

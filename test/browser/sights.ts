@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import type { Visitor } from '../support/chromium.ts';
 import { linkIn } from '../support/mailbox.ts';
+import { sentence } from '../support/messages.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import type { Signet } from '../support/signet.ts';
 import { password, type World } from './lived-in-signet.ts';
@@ -82,7 +83,11 @@ async function linkSights({ signet, mailbox, ada, mary }: World): Promise<Sight[
   const invitation = new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
   return [
     { name: 'sign-up-link', path: linkIn(await mailbox.next('katherine@example.com'), /^\/signup\//), as: 'nobody' },
-    { name: 'reset-link', path: linkIn(await mailbox.next(ada.email, /reset|password/i), /^\/reset\//), as: 'nobody' },
+    {
+      name: 'reset-link',
+      path: linkIn(await mailbox.next(ada.email, sentence('mail.reset.subject')), /^\/reset\//),
+      as: 'nobody',
+    },
     { name: 'verify-email', path: linkIn(await mailbox.next(mary.email, /address/i), /^\/verify-email\//), as: 'mary' },
     { name: 'link-spent', path: `/reset/ln_${'A'.repeat(43)}`, as: 'nobody', status: 400 },
     { name: 'invitation', path: invitation, as: 'nobody' },

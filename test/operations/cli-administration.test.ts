@@ -9,7 +9,7 @@ import {
   signedInClient,
   succeed,
 } from '../support/command-line.ts';
-import { sentence } from '../support/messages.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import { basic } from '../support/relying-party.ts';
 import { bareSettings, codeFor, isActiveAt, redeemAt, startServer } from '../support/server-process.ts';
 import { openServer } from '../support/servers.ts';
@@ -45,16 +45,16 @@ test('while the server runs', async (t) => {
     await misunderstood(['users', 'role', person, 'root'], env, /role takes admin or user/);
 
     await misunderstood(['users', 'reset-factors', person], env, /--reason is missing/);
-    await refused(['users', 'reset-factors', person, '--reason', ''], env, /reason: Must say why/);
+    await refused(
+      ['users', 'reset-factors', person, '--reason', ''],
+      env,
+      pattern`reason: ${sentence('problem.reason')}`,
+    );
     const reset = await succeed(['users', 'reset-factors', person, '--reason', 'lost the phone'], env);
     assert.deepEqual([(reset.factors as Json).totp, (reset.counts as Json).sessions], ['none', 0]);
     assert.equal((await browser.get('/v1/oauth/clients')).status, 401);
     await succeed(['users', 'sign-out', person], env);
-    await refused(
-      ['users', 'sign-out', 'nobody@example.com'],
-      env,
-      /by that name\. It was asked for: nobody@example\.com\n/,
-    );
+    await refused(['users', 'sign-out', 'nobody@example.com'], env, /Not found\. Searched for: nobody@example\.com\n/);
   });
 
   await t.test('sessions and grants are listed and ended from the command line', async () => {
@@ -66,13 +66,13 @@ test('while the server runs', async (t) => {
     assert.equal(await isActiveAt(url, client, tokens.access_token), true);
     await succeed(['grants', 'revoke', String(grant.grant_id)], env);
     assert.equal(await isActiveAt(url, client, tokens.access_token), false);
-    await refused(['grants', 'revoke', String(grant.grant_id)], env, sentence('refusal.not_found'));
+    await refused(['grants', 'revoke', String(grant.grant_id)], env, /Not found\./);
 
     const session = first(await succeed(['sessions', 'list', person], env), 'sessions');
     assert.doesNotMatch(JSON.stringify(session), /st_[\w-]{20}|token/);
     await succeed(['sessions', 'end', person, String(session.session_id)], env);
     assert.equal((await browser.get('/v1/oauth/clients')).status, 401);
-    await refused(['sessions', 'end', person, String(session.session_id)], env, sentence('refusal.not_found'));
+    await refused(['sessions', 'end', person, String(session.session_id)], env, /Not found\./);
   });
 
   await t.test('entitlements are shown with every write that made them so', async () => {
@@ -116,7 +116,7 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
   assert.deepEqual(await succeed(['webhooks', 'list'], env), { webhooks: [webhook] });
   const id = String(webhook.webhook_id);
   assert.deepEqual(await succeed(['webhooks', 'deliveries', id], env), { deliveries: [], next: null });
-  await refused(['webhooks', 'replay', id, 'msg_unknown'], env, sentence('refusal.not_found'));
+  await refused(['webhooks', 'replay', id, 'msg_unknown'], env, /Not found\./);
   await refused(
     ['webhooks', 'create', '--url', 'http://10.0.0.1/', '--event', 'odd'],
     env,
@@ -124,13 +124,13 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
   );
   assert.deepEqual(await succeed(['webhooks', 'disable', id], env), { disabled: id });
   assert.match((await runCommand(['webhooks', 'list'], { env })).stdout, new RegExp(`${id} +off +https://hooks`));
-  await refused(['webhooks', 'test', id], env, /It is disabled\.\n$/);
+  await refused(['webhooks', 'test', id], env, /state, disabled,/);
   assert.deepEqual(await succeed(['webhooks', 'enable', id], env), { enabled: id });
-  await refused(['webhooks', 'enable', id], env, /It is enabled\.\n$/);
+  await refused(['webhooks', 'enable', id], env, /state, enabled,/);
   assert.deepEqual(await succeed(['webhooks', 'test', id], env), { tested: id });
   const [waiting] = (await succeed(['webhooks', 'deliveries', id], env)).deliveries as Json[];
   assert.deepEqual([waiting?.event_type, waiting?.state], ['webhook.test', 'waiting']);
-  await refused(['webhooks', 'replay', id, String(waiting?.delivery_id)], env, /It is waiting\.\n$/);
+  await refused(['webhooks', 'replay', id, String(waiting?.delivery_id)], env, /state, waiting,/);
   assert.deepEqual((await succeed(['webhooks', 'deliveries', id, '--state', 'dead'], env)).deliveries, []);
   assert.deepEqual(await succeed(['webhooks', 'replay', id, '--all'], env), { replayed: 0, dead: 0 });
   await misunderstood(['webhooks', 'replay', id], env, /either a <delivery_id> or --all/);
@@ -138,7 +138,7 @@ test('webhooks are made, listed and removed; the secret is printed once', async 
   assert.match(String(rotated.secret), /^whsec_/);
   assert.notEqual(rotated.secret, secret);
   await succeed(['webhooks', 'delete', id], env);
-  await refused(['webhooks', 'delete', id], env, sentence('refusal.not_found'));
+  await refused(['webhooks', 'delete', id], env, /Not found\./);
 });
 
 test('service credentials are restricted, given another secret and retired', async (t) => {
@@ -168,7 +168,7 @@ test('service credentials are restricted, given another secret and retired', asy
   assert.deepEqual([restricted.permissions, restricted.products], [['tokens:introspect'], []]);
   await refused(name('restrict', '--permission', 'root'), env, /permissions: /);
   assert.deepEqual(await succeed(name('retire'), env), { retired: id });
-  await refused(name('rotate'), env, /It is retired\.\n$/);
+  await refused(name('rotate'), env, /state, retired,/);
   assert.match((await runCommand(['service-credentials', 'list'], { env })).stdout, new RegExp(`${id} +retired`));
 });
 
@@ -181,7 +181,7 @@ test('a product with spaces and commas is one, on the command line too', async (
   const shown = await runCommand(['service-credentials', 'restrict', String(made.client_id), ...terms], { env });
   assert.match(shown.stdout, /Products +"Editor Pro" "Sites, Mail" mail\n/);
   const wrong = ['service-credentials', 'create', '--name', 'X', '--permission', 'entitlements:write'];
-  await refused([...wrong, '--product', 'a\u202eb'], env, /products: .*printable/);
+  await refused([...wrong, '--product', 'a\u202eb'], env, pattern`products: ${sentence('problem.service.products')}`);
 });
 
 test('the audit log is verified against what an earlier check gave, and filtered by day', async (t) => {

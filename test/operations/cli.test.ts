@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newBrowser } from '../support/browser.ts';
 import { misunderstood, preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
-import { sentence } from '../support/messages.ts';
+import { pattern, sentence } from '../support/messages.ts';
 import {
   bareSettings,
   codeFor,
@@ -50,7 +50,7 @@ onBothEngines('accounts are made, shown, disabled and enabled while the server r
   assert.match(again.stdout, /no administrator any more/, 'the only one is barred');
   assert.equal((await browser.get('/v1/oauth/clients')).status, 401, 'the session ended at once');
   assert.equal((await signIn()).status, 401);
-  await refused(['users', 'disable', 'asa@example.com'], env, /It is disabled/);
+  await refused(['users', 'disable', 'asa@example.com'], env, /state, disabled,/);
   assert.equal((await succeed(['users', 'enable', String(made.user_id)], env)).status, 'enabled');
   assert.doesNotMatch((await runCommand(['users', 'role', 'asa@example.com', 'admin'], { env })).stdout, /any more/);
   const none = await runCommand(['audit', 'list', '--action', 'user.disabeld'], { env });
@@ -60,16 +60,16 @@ onBothEngines('accounts are made, shown, disabled and enabled while the server r
 
 test('an account that cannot be made says what is wrong with each field, and never the password', async (t) => {
   const env = await preparedSettings(t);
-  const sentence = await refused(
+  const refusal = await refused(
     ['users', 'create', '--email', '', '--name', '', '--password-stdin'],
     env,
-    /Some fields are not valid/,
+    /Some fields are invalid/,
     'hunter2',
   );
-  assert.match(sentence, /email: .+\n {2}name: .+\n {2}password: /);
-  assert.doesNotMatch(sentence, /hunter2/);
+  assert.match(refusal, /email: .+\n {2}name: .+\n {2}password: /);
+  assert.doesNotMatch(refusal, /hunter2/);
   await succeed(create('asa@example.com'), env, password);
-  await refused(create('Asa@Example.com'), env, /already/, password);
+  await refused(create('Asa@Example.com'), env, sentence('problem.email.taken'), password);
   await refused(create('other@example.com'), env, /password: /, '');
   await misunderstood(['users', 'create', '--email', 'a@b.test', '--name', 'A'], env, /--password-stdin is missing/);
   await misunderstood([...create('a@b.test'), '--password', password], env, /--password/);
@@ -107,8 +107,8 @@ test('what is done from the command line holds for the server that runs', async 
       assert.deepEqual(changes, []);
       assert.ok((shown.risks as { code: string }[]).some(({ code }) => code === 'first_client'));
       assert.equal(last_rejection, null);
-      await refused(command('approve', '--revision', '7'), env, sentence('refusal.stale_revision'));
-      await refused(command('suspend', '--reason', 'x'), env, /It is pending_review/);
+      await refused(command('approve', '--revision', '7'), env, /in the meantime/);
+      await refused(command('suspend', '--reason', 'x'), env, /state, pending_review,/);
       const approved = await succeed(
         command('approve', '--revision', '1', '--retry-window', '0', '--consent', 'skip'),
         env,
@@ -139,8 +139,16 @@ test('what is done from the command line holds for the server that runs', async 
     await browser.post('/signin', { username: 'owner@example.com', password });
     const { client_id, client_secret } = await registerByHttp({ url: origin }, browser);
     await misunderstood(['clients', 'reject', client_id], env, /--reason is missing/);
-    await refused(['clients', 'reject', client_id, '--reason', ''], env, /reason: Must say why/);
-    await refused(['clients', 'reject', client_id, '--reason', '\u001b[31mred'], env, /reason: Must say why/);
+    await refused(
+      ['clients', 'reject', client_id, '--reason', ''],
+      env,
+      pattern`reason: ${sentence('problem.reason')}`,
+    );
+    await refused(
+      ['clients', 'reject', client_id, '--reason', '\u001b[31mred'],
+      env,
+      pattern`reason: ${sentence('problem.reason')}`,
+    );
     await succeed(['clients', 'reject', client_id, '--reason', 'no homepage'], env);
     const listed = (await browser.get('/v1/oauth/clients')).json?.clients as Record<string, unknown>[];
     assert.deepEqual([listed[0]?.status, listed[0]?.status_reason], ['rejected', 'no homepage']);
@@ -241,13 +249,13 @@ test('hostile arguments are answered with a sentence', async (t) => {
     await refused(
       [index % 2 === 0 ? 'users' : 'clients', 'show', who],
       env,
-      /^signet: There is nothing here by that name\.( It was asked for: [^\n\p{C}]{1,80})?\n$/u,
+      /^signet: Not found\.( Searched for: [^\n\p{C}]{1,80})?\n$/u,
     );
   }
   const long = await refused(
     ['users', 'create', '--email', 'a'.repeat(100_000), '--name', 'ﷺ'.repeat(1000), '--password-stdin'],
     env,
-    /Some fields are not valid/,
+    /Some fields are invalid/,
     password,
   );
   assert.ok(long.length < 1000, 'what was typed is not echoed');

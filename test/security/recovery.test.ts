@@ -47,7 +47,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
     assert.equal((await person.browser.get('/v1/me')).status, 200, 'asking changes nothing');
     const weak = await spend(here, path, 'short');
     assert.equal(weak.status, 400);
-    assert.match(weak.text, /at least 15/);
+    assert.match(weak.text, sentence('problem.password.short', { least: 15 }));
 
     const browser = signet.newBrowser();
     const done = await spend(here, path, phrase, browser);

@@ -49,12 +49,10 @@ export const time = (seconds: number | null | undefined): string =>
       ? new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
       : String(seconds);
 
-/** A refusal as the command line says it: the sentence, then what each field wants. */
+/** @returns the message of a refusal, followed by one line for each field with a problem. */
 export function refusalText(error: RequestError): string {
   const fields = Array.isArray(error.details.fields)
     ? (error.details.fields as { path: string; message: string }[])
     : [];
-  const { current_status } = error.details;
-  const status = current_status && !error.userMessage ? ` It is ${current_status}.` : ''; // who has a sentence has said it
-  return [`${error.message}${status}`, ...fields.map(({ path, message }) => `  ${path}: ${message}`)].join('\n');
+  return [error.message, ...fields.map(({ path, message }) => `  ${path}: ${message}`)].join('\n');
 }
