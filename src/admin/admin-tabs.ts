@@ -1,7 +1,7 @@
-import type { MessageKey } from '../platform/i18n/translate.ts';
+import { navigation } from '../platform/pages/navigation.ts';
 
 /** The pages of administrators, in the order of their navigation. The last one leads back. */
-export const adminTabs = {
+export const adminTab = navigation('admin.navigation', {
   admin: { path: '/admin', label: 'admin.tab.overview' },
   admin_clients: { path: '/admin/clients', label: 'admin.tab.clients' },
   admin_users: { path: '/admin/users', label: 'admin.tab.users' },
@@ -10,4 +10,4 @@ export const adminTabs = {
   admin_keys: { path: '/admin/keys', label: 'admin.tab.keys' },
   admin_audit: { path: '/admin/audit', label: 'admin.tab.audit' },
   admin_leave: { path: '/account', label: 'admin.tab.leave' },
-} as const satisfies Record<string, { path: string; label: MessageKey }>;
+});

@@ -3,8 +3,8 @@ import type { Parameters } from '../platform/http/parameters.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { copyButton, notice } from '../platform/pages/form.ts';
 import { type Html, html } from '../platform/pages/html.ts';
+import { untrusted } from '../platform/pages/untrusted-text.ts';
 import type { View } from '../platform/pages/view.ts';
-import { untrusted } from '../platform/text/untrusted-text.ts';
 
 /** A moment to the second, as one compares it with a log elsewhere. @param at Unix seconds. */
 export function exactTime(at: number): Html {

@@ -4,6 +4,7 @@ import { rotationPeriodSeconds } from '../oauth/signing-keys/rotate-keys.ts';
 import { type Html, html } from '../platform/pages/html.ts';
 import type { Page } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
+import { adminTab } from './admin-tabs.ts';
 import { badge } from './components.ts';
 
 type Dashboard = {
@@ -35,7 +36,7 @@ export const dashboardPage = (view: View, { waiting, webhooks, keys, log, now }:
   const word = (isWell: boolean) => (isWell ? badge(view.t('admin.well')) : badge(view.t('admin.look'), 'warn'));
   return {
     title: view.plain('admin.title'),
-    tab: 'admin',
+    tab: adminTab('admin'),
     content: html`<h1>${view.t('admin.title')}</h1>
 <p class="soft">${view.t('admin.intro')}</p>
 <ul class="items">

@@ -9,7 +9,7 @@ import { databaseFile } from '../platform/db/open.ts';
 import { ConfigError, RequestError } from '../platform/errors.ts';
 import { mailWarning } from '../platform/heartbeat/heartbeat.ts';
 import { editDistance } from '../platform/text/edit-distance.ts';
-import { visibleText } from '../platform/text/untrusted-text.ts';
+import { visibleText } from '../platform/text/visible-text.ts';
 import { version } from '../platform/version.ts';
 import { type Command, readArguments, type Terminal, UsageError } from './command.ts';
 import { commandGroups, commands } from './commands.ts';

@@ -1,7 +1,7 @@
 import type { Client, ClientStatus } from '../clients/client.ts';
 import { type Html, html } from '../platform/pages/html.ts';
+import { untrusted } from '../platform/pages/untrusted-text.ts';
 import type { View } from '../platform/pages/view.ts';
-import { untrusted } from '../platform/text/untrusted-text.ts';
 
 const classOf: Readonly<Record<ClientStatus, string>> = {
   pending_review: 'badge off',

@@ -3,8 +3,10 @@ import type { AuditRecord, FilterWarning, LogPage } from '../../audit/read-log.t
 import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { visibleText } from '../../platform/text/visible-text.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { entityLink, exactTime } from '../components.ts';
 
 /** What the form says, as it was typed: days for `since` and `until`. */
@@ -22,7 +24,7 @@ export type AuditView = {
 
 export const auditPage = (view: View, { query, log, doubt, problem, report }: AuditView): Page => ({
   title: view.plain('admin.audit.title'),
-  tab: 'admin_audit',
+  tab: adminTab('admin_audit'),
   content: html`<h1>${view.t('admin.audit.title')}</h1>
 <p class="soft">${view.t('admin.audit.intro')}</p>
 <p><a href="/admin/audit/unauthenticated" id="audit-unauthenticated">${view.t('admin.unauthenticated.link')}</a></p>

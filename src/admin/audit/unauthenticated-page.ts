@@ -7,8 +7,10 @@ import {
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { visibleText } from '../../platform/text/visible-text.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { entityLink, exactTime } from '../components.ts';
 
 type Query = { target: string; address: string };
@@ -27,7 +29,7 @@ const path = '/admin/audit/unauthenticated';
 /** What was tried without being signed in, a page at a time, newest first. */
 export const unauthenticatedPage = (view: View, shown: UnauthenticatedView): Page => ({
   title: view.plain('admin.unauthenticated.title'),
-  tab: 'admin_audit',
+  tab: adminTab('admin_audit'),
   content: html`<h1>${view.t('admin.unauthenticated.title')}</h1>
 <p class="soft">${view.t('admin.unauthenticated.intro')} ${view.t('admin.unauthenticated.kept', { days: shown.keptDays })}</p>
 <p><a href="/admin/audit">${view.t('admin.audit.title')}</a></p>

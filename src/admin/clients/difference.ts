@@ -2,8 +2,8 @@ import { type Client, proposedFields, type ReviewedFields, reviewedFields } from
 import { changesOf, type FieldChange, type LastRejection } from '../../clients/read-review.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
+import { untrusted, untrustedUrl } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted, untrustedUrl } from '../../platform/text/untrusted-text.ts';
 
 type Field = keyof ReviewedFields;
 type Value = ReviewedFields[Field] | undefined;

@@ -4,8 +4,9 @@ import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted } from '../../platform/text/untrusted-text.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { badge, doneNotice, type Tone } from '../components.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
@@ -29,7 +30,7 @@ const statusTone: Readonly<Record<ClientStatus, Tone>> = {
 
 export const clientsPage = (view: View, { filter, clients, next, query }: ClientListView): Page => ({
   title: view.plain('admin.clients.title'),
-  tab: 'admin_clients',
+  tab: adminTab('admin_clients'),
   content: html`<h1>${view.t('admin.clients.title')}</h1>
 ${doneNotice(view, query, { deleted: 'admin.clients.done.deleted' })}
 <nav aria-label="${view.t('admin.clients.filter')}"><p class="actions">${clientFilters.map(

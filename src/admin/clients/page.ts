@@ -8,8 +8,10 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { initialsOf, untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { initialsOf, visibleText } from '../../platform/text/visible-text.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { choices, disclosure, doneNotice, reasonField } from '../components.ts';
 import { differenceTable } from './difference.ts';
 import { type ClientFilter, riskBadge, statusBadge } from './list-page.ts';
@@ -38,7 +40,7 @@ export const clientPage = (
   { client, owner, risks, lastRejection, reviewerProblem, problem, query = {} }: ClientView,
 ): Page => ({
   title: visibleText(client.name),
-  tab: 'admin_clients',
+  tab: adminTab('admin_clients'),
   ...(reviewerProblem?.isOnlyAdministrator && { scripts: copyScripts }),
   content: html`<div class="person"><span class="initials" aria-hidden="true">${initialsOf(client.name)}</span>
 <div><h1>${untrusted(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>

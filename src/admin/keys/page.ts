@@ -3,6 +3,7 @@ import { retiringSeconds, rotationPeriodSeconds } from '../../oauth/signing-keys
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { badge, disclosure, doneNotice } from '../components.ts';
 
 const done = { rotated: 'admin.keys.done.rotated', waiting: 'admin.keys.done.waiting' } as const;
@@ -10,7 +11,7 @@ const tones = { active: 'good', next: 'off', retiring: 'off' } as const;
 
 export const keysPage = (view: View, keys: readonly KeyRecord[], query: { done?: string }): Page => ({
   title: view.plain('admin.keys.title'),
-  tab: 'admin_keys',
+  tab: adminTab('admin_keys'),
   content: html`<h1>${view.t('admin.keys.title')}</h1>
 <p class="soft">${view.t('admin.keys.intro')}</p>
 ${doneNotice(view, query, done)}

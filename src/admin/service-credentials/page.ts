@@ -4,12 +4,14 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { visibleText } from '../../platform/text/visible-text.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { badge, choices, disclosure, doneNotice, secretOnce } from '../components.ts';
 
 const path = '/admin/service-credentials';
-const tab = 'admin_services';
+const tab = adminTab('admin_services');
 
 /** @param shown.form what was typed into the form to create one, when it comes back. */
 export const credentialsPage = (

@@ -3,8 +3,10 @@ import type { EntitlementHistory } from '../../entitlements/read-history.ts';
 import type { EntitlementVersion, StoredEntitlement } from '../../entitlements/store.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { visibleText } from '../../platform/text/visible-text.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { badge, entityLink, exactTime } from '../components.ts';
 
 /** All that counts now, and the last writes that led there. */
@@ -25,7 +27,7 @@ export const entitlementHistoryPage = (
   { product, history }: { product: string | undefined; history: EntitlementHistory },
 ): Page => ({
   title: view.plain('admin.users.entitlements.writes'),
-  tab: 'admin_users',
+  tab: adminTab('admin_users'),
   content: html`<h1>${view.t('admin.users.entitlements.writes')}</h1>
 <p><a href="/admin/users/${user_id}">${untrusted(name ?? email)}</a>${product !== undefined && html` · <code>${untrusted(product)}</code>`}</p>
 ${history.versions.length === 0 ? html`<p class="empty">${view.t('admin.users.entitlements.none')}</p>` : writes(view, user_id, history, product)}`,

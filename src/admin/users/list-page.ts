@@ -1,14 +1,15 @@
 import type { User } from '../../accounts/user.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted } from '../../platform/text/untrusted-text.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { badge } from '../components.ts';
 import type { UserPage } from './read-user.ts';
 
 export const usersPage = (view: View, query: string, { users, next }: UserPage): Page => ({
   title: view.plain('admin.users.title'),
-  tab: 'admin_users',
+  tab: adminTab('admin_users'),
   content: html`<h1>${view.t('admin.users.title')}</h1>
 <form method="get" action="/admin/users" role="search">
 <label for="q">${view.t('admin.users.find')}</label>

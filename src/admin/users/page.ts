@@ -8,8 +8,10 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { visibleText } from '../../platform/text/visible-text.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { doneNotice } from '../components.ts';
 import { userActions } from './actions.ts';
@@ -48,7 +50,7 @@ export function userPage(view: View, shown: UserView): Page {
   const { user } = shown.overview;
   return {
     title: visibleText(user.name ?? user.email),
-    tab: 'admin_users',
+    tab: adminTab('admin_users'),
     content: html`<h1>${untrusted(user.name ?? user.email)}${userBadges(view, user)}</h1>
 ${shown.problem}${doneNotice(view, shown.query ?? {}, done)}
 ${facts(view, shown.overview)}

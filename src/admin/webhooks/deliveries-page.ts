@@ -1,9 +1,10 @@
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted, untrustedUrl } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted, untrustedUrl } from '../../platform/text/untrusted-text.ts';
 import { type DeliveryPage, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import type { Delivery, DeliveryState } from '../../webhooks/store.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { badge, exactTime } from '../components.ts';
 
 type DeliveriesView = { webhook_id: string; url: string; state: DeliveryState | undefined; page: DeliveryPage };
@@ -11,7 +12,7 @@ type DeliveriesView = { webhook_id: string; url: string; state: DeliveryState | 
 /** What was sent to one webhook, all of it or what is in one state, a page at a time. */
 export const deliveriesPage = (view: View, { webhook_id, url, state, page }: DeliveriesView): Page => ({
   title: view.plain('admin.webhooks.deliveries.all'),
-  tab: 'admin_webhooks',
+  tab: adminTab('admin_webhooks'),
   content: html`<h1>${view.t('admin.webhooks.one')}</h1>
 <p><a href="/admin/webhooks/${webhook_id}">${untrustedUrl(url)}</a></p>
 <p class="actions">${[undefined, ...deliveryStates].map(

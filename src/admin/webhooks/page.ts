@@ -2,11 +2,12 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrustedUrl } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrustedUrl, visibleText } from '../../platform/text/untrusted-text.ts';
+import { visibleText } from '../../platform/text/visible-text.ts';
 import type { DeliveryPage } from '../../webhooks/list-webhooks.ts';
-
 import { maxReplayed, type webhookRecord } from '../../webhooks/manage-webhook.ts';
+import { adminTab } from '../admin-tabs.ts';
 import { badge, disclosure, doneNotice, secretOnce } from '../components.ts';
 import { deliveriesPath, deliveryItem } from './deliveries-page.ts';
 import { eventChoices, eventList } from './events.ts';
@@ -15,7 +16,7 @@ type Webhook = ReturnType<typeof webhookRecord>;
 export type Counted = Webhook & { dead: number };
 
 const path = '/admin/webhooks';
-const tab = 'admin_webhooks';
+const tab = adminTab('admin_webhooks');
 /** More events than these are a number in the list. */
 const maxNamed = 6;
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { RequestError } from '../../platform/errors.ts';
-import { sendRefusal } from '../../platform/http/errors.ts';
+import { sendRefusal } from '../../platform/pages/errors.ts';
 import type { Deps } from '../deps.ts';
 import { readiness, type Unready } from './readiness.ts';
 

@@ -4,6 +4,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Passkey } from '../credentials/passkeys.store.ts';
 import { maxPasskeys, passkeyId } from '../credentials/relying-party.ts';
+import { accountTab } from '../sessions/account-tabs.ts';
 import { passkeyForm, passkeyScripts } from './passkey-form.ts';
 
 export const passkeysPath = '/account/security/passkeys';
@@ -24,7 +25,7 @@ export type PasskeysPage = {
 
 export const passkeysPage = (view: View, page: PasskeysPage): Page => ({
   title: view.plain('passkey.title'),
-  tab: 'security',
+  tab: accountTab('security'),
   scripts: passkeyScripts,
   content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
 <h1>${view.t('passkey.title')}</h1>

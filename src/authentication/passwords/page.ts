@@ -3,6 +3,7 @@ import { fieldAlert, newPasswordField, notice } from '../../platform/pages/form.
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { accountTab } from '../sessions/account-tabs.ts';
 
 export type PasswordForm = {
   email: string;
@@ -18,7 +19,7 @@ export type PasswordForm = {
 
 export const passwordPage = (view: View, form: PasswordForm): Page => ({
   title: view.plain('password.title'),
-  tab: 'security',
+  tab: accountTab('security'),
   content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
 <h1>${view.t('password.title')}</h1>
 ${form.done && notice(view.t(`password.done.${form.done}`))}

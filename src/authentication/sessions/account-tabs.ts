@@ -1,10 +1,10 @@
-import type { MessageKey } from '../../platform/i18n/translate.ts';
+import { navigation } from '../../platform/pages/navigation.ts';
 
 /** The pages that a person looks after an account with, in the order of their navigation. */
-export const accountTabs = {
+export const accountTab = navigation('account.navigation', {
   profile: { path: '/account', label: 'account.tab.profile' },
   security: { path: '/account/security', label: 'account.tab.security' },
   sessions: { path: '/account/sessions', label: 'account.tab.sessions' },
   apps: { path: '/account/apps', label: 'account.tab.apps' },
   entitlements: { path: '/account/entitlements', label: 'account.tab.entitlements' },
-} as const satisfies Record<string, { path: string; label: MessageKey }>;
+});

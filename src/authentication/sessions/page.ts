@@ -2,6 +2,7 @@ import { notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { accountTab } from './account-tabs.ts';
 import type { Method } from './authentication.ts';
 import { deviceName } from './device.ts';
 import type { ListedSession } from './store.ts';
@@ -17,7 +18,7 @@ type SessionsList = {
 
 export const sessionsPage = (view: View, list: SessionsList): Page => ({
   title: view.plain('sessions.title'),
-  tab: 'sessions',
+  tab: accountTab('sessions'),
   content: html`<h1>${view.t('sessions.title')}</h1>
 <p class="soft">${view.t('sessions.intro')}</p>
 ${notice(list.done && view.t(`sessions.done.${list.done}`))}

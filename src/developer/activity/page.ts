@@ -2,14 +2,16 @@ import type { Client } from '../../clients/client.ts';
 import { commonEnd, commonStart } from '../../clients/failures.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { visibleText } from '../../platform/text/visible-text.ts';
 import { backLink } from '../client-status.ts';
+import { developerTab } from '../developer-tabs.ts';
 import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 
 export const activityPage = (view: View, client: Client, { sign_ins, failures }: Activity): Page => ({
   title: view.plain('developer.activity.title'),
-  tab: 'developer',
+  tab: developerTab('developer'),
   content: html`${backLink(view, client)}
 <h1>${view.t('developer.activity.title')}</h1>
 <h2>${view.t('developer.failures')}</h2>

@@ -2,13 +2,14 @@ import type { Client } from '../../clients/client.ts';
 import { alert } from '../../platform/pages/form.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted } from '../../platform/text/untrusted-text.ts';
 import { backLink, clientPath } from '../client-status.ts';
+import { developerTab } from '../developer-tabs.ts';
 
 export const deletePage = (view: View, client: Client, isWrong: boolean): Page => ({
   title: view.plain('developer.delete.title'),
-  tab: 'developer',
+  tab: developerTab('developer'),
   content: html`${backLink(view, client)}
 <h1>${view.t('developer.delete.title')}</h1>
 ${client.status === 'suspended' ? html`<p>${view.t('clients.suspended_stays')}</p>` : deleteForm(view, client, isWrong)}`,

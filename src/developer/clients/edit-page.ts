@@ -5,6 +5,7 @@ import { html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { backLink, clientPath } from '../client-status.ts';
+import { developerTab } from '../developer-tabs.ts';
 import {
   addressField,
   algorithmField,
@@ -28,7 +29,7 @@ export function editPage(view: View, { client, formValues, problems = [], refusa
   const isStaged = client.status === 'approved' || client.status === 'suspended';
   return {
     title: view.plain('developer.edit.title'),
-    tab: 'developer',
+    tab: developerTab('developer'),
     scripts: ['developer'],
     content: html`${backLink(view, client)}
 <h1>${view.t('developer.edit.title')}</h1>

@@ -2,13 +2,14 @@ import type { Client } from '../../clients/client.ts';
 import { notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted } from '../../platform/text/untrusted-text.ts';
 import { clientPath, statusBadges, statusDescription } from '../client-status.ts';
+import { developerTab } from '../developer-tabs.ts';
 
 export const clientListPage = (view: View, clients: readonly Client[], wasDeleted: boolean): Page => ({
   title: view.plain('developer.list.title'),
-  tab: 'developer',
+  tab: developerTab('developer'),
   content: html`<h1>${view.t('developer.list.title')}</h1>
 <p class="soft">${view.t('developer.list.intro')}</p>
 ${notice(wasDeleted && view.t('developer.done.deleted'))}

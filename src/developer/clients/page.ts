@@ -3,10 +3,12 @@ import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted, untrustedUrl } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted, untrustedUrl, visibleText } from '../../platform/text/untrusted-text.ts';
+import { visibleText } from '../../platform/text/visible-text.ts';
 import type { ClientAction, HistoryEvent } from '../activity/activity.ts';
 import { clientPath, statusBadges, statusDescription } from '../client-status.ts';
+import { developerTab } from '../developer-tabs.ts';
 
 /** What was done just now; the query names it, and whatever else it says is ignored. */
 const done = {
@@ -23,7 +25,7 @@ export type ClientView = { client: Client; history: readonly HistoryEvent[]; don
 
 export const clientPage = (view: View, { client, history, done }: ClientView): Page => ({
   title: visibleText(client.name),
-  tab: 'developer',
+  tab: developerTab('developer'),
   scripts: copyScripts,
   content: html`<h1>${untrusted(client.name)} ${statusBadges(view, client)}</h1>
 ${doneNotice(view, done)}

@@ -3,6 +3,7 @@ import { alert } from '../../platform/pages/form.ts';
 import { html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
+import { developerTab } from '../developer-tabs.ts';
 import { addressField, algorithmField, formAlert, nameField, redirectField, scopeFields, typeField } from './fields.ts';
 import type { FormValues } from './form-values.ts';
 
@@ -17,7 +18,7 @@ export function registrationPage(view: View, { formValues, problems = [], refusa
   const context = { view, formValues, problems };
   return {
     title: view.plain('developer.register.title'),
-    tab: 'developer_register',
+    tab: developerTab('developer_register'),
     scripts: ['developer'],
     content: html`<h1>${view.t('developer.register.title')}</h1>
 <p class="soft">${view.t('developer.register.intro')}</p>

@@ -3,9 +3,10 @@ import { type Overlap, overlaps, type SecretRecord } from '../../clients/manage-
 import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted } from '../../platform/text/untrusted-text.ts';
 import { backLink, clientPath } from '../client-status.ts';
+import { developerTab } from '../developer-tabs.ts';
 import { settings } from '../settings/page.ts';
 
 export type NewSecret = {
@@ -23,7 +24,7 @@ export const secretPage = (
   { client, client_secret, issuer, reason, previous_expires_at = null }: NewSecret,
 ): Page => ({
   title: view.plain(`developer.secret.${reason}.title`),
-  tab: 'developer',
+  tab: developerTab('developer'),
   scripts: copyScripts,
   content: html`<h1 data-address="${clientPath(client)}">${view.t(`developer.secret.${reason}.title`)}</h1>
 ${notice(
@@ -54,7 +55,7 @@ export function secretsPage(view: View, { client, secrets, problem, isRetired = 
     secrets.some((other) => other.secret_id !== secret.secret_id && other.expires_at === null);
   return {
     title: view.plain('developer.secrets.title'),
-    tab: 'developer',
+    tab: developerTab('developer'),
     content: html`${backLink(view, client)}
 <h1>${view.t('developer.secrets.title')}</h1>
 <p class="soft">${view.t(client.client_type === 'public' ? 'developer.secrets.public' : 'developer.secrets.intro')}</p>

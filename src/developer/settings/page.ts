@@ -4,11 +4,12 @@ import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { backLink } from '../client-status.ts';
+import { developerTab } from '../developer-tabs.ts';
 import { type Library, type Snippet, settingsFor } from './settings.ts';
 
 export const settingsPage = (view: View, client: Client, issuer: string): Page => ({
   title: view.plain('developer.settings.title'),
-  tab: 'developer',
+  tab: developerTab('developer'),
   scripts: copyScripts,
   content: html`${backLink(view, client)}
 <h1>${view.t('developer.settings.title')}</h1>

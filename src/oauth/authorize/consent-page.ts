@@ -3,8 +3,9 @@ import { isScope } from '../../clients/scopes.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
+import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { untrusted, visibleText } from '../../platform/text/untrusted-text.ts';
+import { visibleText } from '../../platform/text/visible-text.ts';
 
 type ConsentQuestion = {
   request_id: string;

@@ -1,3 +1,4 @@
+import { accountTab } from '../../authentication/sessions/account-tabs.ts';
 import { isScope } from '../../clients/scopes.ts';
 import { notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
@@ -7,7 +8,7 @@ import type { ConnectedApp } from './list-connected-apps.ts';
 
 export const connectedAppsPage = (view: View, apps: readonly ConnectedApp[], isDone: boolean): Page => ({
   title: view.plain('apps.title'),
-  tab: 'apps',
+  tab: accountTab('apps'),
   content: html`<h1>${view.t('apps.title')}</h1>
 <p class="soft">${view.t('apps.intro')}</p>
 ${notice(isDone && view.t('apps.done'))}

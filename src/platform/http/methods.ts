@@ -1,10 +1,8 @@
 import { METHODS } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
-import { notFound, RequestError } from '../errors.ts';
-import { fillPath } from '../pages/fill-path.ts';
-import type { ViewDeps } from '../pages/view.ts';
-import { sendRefusal } from './errors.ts';
+import { RequestError } from '../errors.ts';
+import { fillPath } from './fill-path.ts';
 
 /** Every method that Node reads. CONNECT never becomes a request: Node closes the connection. */
 const methods = METHODS.filter((method) => method !== 'CONNECT');
@@ -17,7 +15,7 @@ const methods = METHODS.filter((method) => method !== 'CONNECT');
  * thirty methods that it does not take is some 3 700 routes, half of what a start costs.
  * @param longestParameter as the routes have it, so that both routers agree on what a path is.
  */
-export function refuseOtherMethods(app: FastifyInstance, deps: ViewDeps, longestParameter: number): void {
+export function refuseOtherMethods(app: FastifyInstance, longestParameter: number): void {
   for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const declared = new Map<string, Path>();
   const paths = findMyWay({ maxParamLength: longestParameter });
@@ -41,7 +39,6 @@ export function refuseOtherMethods(app: FastifyInstance, deps: ViewDeps, longest
     reply.header('allow', allow);
     throw new RequestError('method_not_allowed', `This address takes ${allow}.`);
   });
-  app.setNotFoundHandler((request, reply) => sendRefusal(deps, request, reply, notFound()));
 }
 
 /** The second router knows paths alone; this is the method under which it keeps them. */

@@ -1,11 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { invalidRequest, notFound, RequestError } from '../errors.ts';
-import type { ViewDeps } from '../pages/view.ts';
+import { invalidRequest, RequestError } from '../errors.ts';
 import { bareAnswer } from './bare-answer.ts';
-import { sendRefusal } from './errors.ts';
-import { guardAnswer } from './guard.ts';
 import { latestRequestOn } from './request-context.ts';
 
 /**
@@ -36,15 +32,3 @@ function refusalOf({ code }: { code?: string }): RequestError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new RequestError('request_timeout', 'The request came too slowly.');
   return invalidRequest('The request is not valid HTTP.');
 }
-
-/** Paths that Fastify's router cannot take apart; its own answers would repeat what was sent. */
-export const answerUnroutable =
-  (deps: ViewDeps) =>
-  ({ code }: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
-    // An id longer than any of ours names nothing, like every other unknown id.
-    const isTooLong = code === 'FST_ERR_MAX_PARAM_LENGTH';
-    guardAnswer(reply, deps.config);
-    reply.header('connection', 'close'); // nothing else about the request has been checked, its length among it
-    request.cookies = request.server.parseCookie(request.headers.cookie ?? ''); // no hook has run for this request
-    sendRefusal(deps, request, reply, isTooLong ? notFound() : invalidRequest('The URL is malformed.'));
-  };

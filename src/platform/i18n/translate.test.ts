@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { IntlMessageFormat } from 'intl-messageformat';
-import { chooseLocale, locales, nameOfLanguage, translatePlain, translator } from './translate.ts';
+import { translator } from '../pages/view.ts';
+import { chooseLocale, locales, nameOfLanguage, translatePlain } from './translate.ts';
 
 const read = (locale: string): Record<string, string> =>
   JSON.parse(readFileSync(new URL(`${locale}.json`, import.meta.url), 'utf8'));

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { IntlMessageFormat } from 'intl-messageformat';
-import { type Html, html, type Renderable } from '../pages/html.ts';
 import type en from './en.json';
 
 /** A language is one JSON file of ICU messages beside this one, with the keys of English. Adding the file adds the language. */
@@ -33,22 +32,17 @@ export type MessageDescriptor = {
   readonly values?: Readonly<Record<string, string | number>>;
 };
 
-/** @returns the message as HTML; values are escaped unless they are Html, and a value that is missing is left out. */
-export type Translate = (key: MessageKey, values?: Readonly<Record<string, Renderable>>) => Html;
-
-export const translator =
-  (locale: Locale): Translate =>
-  (key, values = {}) =>
-    html`${parts(locale, key, values)}`;
-
 /** @returns the message as plain text: for mail, for page titles, and in English for programs. */
 export const translatePlain = (locale: Locale, { key, values = {} }: MessageDescriptor): string =>
-  parts(locale, key, values).join('');
+  messageParts(locale, key, values).join('');
 
 const parsed = new Map<string, IntlMessageFormat>();
 
-/** Parses a message when it is first used: a command needs few of them. */
-function parts<T extends Renderable>(locale: Locale, key: MessageKey, values: Readonly<Record<string, T>>) {
+/**
+ * The text of a message and the values in their places; a value that is missing is left out.
+ * Parses a message when it is first used: a command needs few of them.
+ */
+export function messageParts<T>(locale: Locale, key: MessageKey, values: Readonly<Record<string, T>>) {
   const language = languages.has(locale) ? locale : lastResort;
   const id = `${language} ${key}`;
   let message = parsed.get(id);

@@ -1,18 +1,14 @@
-import { adminTabs } from '../../admin/admin-tabs.ts';
-import { accountTabs } from '../../authentication/sessions/account-tabs.ts';
-import { developerTabs } from '../../developer/developer-tabs.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 
-type Destinations = Readonly<Record<string, { path: string; label: MessageKey }>>;
+type Tabs = Readonly<Record<string, { path: string; label: MessageKey }>>;
 
-/** The pages that stand beside a navigation, by the group that they belong to. */
-const navigations: readonly { label: MessageKey; tabs: Destinations }[] = [
-  { label: 'account.navigation', tabs: accountTabs },
-  { label: 'admin.navigation', tabs: adminTabs },
-  { label: 'developer.navigation', tabs: developerTabs },
-];
+/** The navigation beside a page, and the tab in it that the page belongs to. */
+export type Tab = { label: MessageKey; tabs: Tabs; current: string };
 
-export type Tab = keyof typeof accountTabs | keyof typeof adminTabs | keyof typeof developerTabs;
-
-/** The list in which a page is found. */
-export const navigationOf = (tab: Tab) => navigations.find(({ tabs }) => Object.hasOwn(tabs, tab))!;
+/**
+ * @param label names the navigation for screen readers.
+ * @param tabs in their order.
+ */
+export const navigation =
+  <const Known extends Tabs>(label: MessageKey, tabs: Known) =>
+  (current: keyof Known & string): Tab => ({ label, tabs, current });

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../errors.ts';
 import type { Access } from '../http/access.ts';
+import { fillPath } from '../http/fill-path.ts';
 import type { Operation, PathParameters, RunOf } from '../http/operation.ts';
 import { type Parameters, readForm } from '../http/parameters.ts';
-import { fillPath } from './fill-path.ts';
 import { alert, fieldAlert } from './form.ts';
 import { type Html, html } from './html.ts';
 import { type Page, sendPage } from './page.ts';

@@ -4,7 +4,7 @@ import { locales, nameOfLanguage } from '../i18n/translate.ts';
 import { bindForms } from './bound-forms.ts';
 import type { Branding } from './branding.ts';
 import { type Html, html } from './html.ts';
-import { navigationOf, type Tab } from './navigation.ts';
+import type { Tab } from './navigation.ts';
 import { isUnfinished } from './unfinished.ts';
 import type { View } from './view.ts';
 
@@ -57,16 +57,14 @@ const signOutForm = (t: View['t']): Html => html`
 <form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${t('account.sign_out')}</button></form>
 `;
 
-const navigation = (t: View['t'], current: Tab): Html => {
-  const { label, tabs } = navigationOf(current);
-  return html`<nav class="tabs" aria-label="${t(label)}">
+const navigation = (t: View['t'], { label, tabs, current }: Tab): Html =>
+  html`<nav class="tabs" aria-label="${t(label)}">
 <ul>${Object.entries(tabs).map(
     ([tab, { path, label }]) =>
       html`<li><a href="${path}"${tab === current && html` aria-current="page"`}>${t(label)}</a></li>`,
   )}</ul>
 </nav>
 `;
-};
 
 /** The same page in another language. Where it answers a form there is no such link; the page before it had one. */
 function languageChoice({ locale, query, t }: View): Html | false {

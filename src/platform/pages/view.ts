@@ -6,13 +6,21 @@ import {
   chooseLocale,
   type Locale,
   type MessageDescriptor,
-  type Translate,
+  type MessageKey,
+  messageParts,
   translatePlain,
-  translator,
 } from '../i18n/translate.ts';
 import type { Branding } from './branding.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, type Renderable } from './html.ts';
 import { queryLocales, rememberedLanguage } from './language.ts';
+
+/** @returns the message as HTML; values are escaped unless they are Html, and a value that is missing is left out. */
+export type Translate = (key: MessageKey, values?: Readonly<Record<string, Renderable>>) => Html;
+
+export const translator =
+  (locale: Locale): Translate =>
+  (key, values = {}) =>
+    html`${messageParts(locale, key, values)}`;
 
 /** What it takes to draw a page. */
 export type ViewDeps = { readonly branding: Branding; readonly clock: Clock; readonly config: Config };

@@ -1,3 +1,4 @@
+import { accountTab } from '../../authentication/sessions/account-tabs.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { fieldAlert } from '../../platform/pages/form.ts';
 import { html } from '../../platform/pages/html.ts';
@@ -8,7 +9,7 @@ type DeletionForm = { email: string; isLastAdministrator: boolean; problems?: re
 
 export const deleteAccountPage = (view: View, { email, isLastAdministrator, problems = [] }: DeletionForm): Page => ({
   title: view.plain('delete.title'),
-  tab: 'profile',
+  tab: accountTab('profile'),
   content: html`<h1>${view.t('delete.title')}</h1>
 <p>${view.t('delete.intro')}</p>
 ${fieldAlert(view, problems)}

@@ -1,3 +1,4 @@
+import { accountTab } from '../../authentication/sessions/account-tabs.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { alert, fieldAlert, notice } from '../../platform/pages/form.ts';
 import { html, type Renderable } from '../../platform/pages/html.ts';
@@ -16,7 +17,7 @@ type EmailState = {
 
 export const emailPage = (view: View, { email, isVerified, mailWorks, done, problem }: EmailState): Page => ({
   title: view.plain('email.title'),
-  tab: 'profile',
+  tab: accountTab('profile'),
   content: html`<h1>${view.t('email.title')}</h1>
 ${done && notice(view.t(`email.done.${done}`))}${alert(problem)}
 <dl>
@@ -39,7 +40,7 @@ type ChangeForm = { current: string; email?: string; problem?: Renderable; probl
 
 export const changeEmailPage = (view: View, { current, email, problem, problems = [] }: ChangeForm): Page => ({
   title: view.plain('email.change'),
-  tab: 'profile',
+  tab: accountTab('profile'),
   content: html`<h1>${view.t('email.change')}</h1>
 <p class="soft">${view.t('email.change_intro', { email: html`<strong>${current}</strong>` })}</p>
 ${alert(problem)}${fieldAlert(view, problems)}

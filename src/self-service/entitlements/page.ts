@@ -1,3 +1,4 @@
+import { accountTab } from '../../authentication/sessions/account-tabs.ts';
 import type { Entitlement } from '../../entitlements/entitlement.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -5,7 +6,7 @@ import type { View } from '../../platform/pages/view.ts';
 
 export const entitlementsPage = (view: View, entitlements: readonly Entitlement[]): Page => ({
   title: view.plain('entitlements.title'),
-  tab: 'entitlements',
+  tab: accountTab('entitlements'),
   content: html`<h1>${view.t('entitlements.title')}</h1>
 <p class="soft">${view.t('entitlements.intro')}</p>
 ${

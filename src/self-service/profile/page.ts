@@ -1,3 +1,4 @@
+import { accountTab } from '../../authentication/sessions/account-tabs.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';
@@ -20,7 +21,7 @@ export const profilePage = (view: View, form: ProfileForm): Page => {
   const isWrong = (field: string) => problems.some(({ path }) => path === field);
   return {
     title: view.plain('account.title'),
-    tab: 'profile',
+    tab: accountTab('profile'),
     content: html`<div class="person">
 <span class="initials" aria-hidden="true">${initialsOf(session)}</span>
 <div>

@@ -1,3 +1,4 @@
+import { accountTab } from '../../authentication/sessions/account-tabs.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -12,7 +13,7 @@ export function securityPage(view: View, overview: SecurityOverview): Page {
   const isPasswordEnough = overview.password_changed_at !== null && overview.totp_confirmed_at === null;
   return {
     title: view.plain('security.title'),
-    tab: 'security',
+    tab: accountTab('security'),
     content: html`<h1>${view.t('security.title')}</h1>
 <p class="soft">${view.t('security.intro')}</p>
 ${isPasswordEnough && html`<div class="advice"><p>${view.t('security.advice')}</p></div>`}

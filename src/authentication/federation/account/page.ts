@@ -4,6 +4,7 @@ import type { Page } from '../../../platform/pages/page.ts';
 import type { View } from '../../../platform/pages/view.ts';
 import type { Identity } from '../../credentials/identities.store.ts';
 import type { Provider } from '../../credentials/providers.ts';
+import { accountTab } from '../../sessions/account-tabs.ts';
 
 type ProviderList = { providers: readonly Provider[]; identities: readonly Identity[]; notice?: Renderable };
 
@@ -13,7 +14,7 @@ export const providersPage = (view: View, list: ProviderList): Page => {
   const gone = identities.filter(({ issuer }) => !providers.some((provider) => provider.issuer === issuer));
   return {
     title: view.plain('providers.title'),
-    tab: 'security',
+    tab: accountTab('security'),
     // The form that connects ends at the provider. A policy that names http covers https, too (CSP3 §6.7.2.8).
     endsAt: providers.find(({ issuer }) => issuer.startsWith('http:'))?.issuer ?? providers[0]?.issuer,
     content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>

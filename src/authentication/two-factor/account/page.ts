@@ -2,6 +2,7 @@ import { alert, notice } from '../../../platform/pages/form.ts';
 import { Html, html, type Renderable } from '../../../platform/pages/html.ts';
 import type { Page } from '../../../platform/pages/page.ts';
 import type { View } from '../../../platform/pages/view.ts';
+import { accountTab } from '../../sessions/account-tabs.ts';
 import type { Enrollment } from '../enroll-totp.ts';
 import type { TwoFactorState } from '../two-factor-state.ts';
 
@@ -16,7 +17,7 @@ type TotpForm = {
 /** The authenticator app: not set up, being set up, or in force. */
 export const totpPage = (view: View, form: TotpForm): Page => ({
   title: view.plain('totp.title'),
-  tab: 'security',
+  tab: accountTab('security'),
   content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
 <h1>${view.t('totp.title')}</h1>
 ${notice(form.notice)}
@@ -71,7 +72,7 @@ ${alert(problem)}
 
 export const disableTotpPage = (view: View): Page => ({
   title: view.plain('totp.disable.title'),
-  tab: 'security',
+  tab: accountTab('security'),
   content: html`<h1>${view.t('totp.disable.title')}</h1>
 <p>${view.t('totp.disable.what')}</p>
 <p class="soft">${view.t('totp.disable.password')}</p>
@@ -84,7 +85,7 @@ export const disableTotpPage = (view: View): Page => ({
 /** The one and only time that these codes are seen. */
 export const newBackupCodesPage = (view: View, codes: readonly string[]): Page => ({
   title: view.plain('backup_codes.new.title'),
-  tab: 'security',
+  tab: accountTab('security'),
   scripts: ['backup-codes'],
   content: html`<h1>${view.t('backup_codes.new.title')}</h1>
 <p>${view.t('backup_codes.new.what')}</p>
@@ -106,7 +107,7 @@ export const backupCodesPage = (
   { backup_codes: { total, remaining, generated_at } }: TwoFactorState,
 ): Page => ({
   title: view.plain('backup_codes.title'),
-  tab: 'security',
+  tab: accountTab('security'),
   content: html`<p><a href="/account/security/totp">${view.t('totp.title')}</a></p>
 <h1>${view.t('backup_codes.title')}</h1>
 <p>${view.t('backup_codes.what')}</p>

@@ -1,15 +1,15 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, storeReason } from '../db/db.ts';
-import { outcomeUnknown, RequestError, refusal, unavailable } from '../errors.ts';
+import { invalidRequest, notFound, outcomeUnknown, RequestError, refusal, unavailable } from '../errors.ts';
+import { fillPath } from '../http/fill-path.ts';
+import { guardAnswer } from '../http/guard.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../ids.ts';
-import { fillPath } from '../pages/fill-path.ts';
-import { type Html, html } from '../pages/html.ts';
-import { sendPage } from '../pages/page.ts';
-import { refusalMessage } from '../pages/refusal-message.ts';
-import { unfinishedAt } from '../pages/unfinished.ts';
-import type { ViewDeps } from '../pages/view.ts';
-import { type View, viewOf } from '../pages/view.ts';
+import { type Html, html } from './html.ts';
+import { sendPage } from './page.ts';
+import { refusalMessage } from './refusal-message.ts';
+import { unfinishedAt } from './unfinished.ts';
+import { type View, type ViewDeps, viewOf } from './view.ts';
 
 /** On the answers that are our failure, or another server's: under this id it is in the log. */
 const failureHeader = 'x-request-id';
@@ -33,7 +33,20 @@ export function handleErrors(app: FastifyInstance, deps: ViewDeps) {
     else request.log.debug(log, 'refused');
     return sendRefusal(deps, request, reply, refusal);
   });
+  app.setNotFoundHandler((request, reply) => sendRefusal(deps, request, reply, notFound()));
 }
+
+/** Paths that Fastify's router cannot take apart; its own answers would repeat what was sent. */
+export const answerUnroutable =
+  (deps: ViewDeps) =>
+  ({ code }: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    // An id longer than any of ours names nothing, like every other unknown id.
+    const isTooLong = code === 'FST_ERR_MAX_PARAM_LENGTH';
+    guardAnswer(reply, deps.config);
+    reply.header('connection', 'close'); // nothing else about the request has been checked, its length among it
+    request.cookies = request.server.parseCookie(request.headers.cookie ?? ''); // no hook has run for this request
+    sendRefusal(deps, request, reply, isTooLong ? notFound() : invalidRequest('The URL is malformed.'));
+  };
 
 export function sendRefusal(
   deps: ViewDeps,
