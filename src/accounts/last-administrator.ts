@@ -1,8 +1,9 @@
 import type { Caller } from '../audit/audit.ts';
 import type { Statement } from '../platform/db/db.ts';
+import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import { failUnless } from './one-time-links/store.ts';
-import { isNotLastAdministrator, lockAdministrators } from './store.ts';
+import { hasAdministrator, isNotLastAdministrator, lockAdministrators } from './store.ts';
 
 /**
  * First in a batch that takes an administrator away: it fails as a whole, with a unique violation, if no other one
@@ -22,3 +23,6 @@ export const requireAnotherAdministrator = (
 
 export const lastAdministrator = () =>
   refusal('invalid_state', { key: 'users.last_administrator' }, { details: { current_status: 'last_administrator' } });
+
+/** Whether any account is an administrator's. */
+export const hasAnyAdministrator = (deps: Pick<Deps, 'db'>): Promise<boolean> => hasAdministrator(deps.db);

@@ -6,14 +6,14 @@ import { RequestError } from '../platform/errors.ts';
 import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
 import { sendPage } from '../platform/pages/page.ts';
-import { adminAccessRoutes } from './access/routes.ts';
 import { adminAuditRoutes } from './audit/routes.ts';
 import { adminClientRoutes } from './clients/routes.ts';
 import { invitationPage } from './invitation-page.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { adminKeyRoutes } from './keys/routes.ts';
 import { serviceCredentialOperations } from './service-credentials/operations.ts';
-import { adminUserRoutes } from './users/routes.ts';
+import { accessOperations } from './users/access-operations.ts';
+import { userOperations } from './users/operations.ts';
 import { webhookOperations } from './webhooks/operations.ts';
 
 const config = { page: true } as const;
@@ -46,9 +46,12 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
 /** `/v1/admin/...`: the same use-cases as the pages and the command line. */
 export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
   await adminClientRoutes(app, deps);
-  await adminUserRoutes(app, deps);
-  await adminAccessRoutes(app, deps);
   await adminKeyRoutes(app, deps);
   await adminAuditRoutes(app, deps);
-  addOperations(app, deps, [...serviceCredentialOperations, ...webhookOperations]);
+  addOperations(app, deps, [
+    ...userOperations,
+    ...accessOperations,
+    ...serviceCredentialOperations,
+    ...webhookOperations,
+  ]);
 }

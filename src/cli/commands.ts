@@ -1,5 +1,6 @@
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
-import { accessCommands } from './access.ts';
+import { accessOperations } from '../admin/users/access-operations.ts';
+import { userOperations } from '../admin/users/operations.ts';
 import { auditCommands } from './audit.ts';
 import { clientCommands } from './clients.ts';
 import type { Command } from './command.ts';
@@ -11,8 +12,8 @@ import { webhookCommands } from './webhooks.ts';
 
 /** Everything that can be typed, in the order in which the help tells it. */
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
-  ['People', userCommands],
-  ['Access', accessCommands],
+  ['People', { ...userCommands, ...commandsOf(userOperations) }],
+  ['Access', commandsOf(accessOperations)],
   ['Clients', { ...clientCommands, ...firstPartyClientCommands }],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],

@@ -19,36 +19,53 @@ export const commandsOf = (operations: readonly Operation<Deps>[]): Record<strin
     operations.flatMap((one) => (one.command ? [[one.command.name, commandOf(one, one.command)]] : [])),
   );
 
-function commandOf(
-  { path, summary, parameters = {}, query = {}, body, run }: Operation<Deps>,
-  part: NonNullable<Operation<Deps>['command']>,
-): Command {
-  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
-  const inBody: Record<string, Member> =
-    (body as { properties?: Record<string, Member> } | undefined)?.properties ?? {};
-  const members = { ...(query as Record<string, Member>), ...inBody };
-  const optionOf = Object.fromEntries(Object.entries(part.options ?? {}).map(([option, member]) => [member, option]));
-  const options = Object.entries(members).map(
-    ([member, schema]) => [optionOf[member] ?? member.replaceAll('_', '-'), member, schema] as const,
-  );
-  const inputOf = (given: Typed) => {
-    const typed = (wanted: object) =>
+function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['command']>): Command {
+  const inPath = [...one.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  const inQuery = (one.query ?? {}) as Record<string, Member>;
+  const inBody = (one.body as { properties?: Record<string, Member> } | undefined)?.properties ?? {};
+  const members = { ...inQuery, ...inBody };
+  const { operands = {}, options = {}, optional = [], fixed = {} } = part;
+  const operandNames = [...new Set([...inPath, ...Object.keys(operands)])];
+  const optionOf = Object.fromEntries(Object.entries(options).map(([option, member]) => [member, option]));
+  const nameOf = (member: string) =>
+    operandNames.includes(member) ? member : (optionOf[member] ?? member.replaceAll('_', '-'));
+
+  async function inputOf(deps: Deps, given: Typed) {
+    const valuesOf = (wanted: Record<string, Member>) =>
       Object.fromEntries(
-        options
-          .filter(([, member]) => member in wanted)
-          .map(([option, member, schema]) => [member, given[option] ?? schema.default]),
+        Object.entries(wanted).map(([member, schema]) => [
+          member,
+          fixed[member] ?? given[nameOf(member)] ?? schema.default,
+        ]),
       );
-    const operands = Object.fromEntries(names.map((name) => [name, given[name]]));
-    return { caller: { actor: 'cli' }, ...operands, query: typed(query), body: typed(inBody) };
-  };
+    const resolved = inPath.map(async (name) => {
+      const typed = String(given[name]);
+      return [name, (await operands[name]?.resolve?.(deps, typed)) ?? typed];
+    });
+    const ids = Object.fromEntries(await Promise.all(resolved));
+    return { caller: { actor: 'cli' }, ...ids, query: valuesOf(inQuery), body: valuesOf(inBody) };
+  }
+
   return {
-    summary: part.summary ?? `${summary}.`,
-    operands: Object.fromEntries(names.map((name) => [name, { value: name, help: parameters[name] }])),
-    options: Object.fromEntries(options.map(([option, , schema]) => [option, optionFor(option, schema)])),
+    summary: part.summary ?? `${one.summary}.`,
+    operands: Object.fromEntries(
+      operandNames.map((name) => [
+        name,
+        (operands[name]?.oneOf ?? operands[name]?.value) ? operands[name]! : { value: name },
+      ]),
+    ),
+    options: Object.fromEntries(
+      Object.entries(members)
+        .filter(([member]) => !operandNames.includes(member) && !(member in fixed))
+        .map(([member, schema]) => [nameOf(member), optionFor(nameOf(member), schema, optional.includes(member))]),
+    ),
     async run(deps, given) {
-      const input = inputOf(given);
-      const result = await run(deps, input);
-      return { json: part.json ? part.json(result, input) : result, text: part.text(result, input) };
+      const input = await inputOf(deps, given);
+      const result = await one.run(deps, input);
+      return {
+        json: part.json ? await part.json(result, input, deps) : result,
+        text: await part.text(result, input, deps),
+      };
     },
   };
 }
@@ -59,9 +76,9 @@ function separatorOf({ enum: choices, format }: NonNullable<Member['items']>): R
   return format === 'uri' ? /\s+/ : 'never';
 }
 
-function optionFor(name: string, schema: Member): Option {
+function optionFor(name: string, schema: Member, mayBeLeftOut: boolean): Option {
   const { type, enum: choices, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
-  const isOptional = Type.IsOptional(schema) || 'default' in schema;
+  const isOptional = mayBeLeftOut || Type.IsOptional(schema) || 'default' in schema;
   const help = helpOf(schema);
   const required = isOptional ? {} : ({ required: true } as const);
   if (type === 'array' && items) return { value: name, between: separatorOf(items), help, ...required };

@@ -66,5 +66,5 @@ export const historyRecord = ({ entitlements, versions, next }: EntitlementHisto
 
 const withMetadata = <Row extends { metadata: string | null }>(row: Row) => ({
   ...row,
-  metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as unknown),
+  metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),
 });

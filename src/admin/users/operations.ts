@@ -1,8 +1,16 @@
-import Type, { type TSchema } from 'typebox';
-import { ended, SessionRecord } from '../../authentication/sessions/operations.ts';
-import { entitlementStatuses } from '../../entitlements/entitlement.ts';
-import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
-import { administrationAccess, Limit, ReasonBody, reasonExample } from '../operation-parts.ts';
+import Type from 'typebox';
+import { hasAnyAdministrator } from '../../accounts/last-administrator.ts';
+import { requireUser, requireUserByIdOrEmail } from '../../accounts/require-user.ts';
+import type { Deps } from '../../oauth/deps.ts';
+import { table, time } from '../../platform/cli/report.ts';
+import { operation } from '../../platform/http/operation.ts';
+import { nullable, Time } from '../../platform/http/operation-description.ts';
+import type { LockState } from '../../platform/limits/failure-limits.ts';
+import { administration, limit, ReasonBody, reasonExample } from '../operation-parts.ts';
+import { changeRole, signOutUser, unlockUser } from './administer-user.ts';
+import { disableUser, enableUser } from './disable-user.ts';
+import { findUsers, overviewRecord, userOverview, userRecord } from './read-user.ts';
+import { resetFactors } from './reset-factors.ts';
 
 const roles = ['user', 'admin'] as const;
 
@@ -15,6 +23,7 @@ const UserRecord = Type.Object({
   status: Type.Enum(['enabled', 'disabled']),
   created_at: Time,
 });
+type UserRecord = ReturnType<typeof userRecord>;
 
 const Count = Type.Integer({ minimum: 0 });
 const UserOverview = Type.Object({
@@ -34,166 +43,220 @@ const UserOverview = Type.Object({
   counts: Type.Object({ sessions: Count, grants: Count, clients: Count, entitlements: Count }),
 });
 
-const GrantRecord = Type.Object({
-  grant_id: Type.String(),
-  client_id: Type.String(),
-  client_name: Type.String(),
-  session_id: Type.String({ description: 'Of the sign-in that it came from.' }),
-  scope: Type.Array(Type.String()),
-  created_at: Time,
-  last_used_at: nullable(Time),
-  expires_at: Time,
-});
-
-const written = {
-  product: Type.String(),
-  plan: Type.String(),
-  status: Type.Enum([...entitlementStatuses]),
-  source: Type.String(),
-  version: Type.Integer({ minimum: 1 }),
-  current_period_end: nullable(Time),
-  external_customer_id: nullable(Type.String()),
-  external_subscription_id: nullable(Type.String()),
-  metadata: nullable(Type.Record(Type.String(), Type.Unknown())),
-};
-const StoredEntitlement = Type.Object({ ...written, updated_at: Time });
-const EntitlementVersion = Type.Object({
-  ...written,
-  event_id: nullable(Type.String()),
-  credential_id: Type.String({ description: 'The service credential that wrote it.' }),
-  written_at: Time,
-});
-
-export const RoleBody = Type.Object({ role: Type.Enum([...roles]) }, { additionalProperties: false });
-
-const one = { ...administrationAccess, parameters: { user_id: { description: 'Of any person.' } } };
-const changed = { 200: { description: 'The person as they are now.', schema: UserRecord } };
-const listOf = (name: string, schema: TSchema, description: string) => ({
-  200: { description, schema: Type.Object({ [name]: Type.Array(schema) }) },
-});
-
-export const list: OperationDescription = {
-  ...administrationAccess,
-  summary: 'Find people',
-  parameters: {
-    query: { description: 'The beginning of an e-mail address, a part of a name, or a user_id.' },
-    limit: Limit,
-    after: { description: '`next` of the page before.' },
+/** The operand of a command about one user. */
+export const userOperand = {
+  user_id: {
+    value: 'user_id or e-mail',
+    resolve: async (deps: Pick<Deps, 'db'>, typed: string) => (await requireUserByIdOrEmail(deps, typed)).user_id,
   },
-  answers: {
-    200: {
-      description: 'Newest first.',
-      schema: Type.Object({ users: Type.Array(UserRecord), next: nullable(Type.String()) }),
-    },
+};
+
+const one = { ...administration, parameters: { user_id: 'Of any user.' } };
+const changed = { description: 'The user after the change.', schema: UserRecord };
+const recordOf = async (deps: Pick<Deps, 'db'>, user_id: string) => userRecord(await requireUser(deps, user_id));
+
+const rowsOf = (user: UserRecord) => [
+  ['User', user.user_id],
+  ['E-mail', `${user.email}${user.email_verified ? '' : ' (not verified)'}`],
+  ['Name', user.name ?? '-'],
+  ['Role', user.role],
+  ['Status', user.status],
+  ['Created', time(user.created_at)],
+];
+
+export const describeUser = (user: UserRecord) => table(rowsOf(user));
+
+export const describeOverview = ({ factors, lock, counts, ...user }: ReturnType<typeof overviewRecord>) =>
+  table([
+    ...rowsOf(user),
+    ['Password', factors.password ? lockText(lock) : '-'],
+    ['Authenticator app', factors.totp],
+    ['Backup codes', `${factors.backup_codes.remaining} of ${factors.backup_codes.total}`],
+    ['Passkeys', String(factors.passkeys)],
+    ['Providers', factors.identities.map(({ provider }) => provider).join(' ') || '-'],
+    ...Object.entries(counts).map(([name, count]) => [name.charAt(0).toUpperCase() + name.slice(1), String(count)]),
+  ]);
+
+function lockText({ failures, blocked_until, disabled }: LockState): string {
+  if (disabled) return `disabled after ${failures} wrong ones, until it is reset or unlocked`;
+  return blocked_until === null ? 'set' : `blocked until ${time(blocked_until)} after ${failures} wrong ones`;
+}
+
+/** Commands may remove the last administrator, and then say so. */
+const administratorWarning = async (deps: Pick<Deps, 'db'>) =>
+  (await hasAnyAdministrator(deps)) ? '' : '\n\nThere is no administrator any more. Make one: bin/signet admin invite';
+
+export const listUsers = operation({
+  ...administration,
+  id: 'listUsers',
+  method: 'GET',
+  path: '/v1/admin/users',
+  summary: 'Find users',
+  query: {
+    query: Type.Optional(
+      Type.String({ description: 'The beginning of an e-mail address, a part of a name, or a user_id.' }),
+    ),
+    limit,
+    after: Type.Optional(Type.String({ description: '`next` of the page before.' })),
+  },
+  answer: {
+    description: 'Newest first.',
+    schema: Type.Object({ users: Type.Array(UserRecord), next: nullable(Type.String()) }),
   },
   refusals: ['invalid_request'],
-};
+  async run(deps, { query }) {
+    const { users, next } = await findUsers(deps, query);
+    return { users: users.map(userRecord), next: next ?? null };
+  },
+});
 
-export const read: OperationDescription = {
+export const readUser = operation({
   ...one,
-  summary: 'A person, how they sign in, and what they have',
-  answers: { 200: { description: 'Never with a secret.', schema: UserOverview } },
+  id: 'readUser',
+  method: 'GET',
+  path: '/v1/admin/users/:user_id',
+  summary: 'Read a user, how they sign in, and what they have',
+  answer: { description: 'Without secrets.', schema: UserOverview },
   refusals: ['not_found'],
-};
+  run: async (deps, { user_id }) => overviewRecord(await userOverview(deps, user_id)),
+});
 
-export const disable: OperationDescription = {
+export const disableUserOperation = operation({
   ...one,
-  summary: 'Bar a person at once: sessions and grants end',
+  id: 'disableUser',
+  method: 'POST',
+  path: '/v1/admin/users/:user_id/disable',
+  summary: 'Disable a user at once, and end their sessions and grants',
   description: 'Not the last administrator who may sign in.',
-  body: { schema: ReasonBody, example: reasonExample },
-  answers: changed,
+  body: ReasonBody,
+  example: reasonExample,
+  answer: changed,
   refusals: ['not_found', 'invalid_state'],
-};
+  async run(deps, { caller, user_id, body }) {
+    await disableUser(deps, user_id, caller, body.reason);
+    return recordOf(deps, user_id);
+  },
+  command: {
+    name: 'users disable',
+    summary: 'Disable a user at once: sessions end, every grant is revoked, no sign-in until enabled again.',
+    operands: userOperand,
+    optional: ['reason'],
+    text: async (user, _, deps) =>
+      `Disabled, and signed out everywhere.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
+  },
+});
 
-export const enable: OperationDescription = {
+export const enableUserOperation = operation({
   ...one,
-  summary: 'Let a disabled person sign in again',
-  answers: changed,
-  refusals: ['not_found', 'invalid_state', 'invalid_request'],
-};
-
-export const signOut: OperationDescription = {
-  ...one,
-  summary: 'End all sessions and grants of a person',
-  answers: changed,
-  refusals: ['not_found', 'invalid_request'],
-};
-
-export const resetFactors: OperationDescription = {
-  ...one,
-  summary: "Remove a person's authenticator app, backup codes and passkeys",
-  description: 'Ends their sessions and grants, and tells them by mail. Nobody resets their own.',
-  body: { schema: ReasonBody, example: reasonExample },
-  answers: changed,
-  refusals: ['not_found'],
-};
-
-export const changeRole: OperationDescription = {
-  ...one,
-  summary: 'Make a person an administrator, or no longer one',
-  description: 'Nobody changes their own role, and one administrator who may sign in stays.',
-  body: { schema: RoleBody, example: { role: 'admin' } },
-  answers: changed,
+  id: 'enableUser',
+  method: 'POST',
+  path: '/v1/admin/users/:user_id/enable',
+  summary: 'Enable a disabled user',
+  answer: changed,
   refusals: ['not_found', 'invalid_state'],
-};
+  async run(deps, { caller, user_id }) {
+    await enableUser(deps, user_id, caller);
+    return recordOf(deps, user_id);
+  },
+  command: {
+    name: 'users enable',
+    summary: 'Enable a disabled user. Sessions and grants that were ended stay ended.',
+    operands: userOperand,
+    text: (user) => `Enabled.\n\n${describeUser(user)}`,
+  },
+});
 
-export const unlock: OperationDescription = {
+export const signOutUserOperation = operation({
   ...one,
-  summary: 'Forget the wrong passwords of a person',
-  answers: changed,
-  refusals: ['not_found', 'invalid_request'],
-};
-
-export const listSessions: OperationDescription = {
-  ...one,
-  summary: 'Live sessions of a person',
-  answers: listOf('sessions', SessionRecord, 'Last used first.'),
+  id: 'signOutUser',
+  method: 'POST',
+  path: '/v1/admin/users/:user_id/sign-out',
+  summary: 'End all sessions and grants of a user',
+  answer: changed,
   refusals: ['not_found'],
-};
-
-export const endSession: OperationDescription = {
-  ...administrationAccess,
-  summary: 'End a session of a person, with every grant that came from it',
-  parameters: { user_id: { description: 'Whose it is.' }, session_id: { description: 'As in the list.' } },
-  ...ended,
-};
-
-export const listGrants: OperationDescription = {
-  ...one,
-  summary: 'Live grants of a person',
-  parameters: { ...one.parameters, limit: Limit },
-  answers: listOf('grants', GrantRecord, 'Newest first.'),
-  refusals: ['not_found', 'invalid_request'],
-};
-
-export const endGrant: OperationDescription = {
-  ...administrationAccess,
-  summary: 'End a grant with all its tokens',
-  parameters: { grant_id: { description: 'As in the list.' } },
-  ...ended,
-};
-
-export const listEntitlements: OperationDescription = {
-  ...one,
-  summary: 'What a person is entitled to, and the writes that made it so',
-  description:
-    'All that counts now is in every answer; the writes come a page at a time. With what their ' +
-    'source keeps for itself, which is null in old versions from before it was kept.',
-  parameters: {
-    ...one.parameters,
-    product: { description: 'Writes of this one alone.' },
-    limit: { ...Limit, description: 'How many writes at most.' },
-    before: { description: '`next` of the page before.' },
+  async run(deps, { caller, user_id }) {
+    await signOutUser(deps, caller, user_id);
+    return recordOf(deps, user_id);
   },
-  answers: {
-    200: {
-      description: 'Entitlements by product, versions newest first.',
-      schema: Type.Object({
-        entitlements: Type.Array(StoredEntitlement),
-        versions: Type.Array(EntitlementVersion),
-        next: nullable(Type.String()),
-      }),
-    },
+  command: {
+    name: 'users sign-out',
+    operands: userOperand,
+    text: (user) => `Signed out everywhere.\n\n${describeUser(user)}`,
   },
-  refusals: ['not_found', 'invalid_request'],
-};
+});
+
+export const resetFactorsOperation = operation({
+  ...one,
+  id: 'resetUserFactors',
+  method: 'POST',
+  path: '/v1/admin/users/:user_id/reset-factors',
+  summary: "Remove a user's authenticator app, backup codes and passkeys",
+  description: 'Ends their sessions and grants, and tells them by mail. Administrators cannot reset their own factors.',
+  body: ReasonBody,
+  example: reasonExample,
+  answer: changed,
+  refusals: ['not_found'],
+  async run(deps, { caller, user_id, body }) {
+    await resetFactors(deps, caller, user_id, body.reason);
+    return recordOf(deps, user_id);
+  },
+  command: {
+    name: 'users reset-factors',
+    summary: "Remove a user's authenticator app, backup codes and passkeys, sign them out, and tell them by mail.",
+    operands: userOperand,
+    json: async (_, { user_id }, deps) => overviewRecord(await userOverview(deps, user_id)),
+    text: async (_, { user_id }, deps) =>
+      `Reset, and signed out everywhere.\n\n${describeOverview(overviewRecord(await userOverview(deps, user_id)))}`,
+  },
+});
+
+export const changeRoleOperation = operation({
+  ...one,
+  id: 'changeUserRole',
+  method: 'PUT',
+  path: '/v1/admin/users/:user_id/role',
+  summary: 'Change the role of a user',
+  description: 'Administrators cannot change their own role, and one administrator who may sign in stays.',
+  body: Type.Object({ role: Type.Enum([...roles]) }, { additionalProperties: false }),
+  example: { role: 'admin' },
+  answer: changed,
+  refusals: ['not_found', 'invalid_state'],
+  run: async (deps, { caller, user_id, body }) => userRecord(await changeRole(deps, caller, user_id, body.role)),
+  command: {
+    name: 'users role',
+    operands: { ...userOperand, role: { oneOf: ['admin', 'user'] } },
+    text: async (user, _, deps) =>
+      `${user.role === 'admin' ? 'An' : 'No'} administrator from the next request on.\n\n${describeUser(user)}${await administratorWarning(deps)}`,
+  },
+});
+
+export const unlockUserOperation = operation({
+  ...one,
+  id: 'unlockUser',
+  method: 'POST',
+  path: '/v1/admin/users/:user_id/unlock',
+  summary: 'Reset the failed password attempts of a user',
+  answer: changed,
+  refusals: ['not_found'],
+  async run(deps, { caller, user_id }) {
+    await unlockUser(deps, caller, user_id);
+    return recordOf(deps, user_id);
+  },
+  command: {
+    name: 'users unlock',
+    summary: 'Reset the failed password attempts of a user, also when they have disabled the password.',
+    operands: userOperand,
+    text: (user) => `Failed attempts are reset.\n\n${describeUser(user)}`,
+  },
+});
+
+export const userOperations = [
+  listUsers,
+  readUser,
+  changeRoleOperation,
+  signOutUserOperation,
+  unlockUserOperation,
+  resetFactorsOperation,
+  disableUserOperation,
+  enableUserOperation,
+];

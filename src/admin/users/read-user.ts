@@ -1,5 +1,5 @@
 import { requireUser } from '../../accounts/require-user.ts';
-import { searchUsers } from '../../accounts/store.ts';
+import { listUsers, searchUsers } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
 import { listIdentities } from '../../authentication/credentials/identities.store.ts';
 import { listPasskeys } from '../../authentication/credentials/passkeys.store.ts';
@@ -107,6 +107,11 @@ export const userRecord = (user: User) => ({
   email_verified: user.email_verified_at !== null,
   name: user.name,
   role: user.role,
-  status: user.disabled_at === null ? 'enabled' : 'disabled',
+  status: user.disabled_at === null ? ('enabled' as const) : ('disabled' as const),
   created_at: user.created_at,
 });
+
+export const overviewRecord = ({ user, ...overview }: UserOverview) => ({ ...userRecord(user), ...overview });
+
+/** Oldest first. */
+export const allUsers = (deps: Pick<Deps, 'db'>): Promise<User[]> => listUsers(deps.db);

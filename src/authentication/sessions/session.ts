@@ -143,13 +143,13 @@ export const recentlySignedIn: Access<Deps, { session: Session; caller: Caller }
 };
 
 /** An administrator at a page. */
-export const administratorVisitor: Access<Deps, { caller: Caller; user_id: string }> = {
+export const administratorVisitor: Access<Deps, { caller: Caller; administrator_id: string }> = {
   scheme: 'SessionCookie',
   description: 'Takes an administrator, whose sign-in is at most an hour old, or 15 minutes for a change.',
   refusals: ['login_required', 'access_denied', 'reauthentication_required'],
   async authenticate(deps, request) {
     const session = await requireAdministrator(deps, request);
-    return { caller: callerOf(session, request), user_id: session.user_id };
+    return { caller: callerOf(session, request), administrator_id: session.user_id };
   },
 };
 

@@ -34,6 +34,14 @@ type DeepReadonly<Value> = Value extends readonly (infer One)[]
     ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
     : Value;
 
+type CommandOperand<Deps> = {
+  /** What to type, as `<value>` in the help. */
+  value?: string;
+  oneOf?: readonly string[];
+  /** @returns the id of what was typed. */
+  resolve?(deps: Deps, typed: string): Promise<string>;
+};
+
 type Shape<Deps, Given, Result> = {
   /** `operationId` of the API description. */
   id: string;
@@ -65,10 +73,16 @@ type Shape<Deps, Given, Result> = {
     summary?: string;
     /** The members of query and body whose options have other names: name of the option → name of the member. */
     options?: Readonly<Record<string, string>>;
+    /** How path parameters are typed that are not ids, and which members are operands too. */
+    operands?: Readonly<Record<string, CommandOperand<NoInfer<Deps>>>>;
+    /** Members that the API requires and the command does not. */
+    optional?: readonly string[];
+    /** Members that have no option. */
+    fixed?: Readonly<Record<string, unknown>>;
     /** What a terminal shows. */
-    text(result: Result, input: Given): string;
+    text(result: Result, input: Given, deps: Deps): string | Promise<string>;
     /** What `--json` prints; the result itself without it. */
-    json?(result: Result, input: Given): unknown;
+    json?(result: Result, input: Given, deps: Deps): unknown;
   };
 };
 

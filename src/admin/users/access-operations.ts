@@ -1,0 +1,220 @@
+import Type from 'typebox';
+import { requireUser } from '../../accounts/require-user.ts';
+import { endUserSession } from '../../authentication/sessions/end-user-session.ts';
+import { listSessions, sessionRecord } from '../../authentication/sessions/list-sessions.ts';
+import { SessionRecord } from '../../authentication/sessions/operations.ts';
+import { entitlementStatuses } from '../../entitlements/entitlement.ts';
+import { entitlementHistory, historyRecord } from '../../entitlements/read-history.ts';
+import { endGrantOf } from '../../oauth/grants/end-grant.ts';
+import { grantRecord, listGrants } from '../../oauth/grants/list-grants.ts';
+import { table, time } from '../../platform/cli/report.ts';
+import { operation } from '../../platform/http/operation.ts';
+import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { administration, limit } from '../operation-parts.ts';
+import { userOperand } from './operations.ts';
+
+const GrantRecord = Type.Object({
+  grant_id: Type.String(),
+  client_id: Type.String(),
+  client_name: Type.String(),
+  session_id: Type.String({ description: 'Of the sign-in that it came from.' }),
+  scope: Type.Array(Type.String()),
+  created_at: Time,
+  last_used_at: nullable(Time),
+  expires_at: Time,
+});
+
+const written = {
+  product: Type.String(),
+  plan: Type.String(),
+  status: Type.Enum([...entitlementStatuses]),
+  source: Type.String(),
+  version: Type.Integer({ minimum: 1 }),
+  current_period_end: nullable(Time),
+  external_customer_id: nullable(Type.String()),
+  external_subscription_id: nullable(Type.String()),
+  metadata: nullable(Type.Record(Type.String(), Type.Unknown())),
+};
+const StoredEntitlement = Type.Object({ ...written, updated_at: Time });
+const EntitlementVersion = Type.Object({
+  ...written,
+  event_id: nullable(Type.String()),
+  credential_id: Type.String({ description: 'The service credential that wrote it.' }),
+  written_at: Time,
+});
+
+const one = { ...administration, parameters: { user_id: 'Of any user.' } };
+const ended = { description: 'Ended, on every node.' };
+
+export const listUserSessions = operation({
+  ...one,
+  id: 'listUserSessions',
+  method: 'GET',
+  path: '/v1/admin/users/:user_id/sessions',
+  summary: 'List the active sessions of a user',
+  answer: { description: 'Last used first.', schema: Type.Object({ sessions: Type.Array(SessionRecord) }) },
+  refusals: ['not_found'],
+  async run(deps, { user_id }) {
+    await requireUser(deps, user_id);
+    return { sessions: (await listSessions(deps, user_id)).map(sessionRecord) };
+  },
+  command: {
+    name: 'sessions list',
+    summary: 'List the active sessions of a user, last used first.',
+    operands: userOperand,
+    text: ({ sessions }) =>
+      table([
+        ['SESSION', 'LAST USED', 'METHODS', 'ADDRESS', 'DEVICE'],
+        ...sessions.map((session) => [
+          session.session_id,
+          time(session.last_seen_at),
+          session.amr.join(' '),
+          session.address ?? '-',
+          session.device ?? '-',
+        ]),
+      ]),
+  },
+});
+
+export const endUserSessionOperation = operation({
+  ...administration,
+  id: 'endUserSession',
+  method: 'DELETE',
+  path: '/v1/admin/users/:user_id/sessions/:session_id',
+  summary: 'End a session of a user, with every grant that came from it',
+  parameters: { user_id: 'Whose session it is.', session_id: 'As in the list.' },
+  answer: ended,
+  refusals: ['not_found'],
+  run: (deps, { caller, user_id, session_id }) => endUserSession(deps, caller, { user_id, session_id }),
+  command: {
+    name: 'sessions end',
+    operands: userOperand,
+    json: (_, { session_id }) => ({ ended: session_id }),
+    text: (_, { session_id }) => `${session_id} has ended, and its tokens are revoked.`,
+  },
+});
+
+export const listUserGrants = operation({
+  ...one,
+  id: 'listUserGrants',
+  method: 'GET',
+  path: '/v1/admin/users/:user_id/grants',
+  summary: 'List the active grants of a user',
+  query: { limit },
+  answer: { description: 'Newest first.', schema: Type.Object({ grants: Type.Array(GrantRecord) }) },
+  refusals: ['not_found', 'invalid_request'],
+  async run(deps, { user_id, query }) {
+    await requireUser(deps, user_id);
+    return { grants: (await listGrants(deps, user_id, query.limit)).map(grantRecord) };
+  },
+  command: {
+    name: 'grants list',
+    summary: 'List the active grants of a user: what they have let clients have. Newest first.',
+    operands: userOperand,
+    fixed: { limit: 500 },
+    text: ({ grants }) =>
+      table([
+        ['GRANT', 'CLIENT', 'LAST USED', 'SCOPE', 'NAME'],
+        ...grants.map((grant) => [
+          grant.grant_id,
+          grant.client_id,
+          time(grant.last_used_at ?? grant.created_at),
+          grant.scope.join(' '),
+          grant.client_name,
+        ]),
+      ]),
+  },
+});
+
+export const revokeGrant = operation({
+  ...administration,
+  id: 'revokeGrant',
+  method: 'DELETE',
+  path: '/v1/admin/grants/:grant_id',
+  summary: 'Revoke a grant with all its tokens',
+  parameters: { grant_id: 'As in the list.' },
+  answer: ended,
+  refusals: ['not_found'],
+  run: (deps, { caller, grant_id }) => endGrantOf(deps, caller, grant_id),
+  command: {
+    name: 'grants revoke',
+    json: (_, { grant_id }) => ({ revoked: grant_id }),
+    text: (_, { grant_id }) => `${grant_id} is revoked with its tokens.`,
+  },
+});
+
+const notes = ['CUSTOMER', 'SUBSCRIPTION', 'METADATA'];
+const longestNote = 200;
+
+type Notes = { external_customer_id: string | null; external_subscription_id: string | null; metadata: unknown };
+
+/** What the source keeps for itself, in short. `--json` has all of it. */
+function notesOf({ external_customer_id, external_subscription_id, metadata }: Notes): string[] {
+  const text = metadata === null ? '-' : JSON.stringify(metadata);
+  const short = text.length <= longestNote ? text : `${text.slice(0, longestNote)}...`;
+  return [external_customer_id ?? '-', external_subscription_id ?? '-', short];
+}
+
+export const listUserEntitlements = operation({
+  ...one,
+  id: 'listUserEntitlements',
+  method: 'GET',
+  path: '/v1/admin/users/:user_id/entitlements',
+  summary: 'List the entitlements of a user, and the writes that led to them',
+  description:
+    'Every answer has all current entitlements; the writes come a page at a time. With what their ' +
+    'source keeps for itself, which is null in old versions from before it was kept.',
+  query: {
+    product: Type.Optional(Type.String({ description: 'Writes of this one alone.' })),
+    limit: Type.Integer({ ...limit, description: 'How many writes at most.' }),
+    before: Type.Optional(Type.String({ description: '`next` of the page before.' })),
+  },
+  answer: {
+    description: 'Entitlements by product, versions newest first.',
+    schema: Type.Object({
+      entitlements: Type.Array(StoredEntitlement),
+      versions: Type.Array(EntitlementVersion),
+      next: nullable(Type.String()),
+    }),
+  },
+  refusals: ['not_found', 'invalid_request'],
+  run: async (deps, { user_id, query }) => historyRecord(await entitlementHistory(deps, user_id, query)),
+  command: {
+    name: 'entitlements show',
+    summary: 'Show the entitlements of a user, and the writes that led to them, newest first, a page at a time.',
+    operands: userOperand,
+    text({ entitlements, versions, next }) {
+      const current = entitlements.map((each) => [
+        each.product,
+        each.plan,
+        each.status,
+        `v${each.version}`,
+        time(each.current_period_end),
+        ...notesOf(each),
+      ]);
+      const writes = versions.map((each) => [
+        time(each.written_at),
+        each.product,
+        `v${each.version}`,
+        each.plan,
+        each.status,
+        each.source,
+        each.credential_id,
+        ...notesOf(each),
+      ]);
+      return [
+        table([['PRODUCT', 'PLAN', 'STATUS', 'VERSION', 'PERIOD ENDS', ...notes], ...current]),
+        table([['WRITTEN', 'PRODUCT', 'VERSION', 'PLAN', 'STATUS', 'SOURCE', 'BY', ...notes], ...writes]),
+        ...(next === null ? [] : [`There are more: --before ${next}`]),
+      ].join('\n\n');
+    },
+  },
+});
+
+export const accessOperations = [
+  listUserSessions,
+  endUserSessionOperation,
+  listUserGrants,
+  revokeGrant,
+  listUserEntitlements,
+];
