@@ -1,6 +1,7 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../platform/db/db.ts';
 import { atMostOneSlice } from '../platform/db/slices.ts';
+import { escapeLike } from '../platform/db/sql.ts';
 import { emailKey } from '../platform/email-address.ts';
 import type { Role, User } from './user.ts';
 
@@ -210,14 +211,11 @@ export const searchUsers = (db: Db, { query, after, limit }: UserSearch) =>
       order by created_at desc, user_id desc limit $5`,
     [
       query,
-      `${literally(emailKey(query))}%`,
-      `%${literally(query.toLowerCase())}%`,
+      `${escapeLike(emailKey(query))}%`,
+      `%${escapeLike(query.toLowerCase())}%`,
       after?.created_at ?? Number.MAX_SAFE_INTEGER,
       limit,
-      `%${literally(query)}%`,
+      `%${escapeLike(query)}%`,
       after?.user_id ?? '',
     ],
   );
-
-/** A text that stands for itself in a pattern. */
-const literally = (text: string) => text.replace(/[!%_]/g, '!$&');

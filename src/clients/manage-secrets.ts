@@ -1,10 +1,11 @@
 import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../platform/errors.ts';
+import { isActiveSecret } from '../platform/stored-secret.ts';
 import type { ClientDeps } from './change-client.ts';
 import { changeOwnClient, type OwnTarget, requireOwnClient } from './change-own-client.ts';
 import type { Client, ClientSecret } from './client.ts';
-import { isActiveSecret, newClientSecret, newSecretRow } from './client-secret.ts';
+import { newClientSecret, newSecretRow } from './client-secret.ts';
 import { findAnyClient } from './list-clients.ts';
 import { deleteExpiredSecrets, expireSecret, insertSecret } from './store.ts';
 

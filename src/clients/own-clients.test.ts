@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { refusedWith, review, world } from '../../test/support/client-world.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
 import type { Caller } from '../audit/audit.ts';
+import { matchesActiveSecret } from '../platform/stored-secret.ts';
 import { type Client, clientRecord } from './client.ts';
-import { verifyClientSecret } from './client-secret.ts';
 import { deleteClient } from './delete-client.ts';
 import { editClient } from './edit-client.ts';
 import { findClients } from './find-clients.ts';
@@ -23,9 +23,9 @@ onBothEngines('a new client waits for review, belongs to its owner, and shows it
   assert.deepEqual(stored, client);
   assert.deepEqual(await listOwnClients(deps, 'usr_ada'), [{ ...client, secrets: [] }]);
 
-  assert.equal(verifyClientSecret(stored, client_secret ?? '', at()), true);
+  assert.equal(matchesActiveSecret(stored.secrets, client_secret ?? '', at()), true);
   for (const wrong of ['', 'cs_', `${client_secret}x`, stored.secrets[0]?.secret_hash ?? '', 'é'.repeat(9)]) {
-    assert.equal(verifyClientSecret(stored, wrong, at()), false);
+    assert.equal(matchesActiveSecret(stored.secrets, wrong, at()), false);
   }
   const everything = [await db.all('select * from clients'), await db.all('select * from audit_log')];
   const digest = stored.secrets[0]?.secret_hash ?? 'none';
@@ -39,7 +39,7 @@ onBothEngines('a public client has no secret, and none is right', async (t, engi
   const { register, at } = await world(t, engine);
   const { client, client_secret } = await register({ client_type: 'public' });
   assert.equal(client_secret, null);
-  assert.equal(verifyClientSecret(client, '', at()), false);
+  assert.equal(matchesActiveSecret(client.secrets, '', at()), false);
 });
 
 onBothEngines('a secret that has expired is wrong; while it lasts two are right', async (t, engine) => {
@@ -50,11 +50,11 @@ onBothEngines('a secret that has expired is wrong; while it lasts two are right'
   await db.run('update client_secrets set client_id = $1', [client.client_id]);
   const stored = await findAnyClient(deps, client.client_id);
   for (const secret of [client_secret, other.client_secret]) {
-    assert.equal(verifyClientSecret(stored, secret ?? '', at()), true);
+    assert.equal(matchesActiveSecret(stored.secrets, secret ?? '', at()), true);
   }
   pass(10);
-  assert.equal(verifyClientSecret(stored, client_secret ?? '', at()), false);
-  assert.equal(verifyClientSecret(stored, other.client_secret ?? '', at()), true);
+  assert.equal(matchesActiveSecret(stored.secrets, client_secret ?? '', at()), false);
+  assert.equal(matchesActiveSecret(stored.secrets, other.client_secret ?? '', at()), true);
 });
 
 onBothEngines('somebody else finds nothing, with the refusal of an unknown id (ID-01)', async (t, engine) => {

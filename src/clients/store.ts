@@ -1,6 +1,7 @@
 import type { Condition } from '../audit/store.ts';
 import type { Db, Statement } from '../platform/db/db.ts';
 import { atMostOneSlice } from '../platform/db/slices.ts';
+import { escapeLike } from '../platform/db/sql.ts';
 import { emailKey } from '../platform/email-address.ts';
 import type { Client, ClientSecret, ClientStatus } from './client.ts';
 
@@ -111,12 +112,12 @@ export async function searchClients(db: Db, { listing, query, after, limit }: Cl
       order by c.created_at, c.client_id limit $6`,
     [
       query,
-      `%${literally(query.toLowerCase())}%`,
-      `%${literally(query)}%`,
+      `%${escapeLike(query.toLowerCase())}%`,
+      `%${escapeLike(query)}%`,
       after?.created_at ?? -1,
       after?.client_id ?? '',
       limit,
-      `%${literally(emailKey(query))}%`,
+      `%${escapeLike(emailKey(query))}%`,
       ...(inListing === 'c.status = $8' ? [listing] : []),
     ],
   );
@@ -132,9 +133,6 @@ export async function countClientsNeedingReview(db: Db): Promise<{ pending: numb
   );
   return { pending: Number(row?.pending ?? 0), changes: Number(row?.changes ?? 0) };
 }
-
-/** A text that stands for itself in a pattern. */
-const literally = (text: string) => text.replace(/[!%_]/g, '!$&');
 
 /** What a client under review is compared with, as it is stored. `version` is another one whenever the rest may be. */
 export type ComparedRow = Pick<Client, 'client_id' | 'owner_user_id' | 'name'> & {

@@ -82,7 +82,7 @@ export async function createWebhook(
   if (problems.length > 0) throw invalidFields(problems);
   const at = now(deps);
   const webhook_id = newId('wh');
-  const secret = newSecret();
+  const secret = newWebhookSecret();
   const webhook = {
     webhook_id,
     url: wanted.url,
@@ -186,7 +186,7 @@ async function stateRefusal(deps: Pick<Deps, 'db'>, webhook_id: WebhookId) {
  */
 export async function rotateSecret(deps: ManageDeps & Pick<Deps, 'vault'>, caller: Caller, webhook_id: WebhookId) {
   await requireWebhook(deps, webhook_id);
-  const secret = newSecret();
+  const secret = newWebhookSecret();
   const webhook = mustChange(replaceSecret(webhook_id, deps.vault.seal(`webhook:${webhook_id}`, secret)));
   const { statement } = auditEvent({ action: 'webhook.secret_rotated', ...caller, target: webhook_id }, now(deps));
   const done = await deps.db.change({ run: { webhook, event: statement } });
@@ -237,7 +237,7 @@ export async function replayDead(
 }
 
 /** Standard Webhooks: 32 random bytes. */
-export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 export async function requireWebhook(deps: Pick<Deps, 'db'>, webhook_id: WebhookId): Promise<Webhook> {
   const webhook = await findWebhook(deps.db, webhook_id);

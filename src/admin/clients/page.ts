@@ -10,7 +10,7 @@ import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { initialsOf, visibleText } from '../../platform/text/visible-text.ts';
+import { clientInitials, visibleText } from '../../platform/text/visible-text.ts';
 import { adminTab } from '../admin-tabs.ts';
 import { choices, disclosure, doneNotice, reasonField } from '../components.ts';
 import { differenceTable } from './difference.ts';
@@ -42,7 +42,7 @@ export const clientPage = (
   title: visibleText(client.name),
   tab: adminTab('admin_clients'),
   ...(reviewerProblem?.isOnlyAdministrator && { scripts: copyScripts }),
-  content: html`<div class="person"><span class="initials" aria-hidden="true">${initialsOf(client.name)}</span>
+  content: html`<div class="person"><span class="initials" aria-hidden="true">${clientInitials(client.name)}</span>
 <div><h1>${untrusted(client.name)}</h1><p>${statusBadge(view, client)}</p></div></div>
 ${problem}${doneNotice(view, query, done)}
 ${lastRejection ? rejectionNote(view, lastRejection) : client.status_reason !== null && html`<p>${view.t('admin.clients.reason', { reason: untrusted(client.status_reason, 500) })}</p>`}

@@ -29,6 +29,12 @@ export const hasTotp = (user_id: string) =>
 export const findTotp = (db: Db, user_id: string) =>
   db.get<TotpRow>('select * from totp where user_id = $1', [user_id]);
 
+/** Whether a code of an authenticator app is asked for at sign-in. */
+export async function isTotpActive(db: Db, user_id: string): Promise<boolean> {
+  const totp = await findTotp(db, user_id);
+  return totp !== undefined && totp.confirmed_at !== null;
+}
+
 /** Whose factors, and in which session a secret waits. */
 export type Enrolling = { user_id: string; session_id: string };
 

@@ -2,7 +2,7 @@ import { now } from '../../platform/clock.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
-import { findTotp } from '../credentials/two-factor.store.ts';
+import { isTotpActive } from '../credentials/two-factor.store.ts';
 import type { SignInRequest } from '../sessions/complete-sign-in.ts';
 import { authenticatedSince } from './freshness.ts';
 import { type CallbackContext, refuseIdentity } from './refuse-identity.ts';
@@ -34,7 +34,7 @@ export async function authTimeOf(deps: LimitDeps, received: ReceivedIdentity, us
   if (before === undefined) return at;
   const since = authenticatedSince(authorization, at);
   // With TOTP the proof that counts is the second step, which this sign-in still has before it.
-  if (since === undefined || before >= since || (await hasTotp(deps, user_id))) return before;
+  if (since === undefined || before >= since || (await isTotpActive(deps.db, user_id))) return before;
   if (!(await canConfirmOtherwise(deps, user_id))) return at;
   const identityRefusal = {
     code: 'access_denied',
@@ -43,11 +43,6 @@ export async function authTimeOf(deps: LimitDeps, received: ReceivedIdentity, us
     user_id,
   } as const;
   throw await refuseIdentity(deps, context, identityRefusal);
-}
-
-async function hasTotp({ db }: Pick<Deps, 'db'>, user_id: string): Promise<boolean> {
-  const totp = await findTotp(db, user_id);
-  return totp !== undefined && totp.confirmed_at !== null;
 }
 
 async function canConfirmOtherwise({ db }: Pick<Deps, 'db'>, user_id: string): Promise<boolean> {

@@ -15,7 +15,7 @@ import { newPasswordProblems } from '../account-links/create-user.ts';
 import type { PasswordContext } from '../credentials/password-policy.ts';
 import { passwordOf, setPassword } from '../credentials/passwords.store.ts';
 import { limitSecurityChanges } from '../credentials/security-changes.ts';
-import { deletePendingTotp, findTotp } from '../credentials/two-factor.store.ts';
+import { deletePendingTotp, isTotpActive } from '../credentials/two-factor.store.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
 import { requireCurrentSession, rotateSessionSecret } from '../sessions/rotate-session-secret.ts';
@@ -91,8 +91,7 @@ export async function passwordContext(
   deps: Pick<Deps, 'db' | 'config'>,
   { user_id, email, name }: Owner,
 ): Promise<PasswordContext> {
-  const totp = await findTotp(deps.db, user_id);
-  const secondFactor = totp !== undefined && totp.confirmed_at !== null;
+  const secondFactor = await isTotpActive(deps.db, user_id);
   return { email, name, secondFactor, words: [deps.config.brand.name] };
 }
 

@@ -4,10 +4,10 @@ import { auditEvent } from '../../audit/audit.ts';
 import type { Condition } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
-import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
+import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
-import { findTotp } from '../credentials/two-factor.store.ts';
+import { isTotpActive } from '../credentials/two-factor.store.ts';
 import type { SignInDeps } from '../deps.ts';
 import type { Method } from './authentication.ts';
 import { deviceName } from './device.ts';
@@ -75,7 +75,7 @@ async function startSessionOrSecondStep(
   signInRequest: SignInRequest,
   also: readonly Statement[],
 ): Promise<Outcome | undefined> {
-  if (!proof.secondStep && (await asksSecondFactor(deps, proof.user_id)))
+  if (!proof.secondStep && (await isTotpActive(deps.db, proof.user_id)))
     return startPendingSignIn(deps, proof, signInRequest);
   const { previous, address, userAgent, request_id } = signInRequest;
   const rememberDeviceIf = await deviceStatements(deps, proof.user_id, signInRequest);
@@ -88,11 +88,6 @@ async function startSessionOrSecondStep(
       : [deps.authorizationRequests.markAuthenticated(request_id, session_id, digest(token))]),
   ]);
   return started && { kind: 'session', token: started.token };
-}
-
-async function asksSecondFactor(deps: Pick<Deps, 'db'>, user_id: string): Promise<boolean> {
-  const totp = await findTotp(deps.db, user_id);
-  return totp !== undefined && totp.confirmed_at !== null;
 }
 
 async function startPendingSignIn(

@@ -1,8 +1,7 @@
-import { timingSafeEqual } from 'node:crypto';
 import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidClient } from '../../platform/errors.ts';
 import { readBasic } from '../../platform/http/basic-credentials.ts';
-import { digest } from '../../platform/ids.ts';
+import { matchesActiveSecret } from '../../platform/stored-secret.ts';
 import type { Deps } from '../deps.ts';
 import { isCredentialId, type Permission, type ServiceCredential } from './service-credential.ts';
 
@@ -22,20 +21,13 @@ export async function authenticateService(
   deps.clientSecretLimits.check(client_id, presented.address);
   const credential = await deps.services.find(client_id);
   if (!credential) throw invalidClient('unknown service credential');
-  if (!proves(credential, client_secret, now(deps))) {
+  if (!matchesActiveSecret(credential.secrets, client_secret, now(deps))) {
     await deps.clientSecretLimits.failed(client_id, presented.address);
     throw invalidClient('wrong secret');
   }
   if (credential.retired_at !== null) throw invalidClient('service credential is retired');
   if (!credential.permissions.includes(permission)) throw accessDenied(`This credential lacks ${permission}.`);
   return credential;
-}
-
-/** Every digest is compared, in constant time, so that the time tells nothing about which was close. */
-function proves({ secrets }: ServiceCredential, secret: string, at: number): boolean {
-  const sent = Buffer.from(digest(secret));
-  const equal = secrets.filter(({ secret_hash }) => timingSafeEqual(sent, Buffer.from(secret_hash)));
-  return equal.some(({ expires_at }) => expires_at === null || expires_at > at);
 }
 
 /** Whether Basic credentials name a service rather than a client. */

@@ -1,3 +1,5 @@
+import type { StoredSecret } from '../../platform/stored-secret.ts';
+
 /** What a back end may do by itself (decisions §12). */
 export const permissions = ['entitlements:write', 'tokens:introspect'] as const;
 export type Permission = (typeof permissions)[number];
@@ -13,7 +15,7 @@ export type ServiceCredential = {
   /** Set once it was retired, for good. */
   readonly retired_at: number | null;
   /** Digests only; two while one replaces another. */
-  readonly secrets: readonly { readonly secret_hash: string; readonly expires_at: number | null }[];
+  readonly secrets: readonly StoredSecret[];
 };
 
 /**

@@ -1,10 +1,10 @@
 import { type Client, isClientId } from '../../clients/client.ts';
-import { verifyClientSecret } from '../../clients/client-secret.ts';
 import type { FailureCode } from '../../clients/failures.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidClient, invalidRequest } from '../../platform/errors.ts';
 import { readBasic } from '../../platform/http/basic-credentials.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
+import { matchesActiveSecret } from '../../platform/stored-secret.ts';
 import type { Deps } from '../deps.ts';
 
 type ClientDeps = Pick<Deps, 'clock' | 'clients' | 'clientFailures' | 'clientSecretLimits'>;
@@ -60,7 +60,7 @@ export const presentsCredentials = ({ authorization, form }: Presented): boolean
 
 function proves(client: Client, client_secret: string | undefined, at: number): boolean {
   if (client.client_type === 'public') return client_secret === undefined;
-  return client_secret !== undefined && verifyClientSecret(client, client_secret, at);
+  return client_secret !== undefined && matchesActiveSecret(client.secrets, client_secret, at);
 }
 
 const noteFailure = (deps: Pick<Deps, 'clientFailures'>, { client_id }: Client, code: FailureCode) =>
@@ -71,7 +71,7 @@ function whyNot(client: Client, client_secret: string | undefined): FailureCode 
   if (client.client_type === 'public') return 'secret_of_public';
   if (client_secret === undefined) return 'secret_missing';
   const ignoringExpiry = client.secrets.map((secret) => ({ ...secret, expires_at: null }));
-  return verifyClientSecret({ secrets: ignoringExpiry }, client_secret, 0) ? 'secret_ended' : 'secret_wrong';
+  return matchesActiveSecret(ignoringExpiry, client_secret, 0) ? 'secret_ended' : 'secret_wrong';
 }
 
 function readCredentials({ authorization, form }: Presented): Credentials | undefined {

@@ -1,11 +1,7 @@
+import { invisible } from './visible-text.ts';
+
 const longestName = 100;
 const unfit = `Must have 1 to ${longestName} characters, with something to see among them.`;
-
-/**
- * Control, format (bidirectional overrides, zero-width, soft hyphen), surrogate, private and unassigned characters,
- * line separators, and the letters that are drawn as nothing.
- */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
 
 /**
  * What stands against the name of a person or a client, judged as it would be stored: without spaces around it. People
@@ -16,7 +12,7 @@ export function displayNameProblem(name: string): string | undefined {
   // By its code units first, so that nothing longer is looked at.
   if (trimmed.length > 2 * longestName) return unfit;
   if (/\p{M}{4}/u.test(trimmed)) return 'Must not stack more than three marks on a letter.';
-  if (unseen.test(trimmed)) return 'Must not hold control, invisible or text-direction characters.';
+  if (invisible.test(trimmed)) return 'Must not hold control, invisible or text-direction characters.';
   if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(trimmed) || [...trimmed].length > longestName) {
     return unfit;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untrusted, untrustedUrl } from '../pages/untrusted-text.ts';
-import { initialsOf, visibleText } from './visible-text.ts';
+import { clientInitials, visibleText } from './visible-text.ts';
 
 test('what cannot be seen is written out, and what can is left alone', () => {
   assert.equal(visibleText('Ada \u202egnp.exe\u200b'), 'Ada [U+202E]gnp.exe[U+200B]');
@@ -35,7 +35,7 @@ test('of an address the host stands out, and nothing of it can be followed', () 
 });
 
 test('initials stand for a logo', () => {
-  assert.deepEqual(['Field Notes', 'signet', '  ', '\u202e', '<x>', '🙂 app'].map(initialsOf), [
+  assert.deepEqual(['Field Notes', 'signet', '  ', '\u202e', '<x>', '🙂 app'].map(clientInitials), [
     'FN',
     'S',
     '?',

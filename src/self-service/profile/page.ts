@@ -23,7 +23,7 @@ export const profilePage = (view: View, form: ProfileForm): Page => {
     title: view.plain('account.title'),
     tab: accountTab('profile'),
     content: html`<div class="person">
-<span class="initials" aria-hidden="true">${initialsOf(session)}</span>
+<span class="initials" aria-hidden="true">${personInitials(session)}</span>
 <div>
 <h1><bdi>${session.name ?? view.t('account.title')}</bdi></h1>
 <p class="soft">${session.email}</p>
@@ -76,7 +76,7 @@ const verifiedBadge = (view: View, { email_verified_at }: Session): Html =>
     : html`<span class="badge">${view.t('account.verified')}</span>`;
 
 /** The first letters of the first and the last word of a name: "AL" for Ada King Lovelace. */
-export function initialsOf({ name, email }: Pick<Session, 'name' | 'email'>): string {
+export function personInitials({ name, email }: Pick<Session, 'name' | 'email'>): string {
   const words = (name ?? email).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
   const last = name !== null && words.length > 1 ? words.at(-1) : '';
   return [words[0], last]
