@@ -21,6 +21,8 @@ const documents = [
   ...readdirSync(join(root, 'docs/decisions')).map((name) => `docs/decisions/${name}`),
   ...readdirSync(join(root, 'examples')).map((name) => `examples/${name}/README.md`),
   'bench/README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
 ].filter((path) => path.endsWith('.md') && path !== 'docs/security-requirements.md' && existsSync(join(root, path)));
 
 const tools = 'npm|npx|node|bin/signet|signet|curl|openssl';
@@ -110,6 +112,7 @@ const npmCommands: Record<string, (t: TestContext, world: World) => Promise<void
     const env = { ...settings, ...(await exampleSettings(t, `http://localhost:${settings.SIGNET_PORT}`)) };
     await serving(t, 'npm run example', env, 'ready at');
   },
+  'npm run dev:seed': async () => {}, // dev-seed.test.ts
   'npm run dev': async (t) => serving(t, 'npm run dev', await bareSettings(t), 'Signet is ready'),
   'npm run format': async () => {
     const cwd = await scratchFolder('format');
