@@ -1,15 +1,18 @@
-export type Role = 'user' | 'admin';
+import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import type { UserId } from '../platform/ids.ts';
 
-/** A person's account, as every capability may see it. Times are Unix seconds. */
-export type User = {
-  user_id: string;
-  email: string;
-  email_verified_at: number | null;
-  name: string | null;
-  picture: string | null;
-  role: Role;
-  locale: string | null;
-  disabled_at: number | null;
-  created_at: number;
-  updated_at: number;
-};
+/** A person's account. Times are Unix seconds. */
+export const User = row('users', {
+  user_id: id<UserId>(),
+  email: text,
+  email_verified_at: nullable(integer),
+  name: nullable(text),
+  picture: nullable(text),
+  role: choice('user', 'admin'),
+  locale: nullable(text),
+  disabled_at: nullable(integer),
+  created_at: integer,
+  updated_at: integer,
+});
+export type User = RowOf<typeof User>;
+export type Role = User['role'];

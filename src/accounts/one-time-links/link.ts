@@ -47,7 +47,7 @@ export function newLink(deps: Pick<Deps, 'config' | 'clock'>, wish: LinkWish): {
 export async function requireLink(
   deps: StoreDeps,
   token: string,
-  purposes: readonly [Exclude<MailedPurpose, 'change_email'>, MailedPurpose?],
+  purposes: readonly [Exclude<MailedPurpose, 'change_email'>, ...MailedPurpose[]],
 ): Promise<OneTimeLink & { email: string }> {
   const link = await findOpenLink(deps.db, digest(token), purposes, now(deps));
   if (!link || link.email === null) throw spentLink(purposes[0]);
@@ -58,7 +58,7 @@ export async function requireLink(
 export const isOpenLink = async (
   deps: StoreDeps,
   token: string,
-  purposes: readonly [MailedPurpose, MailedPurpose?],
+  purposes: readonly MailedPurpose[],
 ): Promise<boolean> => (await findOpenLink(deps.db, digest(token), purposes, now(deps))) !== undefined;
 
 /** Says where to ask for a new one. */

@@ -1,6 +1,7 @@
-import { holds, lockUser } from '../../accounts/store.ts';
+import { lockUser } from '../../accounts/store.ts';
 import type { Condition } from '../../audit/store.ts';
 import type { Db, Statement } from '../../platform/db/db.ts';
+import { fromNumbered } from '../../platform/db/sql.ts';
 import type { ProviderConfig } from './providers.ts';
 
 /**
@@ -25,7 +26,7 @@ export function hasAnotherSignInMethod({ providers }: Pick<ProviderConfig, 'prov
 export const canRemoveSignInMethod = (
   { db, config }: { db: Db; config: ProviderConfig },
   user_id: string,
-): Promise<boolean> => holds(db, hasAnotherSignInMethod(config, user_id));
+): Promise<boolean> => db.holds(fromNumbered(hasAnotherSignInMethod(config, user_id)));
 
 /**
  * @param removal a `delete … where …` of one way in, without `returning`, or the condition that one is there. Put

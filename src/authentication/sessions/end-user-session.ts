@@ -1,7 +1,7 @@
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
 import { failUnless } from '../../accounts/one-time-links/store.ts';
-import { findUser, holds, lockUser } from '../../accounts/store.ts';
+import { findUser, lockUser } from '../../accounts/store.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
@@ -51,7 +51,7 @@ async function mailAbout(
 ): Promise<Statement[]> {
   const { user_id, session_id } = ending;
   const user = await findUser(deps.db, user_id);
-  if (!user || !(await holds(deps.db, isActiveSessionOf(user_id, session_id, at)))) return [];
+  if (!user || !(await deps.db.holds(isActiveSessionOf(user_id, session_id, at)))) return [];
   const tells = await mayMailAbout(deps, 'session_ended', user_id, maxMailsAboutRevocations);
   return tells ? mailTo(deps, user, 'session_ended') : [];
 }

@@ -1,5 +1,4 @@
 import { failUnless } from '../../accounts/one-time-links/store.ts';
-import { holds } from '../../accounts/store.ts';
 import type { Statement } from '../../platform/db/db.ts';
 import type { Deps } from '../../platform/deps.ts';
 import { loginRequired } from '../../platform/errors.ts';
@@ -29,7 +28,7 @@ export const failUnlessAlive = ({ session_id, token_hash }: SessionRef, once: st
  */
 export async function requireCurrentSession(deps: Pick<Deps, 'db'>, session: SessionRef): Promise<void> {
   await requireActiveSession(deps, session);
-  if (!(await holds(deps.db, sessionMayChangeFactors(session.session_id, session.token_hash)))) {
+  if (!(await deps.db.holds(sessionMayChangeFactors(session.session_id, session.token_hash)))) {
     throw strongestFactorRequired();
   }
 }
@@ -42,7 +41,7 @@ export async function requireActiveSession(
   deps: Pick<Deps, 'db'>,
   { session_id, token_hash }: SessionRef,
 ): Promise<void> {
-  if (!(await holds(deps.db, sessionCarries(session_id, token_hash)))) throw loginRequired();
+  if (!(await deps.db.holds(sessionCarries(session_id, token_hash)))) throw loginRequired();
 }
 
 /**

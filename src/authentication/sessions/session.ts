@@ -31,7 +31,7 @@ export async function currentSession(deps: SessionDeps, request: FastifyRequest)
   const at = now(deps);
   const row = await findSession(deps.db, digest(token), at);
   if (!row) return undefined;
-  if (row.has_expired === 1) {
+  if (row.has_expired) {
     // By a clock that was just set it may be over by mistake, and is asked for again when the clock is right.
     if (deps.timekeeper.isSettled()) await expireSession(deps.db, row.session_id, at);
     return undefined;
@@ -41,8 +41,8 @@ export async function currentSession(deps: SessionDeps, request: FastifyRequest)
   return {
     ...session,
     amr: amr.split(' '),
-    lacksSecondFactor: lacks_second_factor === 1,
-    lacksStrongestFactor: lacks_strongest_factor === 1,
+    lacksSecondFactor: lacks_second_factor,
+    lacksStrongestFactor: lacks_strongest_factor,
   };
 }
 

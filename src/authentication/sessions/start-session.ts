@@ -59,7 +59,7 @@ export async function startSession(
     expires_at: at + sessionSeconds,
     address: context.address,
     user_agent: context.userAgent?.slice(0, 300) ?? null,
-    second_step: context.secondStep ? 1 : (0 as 0 | 1),
+    second_step: context.secondStep,
   };
   const { statement: audit } = auditEvent(
     {

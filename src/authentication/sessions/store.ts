@@ -1,295 +1,253 @@
-import type { Role } from '../../accounts/user.ts';
-import type { Condition } from '../../audit/store.ts';
+import { User } from '../../accounts/user.ts';
 import type { Db, Statement } from '../../platform/db/db.ts';
+import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { inOneSlice } from '../../platform/db/slices.ts';
+import { fromNumbered, raw, type Sql, sql } from '../../platform/db/sql.ts';
+import type { SessionId, UserId } from '../../platform/ids.ts';
 import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
 import { twoFactors } from './authentication.ts';
 
-/** A session with its person. */
-export type SessionRow = {
-  session_id: string;
-  /** Of the secret that the request carried: what is asked for by it can demand that the session carries it still. */
-  token_hash: string;
-  user_id: string;
-  session_created_at: number;
-  auth_time: number;
-  amr: string;
-  acr: string;
-  /** 1 when the person has a second factor that this session has not seen, else 0. */
-  lacks_second_factor: number;
-  /** 1 when the person has a stronger kind of factor than this session was confirmed with, else 0. */
-  lacks_strongest_factor: number;
-  /** 1 when its time is over, else 0. */
-  has_expired: number;
-  last_seen_at: number;
-  expires_at: number;
-  email: string;
-  email_verified_at: number | null;
-  name: string | null;
-  picture: string | null;
-  role: Role;
-  locale: string | null;
-  user_created_at: number;
-  user_updated_at: number;
-};
+const StoredSession = row('sessions', {
+  session_id: id<SessionId>(),
+  /** Of the secret in the cookie. A change that a request asks for can require that the session still has it. */
+  token_hash: text,
+  user_id: id<UserId>(),
+  created_at: integer,
+  auth_time: integer,
+  amr: text,
+  acr: text,
+  last_seen_at: integer,
+  idle_expires_at: integer,
+  expires_at: integer,
+  address: nullable(text),
+  user_agent: nullable(text),
+});
+type StoredSession = RowOf<typeof StoredSession>;
 
-/** For what takes all of a person's factors: true of a session `s` that has seen the second, if there is one. */
+const { email, email_verified_at, name, picture, role, locale } = User.fields;
+
+/** A session with its user. */
+const SessionRow = row('sessions', {
+  ...StoredSession.pick('session_id', 'token_hash', 'user_id', 'auth_time', 'amr', 'acr').fields,
+  session_created_at: integer,
+  /** The user has a second factor that this session has not seen. */
+  lacks_second_factor: flag,
+  /** The user has a stronger kind of factor than this session was confirmed with. */
+  lacks_strongest_factor: flag,
+  has_expired: flag,
+  last_seen_at: integer,
+  expires_at: integer,
+  ...{ email, email_verified_at, name, picture, role, locale },
+  user_created_at: integer,
+  user_updated_at: integer,
+});
+export type SessionRow = RowOf<typeof SessionRow>;
+
+/** True of a session `s` that has seen the second factor, if its user has one. */
 export const hasEveryFactor = `(s.acr = '${twoFactors}' or not ${hasTotp('s.user_id')})`;
+const everyFactor = raw(hasEveryFactor);
 
 /**
- * For what changes factors, ways in, address or password: true of a session `s` that was confirmed with the strongest
- * kind of factor that its person has (decisions §10; SP 800-63B-4 §4.1.2). A passkey counts here although no sign-in
- * asks for it: a password is a way around it otherwise.
+ * For changes of factors, address or password: true of a session `s` that was confirmed with the strongest kind of factor
+ * that its user has (decisions §10; SP 800-63B-4 §4.1.2). A passkey counts here although no sign-in asks for it: otherwise
+ * a password alone could remove it.
  */
-const hasStrongestFactor = `(s.acr = '${twoFactors}' or not (${hasTotp('s.user_id')} or ${hasPasskey('s.user_id')}))`;
+const strongestFactor = raw(`(s.acr = '${twoFactors}' or not (${hasTotp('s.user_id')} or ${hasPasskey('s.user_id')}))`);
 
-/** Lives: not ended, neither idle nor absolute end reached, its person not disabled. */
-const active = 's.ended_at is null and s.idle_expires_at > $2 and s.expires_at > $2 and u.disabled_at is null';
+/** Of a session `s`: neither its idle nor its absolute end is reached. */
+const isUnexpired = (now: number): Sql => sql`s.idle_expires_at > ${now} and s.expires_at > ${now}`;
 
-/** A session that nobody has ended, of a person who is not disabled; also one whose time is over. */
+/** A session that has not ended, of a user who is not disabled; also one that has expired. */
 export const findSession = (db: Db, token_hash: string, now: number) =>
-  db.get<SessionRow>(
-    `select s.session_id, s.token_hash, s.user_id, s.created_at as session_created_at, s.auth_time, s.amr, s.acr,
-            case when ${hasEveryFactor} then 0 else 1 end as lacks_second_factor,
-            case when ${hasStrongestFactor} then 0 else 1 end as lacks_strongest_factor,
-            case when s.idle_expires_at > $2 and s.expires_at > $2 then 0 else 1 end as has_expired,
-            s.last_seen_at, s.expires_at, u.email, u.email_verified_at, u.name, u.picture, u.role, u.locale, u.created_at as user_created_at, u.updated_at as user_updated_at
-       from sessions s join users u on u.user_id = s.user_id
-      where s.token_hash = $1 and s.ended_at is null and u.disabled_at is null`,
-    [token_hash, now],
+  db.get(
+    SessionRow,
+    sql`select s.session_id, s.token_hash, s.user_id, s.created_at as session_created_at, s.auth_time, s.amr, s.acr,
+               case when ${everyFactor} then 0 else 1 end as lacks_second_factor,
+               case when ${strongestFactor} then 0 else 1 end as lacks_strongest_factor,
+               case when ${isUnexpired(now)} then 0 else 1 end as has_expired,
+               s.last_seen_at, s.expires_at, u.email, u.email_verified_at, u.name, u.picture, u.role, u.locale,
+               u.created_at as user_created_at, u.updated_at as user_updated_at
+          from sessions s join users u on u.user_id = s.user_id
+         where s.token_hash = ${token_hash} and s.ended_at is null and u.disabled_at is null`,
   );
 
-/** A session that was seen to have expired stays so, whatever becomes of the clock. */
-export const expireSession = (db: Db, session_id: string, now: number) =>
+/** An expired session stays so even if the clock is set back. */
+export const expireSession = (db: Db, session_id: SessionId, now: number) =>
   db.run(
-    `update sessions set ended_at = $2, end_reason = 'expired'
-      where session_id = $1 and ended_at is null and (idle_expires_at <= $2 or expires_at <= $2)`,
-    [session_id, now],
+    sql`update sessions set ended_at = ${now}, end_reason = 'expired'
+         where session_id = ${session_id} and ended_at is null and (idle_expires_at <= ${now} or expires_at <= ${now})`,
   );
 
-type NewSession = {
-  session_id: string;
-  token_hash: string;
-  user_id: string;
-  auth_time: number;
-  amr: string;
-  acr: string;
-  idle_expires_at: number;
-  expires_at: number;
-  address: string | null;
-  user_agent: string | null;
-  /** 1 when a second step was passed in this sign-in, else 0. */
-  second_step: 0 | 1;
+export type NewSession = Omit<StoredSession, 'created_at' | 'last_seen_at'> & {
+  /** A second factor was asked for and given in this sign-in. */
+  second_step: boolean;
 };
 
 /**
- * The one gate of every path to a session: nobody who is disabled, and nobody who has TOTP without a second step. Asked
- * by the statement that makes the session, so no path and no race leads around it.
+ * Of a user `u`: not disabled, and without TOTP unless the second step was passed. It stands in the statement that makes
+ * the session, so that no path and no race leads around it.
  */
-const userMaySignIn = `u.disabled_at is null
-  and (cast($11 as bigint) = 1 or not ${hasTotp('u.user_id')})`;
+const userMaySignIn = ({ second_step }: NewSession): Sql =>
+  sql`u.disabled_at is null and ${second_step ? sql`1 = 1` : sql`not ${raw(hasTotp('u.user_id'))}`}`;
 
-/** Nothing for a person whom the gate does not let through. */
-export const insertSession = (session: NewSession, now: number): Statement => ({
-  sql: `insert into sessions (session_id, token_hash, user_id, created_at, auth_time, amr, acr, last_seen_at,
-                              idle_expires_at, expires_at, address, user_agent)
-        select $1, $2, u.user_id, cast($4 as bigint), cast($12 as bigint), $5, $6, cast($4 as bigint),
-               cast($7 as bigint), cast($8 as bigint), $9, $10
-          from users u where u.user_id = $3 and ${userMaySignIn}
-     returning session_id`,
-  params: [
-    session.session_id,
-    session.token_hash,
-    session.user_id,
-    now,
-    session.amr,
-    session.acr,
-    session.idle_expires_at,
-    session.expires_at,
-    session.address,
-    session.user_agent,
-    session.second_step,
-    session.auth_time,
-  ],
-});
+/** Inserts nothing for a user who may not sign in. */
+export const insertSession = (session: NewSession, now: number): Sql =>
+  sql`insert into sessions ${StoredSession.select({ ...session, created_at: now, last_seen_at: now })}
+        from users u where u.user_id = ${session.user_id} and ${userMaySignIn(session)}`;
 
-/** The same person signed in anew: the session goes on under a new secret, so the old cookie is dead (ASVS 7.2.4). */
-export const renewSession = (session: NewSession, now: number): Statement => ({
-  sql: `update sessions set token_hash = $2, created_at = $4, auth_time = $12, amr = $5, acr = $6, last_seen_at = $4,
-               idle_expires_at = $7, expires_at = $8, address = $9, user_agent = $10
-         where session_id = $1 and user_id = $3 and ended_at is null
-           and exists (select 1 from users u where u.user_id = $3 and ${userMaySignIn})
-     returning session_id`,
-  params: insertSession(session, now).params ?? [],
-});
+/** A new sign-in of the same user: the session goes on under a new secret, so the old cookie is invalid (ASVS 7.2.4). */
+export function renewSession(session: NewSession, now: number): Sql {
+  const { session_id, user_id, ...renewed } = session;
+  return sql`update sessions set ${StoredSession.set({ ...renewed, created_at: now, last_seen_at: now })}
+    where session_id = ${session_id} and user_id = ${user_id} and ended_at is null
+      and exists (select 1 from users u where u.user_id = ${user_id} and ${userMaySignIn(session)})`;
+}
 
-export const touchSession = (db: Db, session_id: string, now: number, idle_expires_at: number) =>
-  db.run('update sessions set last_seen_at = $2, idle_expires_at = $3 where session_id = $1 and ended_at is null', [
-    session_id,
-    now,
-    idle_expires_at,
-  ]);
+export const touchSession = (db: Db, session_id: SessionId, now: number, idle_expires_at: number) =>
+  db.run(
+    sql`update sessions set last_seen_at = ${now}, idle_expires_at = ${idle_expires_at}
+         where session_id = ${session_id} and ended_at is null`,
+  );
 
 /**
- * The session has not ended, and is known by that secret. Of one that was just started or renewed, that it was; of one
- * that asks for a change, that nothing has cut this copy of the cookie off since the request began.
+ * The session has not ended, and has that secret. For one that was just started or renewed: that it was. For one that asks
+ * for a change: that this copy of the cookie has not been invalidated since the request began.
  */
-export const sessionCarries = (session_id: string, token_hash: string): Condition => ({
-  sql: 'exists (select 1 from sessions where session_id = $1 and token_hash = $2 and ended_at is null)',
-  params: [session_id, token_hash],
-});
+export const sessionCarries = (session_id: SessionId, token_hash: string): Sql =>
+  sql`exists (select 1 from sessions
+               where session_id = ${session_id} and token_hash = ${token_hash} and ended_at is null)`;
 
-/** {@link sessionCarries}, and it was confirmed with the strongest kind of factor that its person has by now. */
-export const sessionMayChangeFactors = (session_id: string, token_hash: string): Condition => ({
-  sql: `exists (select 1 from sessions s where s.session_id = $1 and s.token_hash = $2 and s.ended_at is null
-                and ${hasStrongestFactor})`,
-  params: [session_id, token_hash],
-});
+/** {@link sessionCarries}, and it was confirmed with the strongest kind of factor that its user has by now. */
+export const sessionMayChangeFactors = (session_id: SessionId, token_hash: string): Sql =>
+  sql`exists (select 1 from sessions s
+               where s.session_id = ${session_id} and s.token_hash = ${token_hash} and s.ended_at is null
+                 and ${strongestFactor})`;
 
-/** The session goes on under another secret, of the same sign-in; not if it has ended, or carries another by now. */
-export const replaceSessionSecret = (session_id: string, token_hash: { from: string; to: string }): Statement => ({
-  sql: 'update sessions set token_hash = $3 where session_id = $1 and token_hash = $2 and ended_at is null',
-  params: [session_id, token_hash.from, token_hash.to],
-});
+/** The session goes on under another secret, of the same sign-in; not if it has ended, or has another secret by now. */
+export const replaceSessionSecret = (session_id: SessionId, token_hash: { from: string; to: string }): Sql =>
+  sql`update sessions set token_hash = ${token_hash.to}
+       where session_id = ${session_id} and token_hash = ${token_hash.from} and ended_at is null`;
 
-/** What the session has seen besides: the same sign-in, at the time that it was. */
-export const recordFactors = (session_id: string, proved: { amr: string; acr: string }): Statement => ({
-  sql: 'update sessions set amr = $2, acr = $3 where session_id = $1 and ended_at is null',
-  params: [session_id, proved.amr, proved.acr],
-});
+/** Further factors of the same sign-in, whose time does not change. */
+export const recordFactors = (session_id: SessionId, { amr, acr }: { amr: string; acr: string }): Sql =>
+  sql`update sessions set amr = ${amr}, acr = ${acr} where session_id = ${session_id} and ended_at is null`;
 
-/** That session is this person's, and lives. */
-export const isActiveSessionOf = (user_id: string, session_id: string, now: number): Condition => ({
-  sql: `exists (select 1 from sessions s where s.session_id = $3 and s.user_id = $1 and s.ended_at is null
-                and s.idle_expires_at > $2 and s.expires_at > $2)`,
-  params: [user_id, now, session_id],
-});
+/** The session is this user's, and active. */
+export const isActiveSessionOf = (user_id: UserId, session_id: SessionId, now: number): Sql =>
+  sql`exists (select 1 from sessions s where s.session_id = ${session_id} and s.user_id = ${user_id}
+               and s.ended_at is null and ${isUnexpired(now)})`;
 
-export const endSession = (session_id: string, reason: string, now: number): Statement => ({
-  sql: 'update sessions set ended_at = $3, end_reason = $2 where session_id = $1 and ended_at is null',
-  params: [session_id, reason, now],
-});
+export const endSession = (session_id: SessionId, reason: string, now: number): Sql =>
+  sql`update sessions set ended_at = ${now}, end_reason = ${reason}
+       where session_id = ${session_id} and ended_at is null`;
 
-export const endSessionsOfUser = (user_id: string, reason: string, now: number): Statement => ({
-  sql: 'update sessions set ended_at = $3, end_reason = $2 where user_id = $1 and ended_at is null',
-  params: [user_id, reason, now],
-});
+export const endSessionsOfUser = (user_id: UserId, reason: string, now: number): Sql =>
+  sql`update sessions set ended_at = ${now}, end_reason = ${reason} where user_id = ${user_id} and ended_at is null`;
 
-/** A live session as its person sees it in a list. */
-export type ListedSession = Pick<
-  SessionRow,
-  'session_id' | 'auth_time' | 'amr' | 'acr' | 'last_seen_at' | 'expires_at'
-> & {
-  created_at: number;
-  address: string | null;
-  user_agent: string | null;
-};
+/** An active session as its user sees it in a list. */
+const ListedSession = StoredSession.pick(
+  'session_id',
+  'created_at',
+  'auth_time',
+  'amr',
+  'acr',
+  'last_seen_at',
+  'expires_at',
+  'address',
+  'user_agent',
+);
+export type ListedSession = RowOf<typeof ListedSession>;
 
 /** Newest use first. */
-export const activeSessionsOf = (db: Db, user_id: string, now: number) =>
-  db.all<ListedSession>(
-    `select s.session_id, s.created_at, s.auth_time, s.amr, s.acr, s.last_seen_at, s.expires_at, s.address, s.user_agent
-       from sessions s join users u on u.user_id = s.user_id
-      where s.user_id = $1 and ${active} order by s.last_seen_at desc, s.session_id`,
-    [user_id, now],
+export const activeSessionsOf = (db: Db, user_id: UserId, now: number) =>
+  db.all(
+    ListedSession,
+    sql`select ${ListedSession.columnsOf('s')} from sessions s join users u on u.user_id = s.user_id
+         where s.user_id = ${user_id} and s.ended_at is null and ${isUnexpired(now)} and u.disabled_at is null
+         order by s.last_seen_at desc, s.session_id`,
   );
 
-/** Live sessions, and browsers that are known, of one person. Of more the longest unused go. */
+/** Active sessions and known devices of one user. Beyond that those unused for longest go. */
 const maxSessions = 100;
 const maxDevices = 100;
 
-/** Ends what is too much beside the session that was just started: as if it had expired, so its grants stand. */
-export const endSurplusSessions = (user_id: string, session_id: string, now: number): Statement => ({
-  sql: `update sessions set ended_at = $3, end_reason = 'surplus'
-         where user_id = $1 and ended_at is null and session_id <> $2
-           and session_id not in (select o.session_id from sessions o
-                where o.user_id = $1 and o.ended_at is null and o.session_id <> $2
-                order by o.last_seen_at desc, o.session_id limit ${maxSessions - 1})`,
-  params: [user_id, session_id, now],
-});
+/** Ends the sessions above the maximum, beside the one just started: as if they had expired, so grants remain. */
+export const endSurplusSessions = (user_id: UserId, session_id: SessionId, now: number): Sql =>
+  sql`update sessions set ended_at = ${now}, end_reason = 'surplus'
+       where user_id = ${user_id} and ended_at is null and session_id <> ${session_id}
+         and session_id not in (select o.session_id from sessions o
+              where o.user_id = ${user_id} and o.ended_at is null and o.session_id <> ${session_id}
+              order by o.last_seen_at desc, o.session_id limit ${maxSessions - 1})`;
 
-/** Whether the person has signed in with this browser at that time or later. @param since Unix seconds. */
-export const hasSignedInSince = async (
+/** Whether the user has signed in on this device at that time or later. @param since Unix seconds. */
+export const hasSignedInSince = (
   db: Db,
-  { user_id, device_hash }: { user_id: string; device_hash: string },
+  { user_id, device_hash }: { user_id: UserId; device_hash: string },
   since: number,
 ): Promise<boolean> =>
-  (await db.get('select 1 as one from known_devices where user_id = $1 and device_hash = $2 and last_seen_at >= $3', [
-    user_id,
-    device_hash,
-    since,
-  ])) !== undefined;
-
-/** Whether the person has signed in with this browser before, and with any at all. */
-export async function findDevice(db: Db, user_id: string, device_hash: string) {
-  const row = await db.get<{ known: number; others: number }>(
-    `select case when exists (select 1 from known_devices where user_id = $1 and device_hash = $2) then 1 else 0 end
-              as known,
-            case when exists (select 1 from known_devices where user_id = $1) then 1 else 0 end as others`,
-    [user_id, device_hash],
+  db.holds(
+    sql`exists (select 1 from known_devices
+                 where user_id = ${user_id} and device_hash = ${device_hash} and last_seen_at >= ${since})`,
   );
-  return { isKnown: row?.known === 1, isFirst: row?.others === 0 };
+
+const Device = row('known_devices', { is_known: flag, has_any: flag });
+
+/** Whether the user has signed in on this device before, and on any at all. */
+export async function findDevice(db: Db, user_id: UserId, device_hash: string) {
+  const device = await db.get(
+    Device,
+    sql`select exists (select 1 from known_devices where user_id = ${user_id} and device_hash = ${device_hash})
+                 as is_known,
+               exists (select 1 from known_devices where user_id = ${user_id}) as has_any`,
+  );
+  return { isKnown: device?.is_known === true, isFirst: device?.has_any === false };
 }
 
-export const rememberDevice = (user_id: string, device_hash: string, now: number): Statement => ({
-  sql: `insert into known_devices (user_id, device_hash, first_seen_at, last_seen_at) values ($1, $2, $3, $3)
-        on conflict (user_id, device_hash) do update set last_seen_at = excluded.last_seen_at`,
-  params: [user_id, device_hash, now],
-});
+export const rememberDevice = (user_id: UserId, device_hash: string, now: number): Sql =>
+  sql`insert into known_devices (user_id, device_hash, first_seen_at, last_seen_at)
+      values (${user_id}, ${device_hash}, ${now}, ${now})
+      on conflict (user_id, device_hash) do update set last_seen_at = excluded.last_seen_at`;
 
-/** A browser that is known stays so, as of now. */
-export const touchDevice = (user_id: string, device_hash: string, now: number): Statement => ({
-  sql: 'update known_devices set last_seen_at = $3 where user_id = $1 and device_hash = $2',
-  params: [user_id, device_hash, now],
-});
+/** A known device was used just now. */
+export const touchDevice = (user_id: UserId, device_hash: string, now: number): Sql =>
+  sql`update known_devices set last_seen_at = ${now} where user_id = ${user_id} and device_hash = ${device_hash}`;
 
-/** Forgets what is too much beside the browser of this sign-in. */
-export const deleteSurplusDevices = (user_id: string, device_hash: string): Statement => ({
-  sql: `delete from known_devices
-         where user_id = $1 and device_hash <> $2
-           and device_hash not in (select o.device_hash from known_devices o
-                where o.user_id = $1 and o.device_hash <> $2
-                order by o.last_seen_at desc, o.device_hash limit ${maxDevices - 1})`,
-  params: [user_id, device_hash],
-});
+/** Forgets the devices above the maximum, beside the one of this sign-in. */
+export const deleteSurplusDevices = (user_id: UserId, device_hash: string): Sql =>
+  sql`delete from known_devices
+       where user_id = ${user_id} and device_hash <> ${device_hash}
+         and device_hash not in (select o.device_hash from known_devices o
+              where o.user_id = ${user_id} and o.device_hash <> ${device_hash}
+              order by o.last_seen_at desc, o.device_hash limit ${maxDevices - 1})`;
 
 export const purgeDevices = (db: Db, unusedSince: number, rows: number) =>
   db.run(
-    `delete from known_devices where (user_id, device_hash) in
-       (select user_id, device_hash from known_devices where last_seen_at < $1 order by last_seen_at limit $2)`,
-    [unusedSince, rows],
+    sql`delete from known_devices where (user_id, device_hash) in
+          (select user_id, device_hash from known_devices where last_seen_at < ${unusedSince}
+            order by last_seen_at limit ${rows})`,
   );
 
-/**
- * That a user has another active session, or an active grant that came from another one, which it may have outlived.
- * @param hasGrant its placeholders stand for the same user and session, in this order.
- */
-export const hasOtherActiveAccess = (
-  user_id: string,
-  session_id: string,
-  now: number,
-  hasGrant: { sql: string },
-): Condition => ({
-  sql: `(exists (select 1 from sessions where user_id = $1 and session_id <> $2 and ended_at is null
-                    and idle_expires_at > $3 and expires_at > $3)
-         or ${hasGrant.sql})`,
-  params: [user_id, session_id, now],
-});
+/** A session of the user other than this one, not ended and not expired. */
+const isOtherActive = (user_id: UserId, session_id: SessionId, now: number): Sql =>
+  sql`user_id = ${user_id} and session_id <> ${session_id} and ended_at is null
+      and idle_expires_at > ${now} and expires_at > ${now}`;
 
-export const endOtherSessions = (user_id: string, session_id: string, reason: string, now: number): Statement => ({
-  sql: `update sessions set ended_at = $4, end_reason = $3
-         where user_id = $1 and session_id <> $2 and ended_at is null and idle_expires_at > $4 and expires_at > $4`,
-  params: [user_id, session_id, reason, now],
-});
+/**
+ * The user has another active session, or an active grant that came from another one, which it may have outlived.
+ * @param hasGrant the condition for such a grant.
+ */
+export const hasOtherActiveAccess = (user_id: UserId, session_id: SessionId, now: number, hasGrant: Statement): Sql =>
+  sql`(exists (select 1 from sessions where ${isOtherActive(user_id, session_id, now)}) or ${fromNumbered(hasGrant)})`;
+
+export const endOtherSessions = (user_id: UserId, session_id: SessionId, reason: string, now: number): Sql =>
+  sql`update sessions set ended_at = ${now}, end_reason = ${reason} where ${isOtherActive(user_id, session_id, now)}`;
 
 export const purgeSessions = (db: Db, expiredBefore: number, rows: number) =>
   db.run(
-    'delete from sessions where session_id in (select session_id from sessions where expires_at < $1 order by expires_at limit $2)',
-    [expiredBefore, rows],
+    sql`delete from sessions
+         where ${inOneSlice('sessions', 'session_id', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
   );
 
-export const deleteSessionsOfUser = (db: Db, user_id: string, rows: number) =>
-  db.run('delete from sessions where session_id in (select session_id from sessions where user_id = $1 limit $2)', [
-    user_id,
-    rows,
-  ]);
+export const deleteSessionsOfUser = (db: Db, user_id: UserId, rows: number) =>
+  db.run(sql`delete from sessions where ${inOneSlice('sessions', 'session_id', sql`user_id = ${user_id}`, rows)}`);

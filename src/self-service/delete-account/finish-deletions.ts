@@ -4,10 +4,10 @@ import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlemen
 import { deleteConsentsOfUser } from '../../oauth/consents/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { deleteGrants } from '../../oauth/grants/store.ts';
-import type { BatchResult, Db } from '../../platform/db/db.ts';
+import type { Db } from '../../platform/db/db.ts';
 import { inSlices } from '../../platform/db/slices.ts';
 
-const rowsOfUser: readonly ((db: Db, user_id: string, rows: number) => Promise<BatchResult>)[] = [
+const rowsOfUser: readonly ((db: Db, user_id: string, rows: number) => Promise<{ changes: number }>)[] = [
   (db, user_id, rows) => deleteGrants(db, { user_id }, rows),
   deleteSessionsOfUser,
   deleteConsentsOfUser,

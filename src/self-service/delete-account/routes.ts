@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { holds, isNotLastAdministrator } from '../../accounts/store.ts';
+import { isNotLastAdministrator } from '../../accounts/store.ts';
 import { requireRecentSession } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
@@ -19,7 +19,7 @@ export async function userRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/account/delete', { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
     const view = request.view;
-    const isLastAdministrator = !(await holds(deps.db, isNotLastAdministrator(session.user_id)));
+    const isLastAdministrator = !(await deps.db.holds(isNotLastAdministrator(session.user_id)));
     return sendPage(reply, view, deleteAccountPage(view, { email: session.email, isLastAdministrator }));
   });
 
