@@ -77,13 +77,12 @@ type StopReason = NodeJS.Signals | typeof retire;
 async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: StopReason) => void> {
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(deps);
-  const sayGoodbye = await deps.issuances.start();
+  await deps.issuances.start();
   await app.serving.listen(app);
   return onStop(deps, async (leaving) => {
     const jobs = stopJobs();
     await (leaving === retire ? app.serving.retire() : app.serving.stop(drainMs(deps.config, leaving)));
     await app.close();
-    await sayGoodbye();
     await closeDeps(deps, jobs);
   });
 }

@@ -94,20 +94,19 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
 const endingMs = 3_000;
 
 /**
- * Closes what {@link openDeps} opened, the store last. What is not done by then had been claimed for a while: it is done
- * by another node, or after the next start.
+ * Closes what {@link openDeps} opened, after the last answer: issuances first, then what runs in the background, the
+ * store last. Work that is not done by then had been claimed for a while: another node does it, or the next start.
  * @param jobs resolves when the jobs that were running have ended.
  */
 export async function closeDeps(
-  deps: Pick<Deps, 'mail' | 'webhookSender' | 'clientFailures' | 'db'>,
+  deps: Pick<Deps, 'issuances' | 'mail' | 'webhookSender' | 'clientFailures' | 'db'>,
   jobs?: Promise<void>,
 ): Promise<void> {
+  await deps.issuances.close();
   const patience = AbortSignal.timeout(endingMs);
   const isOver = new Promise<void>((resolve) => patience.addEventListener('abort', () => resolve()));
-  await Promise.race([
-    Promise.all([jobs, deps.mail.close(), deps.webhookSender.close(), deps.clientFailures.close()]),
-    isOver,
-  ]);
+  const ended = [jobs, deps.mail.close(), deps.webhookSender.close(), deps.clientFailures.close()];
+  await Promise.race([Promise.all(ended), isOver]);
   await deps.db.close();
 }
 

@@ -57,8 +57,10 @@ export type Issuances = {
   ): Promise<Answer | undefined>;
   /** Whether the issuance that the grant stands at may have been without an answer. */
   isUnanswered(grant: Pick<Grant, 'grant_id' | 'refresh_seq' | 'refreshed_at'> & IssuanceColumns): Promise<boolean>;
-  /** Makes this run known, so that its unclean end is noticed. @returns says goodbye. */
-  start(): Promise<() => Promise<void>>;
+  /** Makes this run known, so that a crash is noticed. */
+  start(): Promise<void>;
+  /** Records that a run that was started has answered all requests; without doubts that remain, its record goes. */
+  close(): Promise<void>;
 };
 
 type IssuanceColumns = { issuance_id: string | null; unanswered_until: number | null };
@@ -68,6 +70,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
   /** Issuance id → what is known of it. */
   const doubts = new Map<string, Issuance & { until: number }>();
   let pass: NodeJS.Timeout | undefined;
+  let beats: NodeJS.Timeout | undefined;
 
   function doubt(issuance: Issuance): void {
     const oldest = doubts.size >= maxDoubts ? doubts.keys().next().value : undefined;
@@ -215,19 +218,21 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
     },
     async start() {
       await beat();
-      const timer = setInterval(() => {
+      beats = setInterval(() => {
         beat().catch((error: unknown) => {
           if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'this run was not recorded');
         });
       }, beatMs).unref();
-      return async () => {
-        clearInterval(timer);
-        clearTimeout(pass);
-        if (doubts.size > 0) await writeDoubts(firstPassMs);
-        clearTimeout(pass);
-        // With doubts that nobody took down, the end of this run counts as a crash.
-        if (doubts.size === 0) await deleteRun(db, db.run_id).catch(() => undefined);
-      };
+    },
+    async close() {
+      if (beats === undefined) return;
+      clearInterval(beats);
+      beats = undefined;
+      clearTimeout(pass);
+      if (doubts.size > 0) await writeDoubts(firstPassMs);
+      clearTimeout(pass);
+      // While doubts remain that were not written, the end of this run counts as a crash.
+      if (doubts.size === 0) await deleteRun(db, db.run_id).catch(() => undefined);
     },
   };
 }

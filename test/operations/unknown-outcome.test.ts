@@ -117,7 +117,7 @@ onBothEngines('a repetition on another node waits for a doubt that could not be 
   const client = await signet.registerClient({ owner });
   const { refresh_token } = await owner.obtainTokens(client);
   const code = await owner.authorize(client);
-  const goodbye = await signet.deps.issuances.start();
+  await signet.deps.issuances.start();
   Object.assign(node.deps.db, { isRunning: async () => true });
 
   const restore = losing(signet.deps.db, { times: always, kept: true });
@@ -137,7 +137,7 @@ onBothEngines('a repetition on another node waits for a doubt that could not be 
   const [refreshed, redeemed] = (await Promise.all(repeated)).map(tokensOf);
   tokensOf(await client.at(node).refresh(refreshed!.refresh_token));
   tokensOf(await client.refresh(redeemed!.refresh_token));
-  await goodbye();
+  await signet.deps.issuances.close();
 });
 
 onBothEngines('a token that could not be signed after its rotation may be asked for again', async (t, engine) => {
@@ -180,7 +180,7 @@ onBothEngines('what a process issued shortly before it was killed may have been 
   const polite = await startSignet(t, { beside: signet });
   const alive = await startSignet(t, { beside: signet });
   await doomed.deps.issuances.start();
-  const sayGoodbye = await polite.deps.issuances.start();
+  await polite.deps.issuances.start();
   // On SQLite a run is a process, and this process is the only one here.
   Object.assign(signet.deps.db, {
     isRunning: async (run_id: string) => run_id === alive.deps.db.run_id || run_id === polite.deps.db.run_id,
@@ -194,7 +194,7 @@ onBothEngines('what a process issued shortly before it was killed may have been 
     await family(doomed),
     await family(alive),
   ];
-  await sayGoodbye();
+  await polite.deps.issuances.close();
 
   assertRefused(await client.refresh(told.parent), 400, 'invalid_grant');
   assertRefused(await client.refresh(ofAlive.parent), 400, 'invalid_grant');

@@ -74,11 +74,8 @@ function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): Mail 
 const mailModeOf = ({ smtpUrl, secure }: Config): MailMode =>
   smtpUrl !== undefined ? 'smtp' : secure ? 'none' : 'log';
 
-/**
- * For a command beside the server. It only queues: the environment of a shell is not that of the server, and what a
- * command took out of the queue it would print, or send from elsewhere.
- */
-export function openQueue(deps: OutboxDeps): Outbox {
+/** Queues mails in the batches of their changes. @param onEnqueue after each of them. */
+function queueing(deps: OutboxDeps, onEnqueue: () => void) {
   let enqueued = 0;
   return {
     works: true,
@@ -86,14 +83,23 @@ export function openQueue(deps: OutboxDeps): Outbox {
     get enqueued() {
       return enqueued;
     },
-    enqueue(mail, onlyIf) {
+    enqueue(mail: Mail, onlyIf?: Statement) {
       enqueued += 1;
+      onEnqueue();
       return [queued(deps, mail, onlyIf)];
     },
-    deliver: async () => {},
-    close: async () => {},
   };
 }
+
+/**
+ * For a command beside the server. It only queues: the environment of a shell is not that of the server, and a mail that
+ * a command took out of the queue would be printed, or sent from elsewhere.
+ */
+export const openQueue = (deps: OutboxDeps): Outbox =>
+  Object.assign(
+    queueing(deps, () => {}),
+    { deliver: async () => {}, close: async () => {} },
+  );
 
 export function openOutbox(deps: OutboxDeps): Outbox {
   const transport = openTransport(deps);
@@ -114,7 +120,6 @@ const openNothing = (deps: OutboxDeps): Outbox => ({
 });
 
 function openSender(deps: OutboxDeps, transport: Transport): Outbox {
-  let enqueued = 0;
   let step = 0;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -181,22 +186,12 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     return undefined;
   }
 
-  return {
-    works: true,
-    way: mailModeOf(deps.config),
-    get enqueued() {
-      return enqueued;
-    },
-    enqueue(mail, onlyIf) {
-      enqueued += 1;
-      plan();
-      return [queued(deps, mail, onlyIf)];
-    },
+  return Object.assign(queueing(deps, plan), {
     deliver,
     async close() {
       isClosed = true;
       clearTimeout(timer);
       await delivery;
     },
-  };
+  });
 }
