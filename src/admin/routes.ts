@@ -7,7 +7,8 @@ import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
 import { sendPage } from '../platform/pages/page.ts';
 import { adminAuditRoutes } from './audit/routes.ts';
-import { adminClientRoutes } from './clients/routes.ts';
+import { clientOperations } from './clients/operations.ts';
+import { ownerlessClientOperations } from './clients/ownerless-operations.ts';
 import { invitationPage } from './invitation-page.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { adminKeyRoutes } from './keys/routes.ts';
@@ -45,10 +46,11 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
 
 /** `/v1/admin/...`: the same use-cases as the pages and the command line. */
 export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
-  await adminClientRoutes(app, deps);
   await adminKeyRoutes(app, deps);
   await adminAuditRoutes(app, deps);
   addOperations(app, deps, [
+    ...clientOperations,
+    ...ownerlessClientOperations,
     ...userOperations,
     ...accessOperations,
     ...serviceCredentialOperations,

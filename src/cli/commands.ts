@@ -1,3 +1,5 @@
+import { clientOperations } from '../admin/clients/operations.ts';
+import { ownerlessClientOperations } from '../admin/clients/ownerless-operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
 import { userOperations } from '../admin/users/operations.ts';
@@ -6,7 +8,6 @@ import { clientCommands } from './clients.ts';
 import type { Command } from './command.ts';
 import { operationCommands } from './operation.ts';
 import { commandsOf } from './operation-command.ts';
-import { firstPartyClientCommands } from './ownerless-clients.ts';
 import { userCommands } from './users.ts';
 import { webhookCommands } from './webhooks.ts';
 
@@ -14,7 +15,7 @@ import { webhookCommands } from './webhooks.ts';
 export const commandGroups: readonly (readonly [heading: string, commands: Readonly<Record<string, Command>>])[] = [
   ['People', { ...userCommands, ...commandsOf(userOperations) }],
   ['Access', commandsOf(accessOperations)],
-  ['Clients', { ...clientCommands, ...firstPartyClientCommands }],
+  ['Clients', { ...clientCommands, ...commandsOf([...clientOperations, ...ownerlessClientOperations]) }],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],
   ['Audit log', auditCommands],

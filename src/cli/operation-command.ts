@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import type { Deps } from '../app/deps.ts';
 import type { Operation } from '../platform/http/operation.ts';
-import type { Command, Option, Typed } from './command.ts';
+import { type Command, type Option, type Typed, UsageError } from './command.ts';
 
 type Member = TSchema & {
   description?: string;
@@ -24,7 +24,7 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
   const inQuery = (one.query ?? {}) as Record<string, Member>;
   const inBody = (one.body as { properties?: Record<string, Member> } | undefined)?.properties ?? {};
   const members = { ...inQuery, ...inBody };
-  const { operands = {}, options = {}, optional = [], fixed = {} } = part;
+  const { operands = {}, options = {}, optional = [], defaults = {}, fixed = {} } = part;
   const operandNames = [...new Set([...inPath, ...Object.keys(operands)])];
   const optionOf = Object.fromEntries(Object.entries(options).map(([option, member]) => [member, option]));
   const nameOf = (member: string) =>
@@ -35,9 +35,14 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
       Object.fromEntries(
         Object.entries(wanted).map(([member, schema]) => [
           member,
-          fixed[member] ?? given[nameOf(member)] ?? schema.default,
+          fixed[member] ?? given[nameOf(member)] ?? defaults[member] ?? schema.default,
         ]),
       );
+    const { minProperties = 0 } = (one.body ?? {}) as { minProperties?: number };
+    if (Object.keys(inBody).filter((member) => given[nameOf(member)] !== undefined).length < minProperties) {
+      const names = Object.keys(inBody).map((member) => `--${nameOf(member)}`);
+      throw new UsageError(`Nothing to change: name one of ${names.join(', ')}.`);
+    }
     const resolved = inPath.map(async (name) => {
       const typed = String(given[name]);
       return [name, (await operands[name]?.resolve?.(deps, typed)) ?? typed];

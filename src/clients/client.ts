@@ -74,11 +74,12 @@ export type Client = ReviewedFields & {
 };
 
 /** Somebody has to decide about its edit. That of a suspended client is decided once the client is reinstated. */
-export const hasPendingChange = ({ status, pending_change }: Client): boolean =>
+export const hasPendingChange = ({ status, pending_change }: Pick<Client, 'status' | 'pending_change'>): boolean =>
   status === 'approved' && pending_change !== null;
 
 /** An administrator has to decide about it: it is new, or a change of it waits. */
-export const needsReview = (client: Client): boolean => client.status === 'pending_review' || hasPendingChange(client);
+export const needsReview = (client: Pick<Client, 'status' | 'pending_change'>): boolean =>
+  client.status === 'pending_review' || hasPendingChange(client);
 
 /** `expires_at` is set once it has been retired. Nothing of the secret itself is kept, not even its last letters. */
 export type ClientSecret = {
@@ -121,3 +122,5 @@ export const reviewedRecord = (client: Client) => ({
   consent: client.consent,
   refresh_retry_window: client.refresh_retry_window,
 });
+
+export type ReviewedRecord = ReturnType<typeof reviewedRecord>;

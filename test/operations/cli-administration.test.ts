@@ -253,7 +253,7 @@ test('the policy of a client is changed from the command line, which says what i
   await refused([...policy, '--consent', 'required'], env, /pending_review/);
   const approved = await runCommand(['clients', 'approve', String(client_id), '--revision', '1'], { env });
   assert.match(approved.stdout, /Policy in force: people are not asked \(consent skip\), refresh retry window 0 s\./);
-  await misunderstood(policy, env, /Nothing to change: name --consent, --retry-window or both\./);
+  await misunderstood(policy, env, /Nothing to change: name one of --consent, --retry-window\./);
   await misunderstood([...policy, '--retry-window', '61'], env, /--retry-window/);
   const changed = await succeed([...policy, '--consent', 'required', '--retry-window', '5'], env);
   assert.deepEqual([changed.consent, changed.refresh_retry_window], ['required', 5]);

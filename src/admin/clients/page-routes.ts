@@ -1,140 +1,90 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import {
-  type AdministratorContext,
-  administratorContext,
-  answerForm,
-} from '../../authentication/sessions/administrator.ts';
+import type { FastifyInstance } from 'fastify';
+import { administratorVisitor } from '../../authentication/sessions/session.ts';
 import { listedWithRisks } from '../../clients/assess-risks.ts';
 import { consentPolicies } from '../../clients/client.ts';
-import { changePolicy } from '../../clients/client-policy.ts';
-import { deleteClient } from '../../clients/delete-client.ts';
 import { findClients } from '../../clients/find-clients.ts';
-import { findAnyClient } from '../../clients/list-clients.ts';
 import { clientReview } from '../../clients/read-review.ts';
-import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../clients/review-client.ts';
+import { approveClient } from '../../clients/review-client.ts';
 import { readReviewerProblem } from '../../clients/reviewer.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
-import { type Parameters, readForm } from '../../platform/http/parameters.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';
-import { sendPage } from '../../platform/pages/page.ts';
-import { checkedNames } from '../components.ts';
+import { pagesFor, type Visit } from '../../platform/pages/page-routes.ts';
+import { checkedNames, explains } from '../components.ts';
 import { clientFilters, clientsPage } from './list-page.ts';
+import * as operations from './operations.ts';
 import { clientPage } from './page.ts';
 
 const list = '/admin/clients';
-const one = `${list}/:client_id`;
-type ItemRoute = { Params: { client_id: string } };
-const config = { page: true, form: one };
+const one = `${list}/:client_id` as const;
 
 /** The review (decisions §11): the queue, what is asked for, and the decision about exactly that. */
 export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
-  app.get(list, { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorContext(deps, request);
+  const pages = pagesFor(app, deps, administratorVisitor);
+
+  pages.show(list, async ({ view, query }) => {
     const filter = clientFilters.find((name) => name === query.state) ?? (query.q?.trim() ? 'all' : 'waiting');
     const listing = filter === 'changes' ? 'pending_change' : filter;
     const { clients, next } = await findClients(deps, { listing, query: query.q, after: query.after });
-    const listed = await listedWithRisks(deps, clients);
-    return sendPage(reply, view, clientsPage(view, { filter, clients: listed, next, query }));
+    return clientsPage(view, { filter, clients: await listedWithRisks(deps, clients), next, query });
   });
 
-  app.get<ItemRoute>(one, { config: { page: true } }, async (request, reply) => {
-    const context = await administratorContext(deps, request);
-    const told = { query: context.query };
-    return sendPage(reply, context.view, await reviewPage(deps, context, request.params.client_id, told));
-  });
+  pages.show(one, (visit) => pageOf(visit, { query: visit.query }));
 
-  app.post<ItemRoute>(`${one}/approve`, { config }, async (request, reply) => {
-    const context = await administratorContext(deps, request);
-    const form = readForm(request.body);
-    const target = { client_id: request.params.client_id, caller: context.caller };
-    return decide(deps, reply, context, {
-      ...target,
-      done: 'approved',
-      step: () => approveClient(deps, target, approvalOf(form)),
-    });
-  });
-
-  app.post<ItemRoute>(`${one}/reject`, { config }, async (request, reply) => {
-    const context = await administratorContext(deps, request);
-    const form = readForm(request.body);
-    const target = { client_id: request.params.client_id, caller: context.caller };
-    return decide(deps, reply, context, {
-      ...target,
-      done: 'rejected',
-      step: () => rejectClient(deps, target, form.reason ?? '', revisionOf(form)),
-    });
-  });
-
-  app.post<ItemRoute>(`${one}/suspend`, { config }, async (request, reply) => {
-    const context = await administratorContext(deps, request);
-    const { reason = '' } = readForm(request.body);
-    const target = { client_id: request.params.client_id, caller: context.caller };
-    return decide(deps, reply, context, {
-      ...target,
-      done: 'suspended',
-      step: () => suspendClient(deps, target, reason),
-    });
-  });
-
-  app.post<ItemRoute>(`${one}/reinstate`, { config }, async (request, reply) => {
-    const context = await administratorContext(deps, request);
-    const target = { client_id: request.params.client_id, caller: context.caller };
-    return decide(deps, reply, context, { ...target, done: 'reinstated', step: () => reinstateClient(deps, target) });
-  });
-
-  app.post<ItemRoute>(`${one}/policy`, { config }, async (request, reply) => {
-    const context = await administratorContext(deps, request);
-    const policy = policyOf(readForm(request.body));
-    const target = { client_id: request.params.client_id, caller: context.caller };
-    return decide(deps, reply, context, { ...target, done: 'policy', step: () => changePolicy(deps, target, policy) });
-  });
-
-  app.post<ItemRoute>(`${one}/delete`, { config }, async (request, reply) => {
-    const context = await administratorContext(deps, request);
-    const { confirmation = '' } = readForm(request.body);
-    const { client_id } = await findAnyClient(deps, request.params.client_id);
-    return answerForm(reply, context.view, {
-      act: async () => {
-        if (confirmation.trim() !== client_id) {
-          throw invalidFields([fieldProblem('confirmation', { key: 'admin.clients.delete.mistyped' })]);
-        }
-        await deleteClient(deps, { client_id, caller: context.caller });
-        return `${list}?done=deleted`;
-      },
-      again: (problem) => reviewPage(deps, context, client_id, { problem }),
-    });
-  });
-}
-
-/** Whatever stands against a decision is told above the client as it is by then, with what is now different. */
-const decide = (
-  deps: Deps,
-  reply: FastifyReply,
-  context: AdministratorContext,
-  { client_id, done, step }: { client_id: string; done: string; step: () => Promise<unknown> },
-) =>
-  answerForm(reply, context.view, {
-    act: async () => {
-      await step();
-      return `${list}/${client_id}?done=${done}`;
+  const onPage = {
+    page: one,
+    explains,
+    redraw: (visit: VisitOfClient, { problem }: { problem: Html | false }) => pageOf(visit, { problem }),
+  };
+  // The form has no default for consent, which only this page asks for.
+  pages.post(`${one}/approve`, {
+    async act({ caller, client_id }, form) {
+      await approveClient(deps, { client_id, caller }, approvalOf(form));
+      return `${list}/${client_id}?done=approved`;
     },
-    again: (problem) => reviewPage(deps, context, client_id, { problem }),
+    ...onPage,
+  });
+  pages.run(operations.rejectClientOperation, {
+    input: (form) => ({ body: { reason: form.reason ?? '', revision: revisionOf(form) } }),
+    done: `${one}?done=rejected`,
+    ...onPage,
+  });
+  pages.run(operations.suspendClientOperation, {
+    input: ({ reason = '' }) => ({ body: { reason } }),
+    done: `${one}?done=suspended`,
+    ...onPage,
+  });
+  pages.run(operations.reinstateClientOperation, { done: `${one}?done=reinstated`, ...onPage });
+  pages.run(operations.changeClientPolicy, {
+    input: (form) => ({ body: policyOf(form) }),
+    done: `${one}?done=policy`,
+    ...onPage,
+  });
+  pages.run(operations.deleteClientOperation, {
+    path: `${one}/delete`,
+    input({ confirmation = '' }, { client_id }) {
+      if (confirmation.trim() === client_id) return {};
+      throw invalidFields([fieldProblem('confirmation', { key: 'admin.clients.delete.mistyped' })]);
+    },
+    done: `${list}?done=deleted`,
+    ...onPage,
   });
 
-async function reviewPage(
-  deps: Deps,
-  { view, user_id }: AdministratorContext,
-  client_id: string,
-  told: { problem?: Html | false; query?: Parameters },
-) {
-  const review = await clientReview(deps, client_id);
-  const reviewerProblem = await readReviewerProblem(deps, user_id, review.client);
-  return clientPage(view, { ...review, reviewerProblem, ...told });
+  async function pageOf(
+    { view, administrator_id, client_id }: VisitOfClient,
+    shown: { problem?: Html | false; query?: Parameters },
+  ) {
+    const review = await clientReview(deps, client_id);
+    const reviewerProblem = await readReviewerProblem(deps, administrator_id, review.client);
+    return clientPage(view, { ...review, reviewerProblem, ...shown });
+  }
 }
 
-/** The one that the page showed. What is no number is one that nobody has read. */
+type VisitOfClient = Visit<Awaited<ReturnType<typeof administratorVisitor.authenticate>>, typeof one>;
+
+/** The one that the page showed; 0, which no client has, for what is no number. */
 const revisionOf = ({ revision = '' }: Parameters): number => (/^\d{1,15}$/.test(revision) ? Number(revision) : 0);
 
 /** A field that was emptied is no number: it must not switch the window off. */

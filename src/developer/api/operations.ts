@@ -19,7 +19,12 @@ export const ClientRecord = Type.Object({
   status: Type.Enum([...clientStatuses]),
   status_reason: nullable(Type.String({ description: "The reviewer's words." })),
   revision: Type.Integer({ minimum: 1 }),
-  pending_change: nullable(Type.Object({}, { description: 'Edits of an approved client that wait for their review.' })),
+  pending_change: nullable(
+    Type.Object(
+      {},
+      { additionalProperties: true, description: 'Edits of an approved client that wait for their review.' },
+    ),
+  ),
   created_at: Time,
   updated_at: Time,
 });

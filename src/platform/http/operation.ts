@@ -25,8 +25,8 @@ export type PathParameters<Path extends string> = Path extends `${string}:${infe
     ? { [Key in Name]: string }
     : unknown;
 
-type Input<Requester, Path extends string, Body extends TSchema, Query extends TProperties> = Requester &
-  PathParameters<Path> & { body: Static<Body>; query: Static<TObject<Query>> };
+type Input<Requester, Path extends string, Body extends TSchema, Query extends TProperties, Parses> = Requester &
+  PathParameters<Path> & { body: Parses extends true ? unknown : Static<Body>; query: Static<TObject<Query>> };
 
 type DeepReadonly<Value> = Value extends readonly (infer One)[]
   ? readonly DeepReadonly<One>[]
@@ -57,6 +57,8 @@ type Shape<Deps, Given, Result> = {
   body?: TSchema;
   /** No body is as good as an empty one. */
   bodyIsOptional?: true;
+  /** `run` gets the body as it was sent and parses it; the schema only describes it. */
+  parsesBody?: true;
   example?: unknown;
   /** Parameters that are not in it are ignored. */
   query?: TProperties;
@@ -77,6 +79,8 @@ type Shape<Deps, Given, Result> = {
     operands?: Readonly<Record<string, CommandOperand<NoInfer<Deps>>>>;
     /** Members that the API requires and the command does not. */
     optional?: readonly string[];
+    /** Where the default is not the one of the API. */
+    defaults?: Readonly<Record<string, unknown>>;
     /** Members that have no option. */
     fixed?: Readonly<Record<string, unknown>>;
     /** What a terminal shows. */
@@ -102,11 +106,13 @@ export const operation = <
   Body extends TSchema = Type.TUndefined,
   Query extends TProperties = Record<never, never>,
   Answer extends TSchema = Type.TVoid,
+  Parses extends true | undefined = undefined,
 >(
-  definition: Shape<Deps, Input<Requester, Path, Body, Query>, DeepReadonly<Static<Answer>>> & {
+  definition: Shape<Deps, Input<Requester, Path, Body, Query, Parses>, DeepReadonly<Static<Answer>>> & {
     path: Path;
     access: Access<Deps, Requester>;
     body?: Body;
+    parsesBody?: Parses;
     example?: Static<Body>;
     query?: Query;
     answer: { schema?: Answer };
@@ -116,13 +122,13 @@ export const operation = <
 /** Adds the route of each operation. Who may call is decided first, then what is wrong with the request. */
 export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations: readonly Operation<Deps>[]): void {
   for (const one of operations) {
-    const { method, path: url, access, body, bodyIsOptional, query, answer } = one;
+    const { method, path: url, access, body, bodyIsOptional, parsesBody, query, answer } = one;
     app.route({
       method,
       url,
       config: { operation: describe(one) },
       schema: {
-        ...(body && { body }),
+        ...(body && !parsesBody && { body }),
         ...(query && { querystring: query }),
         ...(answer.schema && { response: { 200: answer.schema } }),
       },

@@ -1,0 +1,89 @@
+import { hasPendingChange, needsReview, type ReviewedRecord } from '../../clients/client.ts';
+import type { FieldChange, LastRejection, reviewRecord } from '../../clients/read-review.ts';
+import type { Risk } from '../../clients/risk-signals.ts';
+import { table, time } from '../../platform/cli/report.ts';
+
+/** What commands print about a client. */
+export const describeClient = (client: ReviewedRecord): string =>
+  table([
+    ['Client', client.client_id],
+    ['Name', client.name],
+    ['Type', client.client_type],
+    ['Status', client.status],
+    ['Last reason', client.status_reason ?? '-'],
+    ['Revision', String(client.revision)],
+    ['Redirect URIs', client.redirect_uris.join(' ')],
+    ['Scopes', client.allowed_scopes.join(' ')],
+    ['Algorithm', client.id_token_signed_response_alg],
+    ['Consent', client.consent],
+    ['Retry window', `${client.refresh_retry_window} s`],
+    ['Owner', client.owner_user_id ?? '-'],
+    ['Pending change', client.pending_change ? JSON.stringify(client.pending_change) : '-'],
+    ['Registered', time(client.created_at)],
+  ]);
+
+/** After a decision about the policy: which one is in force, whether it was named or not. */
+export const describePolicy = (client: ReviewedRecord): string =>
+  `${describeClient(client)}\n\nPolicy in force: ${client.consent === 'skip' ? 'people are not asked' : 'each person is asked once'} (consent ${client.consent}), refresh retry window ${client.refresh_retry_window} s.`;
+
+/** Untrusted values are printed as JSON, so that no character of them reaches the terminal as a command. */
+const printed = (value: unknown) => JSON.stringify(value);
+
+export function describeReview(review: ReturnType<typeof reviewRecord>): string {
+  const lines = [
+    ...review.changes.flatMap(changeLines),
+    ...review.risks.map(({ code, severity, detail }) => `  ${severity}  ${code}  ${detail.map(printed).join(', ')}`),
+    ...(review.last_rejection ? rejectionLines(review.last_rejection) : []),
+    ...(needsReview(review)
+      ? ['', `Approve just this: signet clients approve ${review.client_id} --revision ${review.revision}`]
+      : []),
+  ];
+  return [describeClient(review), ...(lines.length > 0 ? ['', ...lines] : [])].join('\n');
+}
+
+const changeLines = ({ field, before, after }: FieldChange) => [
+  `  ${field}`,
+  `    - ${printed(before)}`,
+  `    + ${printed(after)}`,
+];
+
+const rejectionLines = ({ at, revision, reason, changes }: LastRejection) => [
+  `  Revision ${revision} was rejected ${time(at)}: ${printed(reason)}`,
+  ...(changes.length > 0 ? ['  Changed since:', ...changes.flatMap(changeLines)] : ['  Nothing has changed since.']),
+];
+
+type Assessed = { readonly risks?: readonly Pick<Risk, 'severity'>[] };
+type Listed = {
+  readonly clients: readonly (Omit<ReviewedRecord, 'allowed_scopes'> & Assessed)[];
+  readonly next: string | null;
+};
+
+export function describeList(
+  { clients, next }: Listed,
+  { query, status }: { query?: string; status?: string },
+): string {
+  if (clients.length === 0 && query) {
+    const state = status === 'all' ? 'in any state' : `listed as ${status}`;
+    return `No client ${state} has ${printed(query)} in its name, its owner's name or e-mail address, or as an id.`;
+  }
+  const rows = clients.map((client) => [
+    client.client_id,
+    client.status + (hasPendingChange(client) ? ', change waits' : ''),
+    `r${client.revision}`,
+    client.client_type,
+    riskCount(client.risks),
+    client.name,
+  ]);
+  const list = table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'RISKS', 'NAME'], ...rows]);
+  return next === null ? list : `${list}\n\nThere are more: --after ${next}`;
+}
+
+/** Risks are assessed only where a review waits. */
+function riskCount(risks: Assessed['risks']): string {
+  if (risks === undefined) return '-';
+  const warnings = risks.filter(({ severity }) => severity === 'warning').length;
+  const notices = risks.length - warnings;
+  const counted = [warnings > 0 && counting(warnings, 'warning'), notices > 0 && counting(notices, 'notice')];
+  return counted.filter(Boolean).join(', ') || 'none';
+}
+const counting = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,103 @@
+import Type from 'typebox';
+import { reviewedRecord } from '../../clients/client.ts';
+import { editClient } from '../../clients/edit-client.ts';
+import { addSecret, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
+import { EditBody, readClientEdit } from '../../clients/registration.ts';
+import { SecretRecord } from '../../developer/api/operations.ts';
+import { shownOnce, table, time } from '../../platform/cli/report.ts';
+import { operation } from '../../platform/http/operation.ts';
+import { changed, one } from './operations.ts';
+
+const onlyOwnerless = 'Only of a client without an owner.';
+const ownerless = <Target extends { client_id: string }>(target: Target) => ({ ...target, owner_user_id: null });
+
+export const editClientOperation = operation({
+  ...one,
+  id: 'editClient',
+  method: 'PATCH',
+  path: '/v1/admin/clients/:client_id',
+  summary: 'Edit a client without an owner',
+  description: 'As with the clients that people own, the change waits for its approval.',
+  body: EditBody,
+  parsesBody: true,
+  example: { revision: 1, name: 'Example shop' },
+  answer: changed,
+  refusals: ['not_found', 'stale_revision', 'access_denied'],
+  run: async (deps, { caller, client_id, body }) =>
+    reviewedRecord(await editClient(deps, ownerless({ client_id, caller }), readClientEdit(body))),
+});
+
+export const listClientSecrets = operation({
+  ...one,
+  id: 'listClientSecrets',
+  method: 'GET',
+  path: '/v1/admin/clients/:client_id/secrets',
+  summary: 'List the active secrets of a client without an owner',
+  answer: {
+    description: 'When they were made and when they end, without the secrets themselves.',
+    schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
+  },
+  refusals: ['not_found', 'access_denied'],
+  run: async (deps, { client_id }) => ({ secrets: await listSecrets(deps, client_id, null) }),
+  command: {
+    name: 'clients secrets list',
+    text: ({ secrets }) =>
+      table([
+        ['SECRET', 'CREATED', 'ENDS'],
+        ...secrets.map((each) => [each.secret_id, time(each.created_at), time(each.expires_at)]),
+      ]),
+  },
+});
+
+export const addClientSecret = operation({
+  ...one,
+  id: 'addClientSecret',
+  method: 'POST',
+  path: '/v1/admin/clients/:client_id/secrets',
+  summary: 'Add a secret to a confidential client without an owner',
+  description: `${onlyOwnerless} The one before works until it is retired; two can work at a time.`,
+  answer: {
+    description: '`client_secret` is shown this once.',
+    schema: Type.Object({ ...SecretRecord.properties, client_secret: Type.String() }),
+  },
+  refusals: ['not_found', 'invalid_state', 'access_denied'],
+  async run(deps, { caller, client_id }) {
+    const { secret, client_secret } = await addSecret(deps, ownerless({ client_id, caller }));
+    return { ...secret, client_secret };
+  },
+  command: {
+    name: 'clients secrets add',
+    summary: 'Add a secret to a client without an owner, printed this once. The one before still works.',
+    text: ({ secret_id, client_secret }) => shownOnce({ secret_id, client_secret }),
+  },
+});
+
+export const retireClientSecret = operation({
+  ...one,
+  id: 'retireClientSecret',
+  method: 'DELETE',
+  path: '/v1/admin/clients/:client_id/secrets/:secret_id',
+  summary: 'Retire a secret of a client without an owner',
+  description: `${onlyOwnerless} The last one that does not end stays.`,
+  parameters: { ...one.parameters, secret_id: 'From the list.' },
+  query: {
+    overlap_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: overlaps.week,
+        description: 'How long it still works; left out: not at all.',
+      }),
+    ),
+  },
+  answer: { description: 'The secret after the change.', schema: SecretRecord },
+  refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied'],
+  run: (deps, { caller, client_id, secret_id, query: { overlap_seconds: overlapSeconds = 0 } }) =>
+    retireSecret(deps, ownerless({ client_id, secret_id, caller, overlapSeconds })),
+  command: {
+    name: 'clients secrets retire',
+    options: { overlap: 'overlap_seconds' },
+    text: ({ secret_id, expires_at }) => `${secret_id} ends at ${time(expires_at)}.`,
+  },
+});
+
+export const ownerlessClientOperations = [editClientOperation, listClientSecrets, addClientSecret, retireClientSecret];
