@@ -7,12 +7,11 @@ import { createUser } from '../../src/authentication/account-links/create-user.t
 import { accountOf } from '../../src/authentication/federation/upstream-account.ts';
 import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
 
-import { onBothEngines } from '../support/databases.ts';
-import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { linkIn } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { listed } from '../support/passkeys.ts';
 import type { TestUser } from '../support/person.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
 import { totpAt, wrongCode } from '../support/two-factor.ts';
 
@@ -64,8 +63,7 @@ test('specification 4.14: what takes no body takes none, whatever its content ty
   assert.deepEqual([sent.status, sent.json?.error_description], [400, 'The body must be application/json.']);
 });
 
-onBothEngines('every name is stored in one composed form, by whichever way it came', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('every name is stored in one composed form, by whichever way it came', async ({ signet }) => {
   const [typed, kept] = [' Ame\u0301lie ', 'Am\u00e9lie'];
   const account = { email: 'amelie@example.com', password: phrase, role: 'user', emailVerified: true } as const;
   const user_id = await createUser(signet.deps, { ...account, name: typed }, 'cli');
@@ -80,9 +78,7 @@ onBothEngines('every name is stored in one composed form, by whichever way it ca
   assert.equal(accountOf(provider, { sub: 's', name: typed }).name, kept);
 });
 
-onBothEngines('NO-01: the log says who signed up, and from where', async (t, engine) => {
-  const mailbox = await openMailbox(t);
-  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
+testSignet('NO-01: the log says who signed up, and from where', { mail: true }, async ({ signet, mailbox }) => {
   const browser = signet.newBrowser();
   await browser.post('/signup', { email: 'new@example.com' });
   const path = linkIn(await mailbox.next('new@example.com'), /^\/signup\/./);
@@ -93,8 +89,7 @@ onBothEngines('NO-01: the log says who signed up, and from where', async (t, eng
   assert.match(created?.address ?? '', /127\.0\.0\.1|::1/);
 });
 
-onBothEngines('PW-03: a password that was replaced within the same second signs nobody in', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('PW-03: a password that was replaced within the same second signs nobody in', async ({ signet }) => {
   const person = await signet.signedInUser();
   const thief = person.elsewhere();
   const held = holdNextCall(signet.deps.db, /insert into sessions/);
@@ -164,8 +159,7 @@ test('the field for a new password is called that where there is an old one', as
   );
 });
 
-onBothEngines('specification 2.1: a picture is set by its address, and told with the profile', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('specification 2.1: a picture is set by its address, and told with the profile', async ({ signet }) => {
   const person = await signet.signedInUser();
   const { browser } = person;
   const client = await signet.registerClient();

@@ -2,17 +2,14 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { auditRowsOf } from '../../src/audit/store.ts';
 import type { Answer } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { startSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 
 const patch = ({ browser }: TestUser, body: unknown): Promise<Answer> => browser.patch('/v1/me', body);
 
-onBothEngines('a person says who they are', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
-
+testSignet('a person says who they are', async ({ signet, t }) => {
   await t.test('a person changes their name and language, and only those', async () => {
     const person = await signet.signedInUser();
     signet.clock.advance(60);

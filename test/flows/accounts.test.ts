@@ -1,33 +1,24 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { findUserByEmail } from '../../src/accounts/store.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import type { Browser } from '../support/browser.ts';
-import { type Engine, onBothEngines } from '../support/databases.ts';
-import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';
+import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { TestUser } from '../support/person.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const phrase = 'harbour velvet cactus ninety';
 const other = 'walnut theorem gravel sunrise';
 
-type World = { signet: Signet; mailbox: Mailbox };
-
-async function world(t: TestContext, engine: Engine = 'sqlite', env: Record<string, string> = {}): Promise<World> {
-  const mailbox = await openMailbox(t);
-  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url, ...env } });
-  return { signet, mailbox };
-}
-
 /** Asks for an account and opens the mail. */
-async function signUpLink({ signet, mailbox }: World, email: string, fields: Record<string, string> = {}) {
+async function signUpLink(signet: Signet, email: string, fields: Record<string, string> = {}) {
   const browser = signet.newBrowser();
   const asked = await browser.post('/signup', { email, ...fields });
   assert.equal(asked.status, 303, asked.text);
-  return { browser, path: linkIn(await mailbox.next(email), /^\/signup\//) };
+  return { browser, path: linkIn(await signet.mailbox.next(email), /^\/signup\//) };
 }
 
 const me = async (browser: Browser) => (await browser.get('/v1/me')).json ?? {};
@@ -43,12 +34,9 @@ async function unverifiedPerson(signet: Signet, email: string): Promise<TestUser
   return person;
 }
 
-onBothEngines('somebody makes an account with a link from a mail', async (t, engine) => {
-  const here = await world(t, engine);
-  const { signet, mailbox } = here;
-
+testSignet('somebody makes an account with a link from a mail', { mail: true }, async ({ signet, mailbox, t }) => {
   await t.test('the link asks for name and password, makes a verified account and signs in', async () => {
-    const { browser, path } = await signUpLink(here, 'new@example.com');
+    const { browser, path } = await signUpLink(signet, 'new@example.com');
     for (let looks = 0; looks < 3; looks += 1) assert.equal((await browser.get(path)).status, 200); // as scanners do
     const weak = await browser.post(path, { name: 'Ada', password: 'short' });
     assert.equal(weak.status, 400);
@@ -76,7 +64,7 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
   });
 
   await t.test('the link lasts for a day', async () => {
-    const { browser, path } = await signUpLink(here, 'late@example.com');
+    const { browser, path } = await signUpLink(signet, 'late@example.com');
     signet.clock.advance(86_399);
     assert.equal((await browser.get(path)).status, 200);
     signet.clock.advance(1);
@@ -87,8 +75,8 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
   });
 
   await t.test('of two links for one address the second says that the account is there', async () => {
-    const first = await signUpLink(here, 'twice@example.com');
-    const second = await signUpLink(here, 'twice@example.com');
+    const first = await signUpLink(signet, 'twice@example.com');
+    const second = await signUpLink(signet, 'twice@example.com');
     assert.equal((await first.browser.post(first.path, { name: 'One', password: phrase })).status, 303);
     const late = await second.browser.post(second.path, { name: 'Two', password: other });
     assert.equal(late.status, 400);
@@ -100,19 +88,19 @@ onBothEngines('somebody makes an account with a link from a mail', async (t, eng
 const sessionOf = async (browser: Browser) => (await me(browser)).session as { amr: string[]; auth_time: number };
 
 test('a new account goes on to the application that sent its person, in the same browser', async (t) => {
-  const here = await world(t);
-  const client = await here.signet.registerClient();
-  const browser = here.signet.newBrowser();
+  const signet = await startSignet(t, { mail: true });
+  const client = await signet.registerClient();
+  const browser = signet.newBrowser();
   const sent = await browser.get(client.authorizePath());
-  const { searchParams } = new URL(sent.location, here.signet.url);
+  const { searchParams } = new URL(sent.location, signet.url);
   const request = searchParams.get('request') ?? '';
   const page = await browser.get(`/signup?request=${request}`);
   assert.ok(page.text.includes(request), 'the form does not carry the request');
   await browser.post('/signup', { email: 'app@example.com', request });
-  const path = linkIn(await here.mailbox.next('app@example.com'), /^\/signup\//);
+  const path = linkIn(await signet.mailbox.next('app@example.com'), /^\/signup\//);
   assert.ok(!path.includes(request));
 
-  const elsewhere = here.signet.newBrowser();
+  const elsewhere = signet.newBrowser();
   assert.equal((await elsewhere.get(path)).status, 200);
   const link = await browser.get(path);
   assert.match(link.headers.get('content-security-policy') ?? '', /form-action 'self' https:/);
@@ -123,20 +111,20 @@ test('a new account goes on to the application that sent its person, in the same
 });
 
 test('a new account goes where the person was going, if that is ours', async (t) => {
-  const here = await world(t);
+  const signet = await startSignet(t, { mail: true });
   for (const [next, place] of [
     ['/account/sessions', '/account/sessions'],
     ['//evil.example/', '/account'],
     ['https://evil.example/', '/account'],
   ] as const) {
-    const { path, browser } = await signUpLink(here, `n${next.length}${next.length % 7}@example.com`, { next });
+    const { path, browser } = await signUpLink(signet, `n${next.length}${next.length % 7}@example.com`, { next });
     const made = await browser.post(path, { name: 'Next', password: phrase });
     assert.equal(made.location, place, next);
   }
 });
 
 test('without sign-up the page says who makes accounts', async (t) => {
-  const { signet } = await world(t, 'sqlite', { SIGNET_SIGN_UP: 'off' });
+  const signet = await startSignet(t, { mail: true, env: { SIGNET_SIGN_UP: 'off' } });
   const browser = signet.newBrowser();
   for (const answer of [
     await browser.get('/signup'),
@@ -151,35 +139,39 @@ test('without sign-up the page says who makes accounts', async (t) => {
   assert.doesNotMatch((await browser.get('/signin')).text, /\/signup/);
 });
 
-onBothEngines('an address that an operator typed is verified by its reader', async (t, engine) => {
-  const { signet, mailbox } = await world(t, engine);
-  const person = await unverifiedPerson(signet, 'typed@example.com');
-  const { browser } = person;
-  assert.match((await browser.get('/account/email')).text, sentence('email.is_not_verified'));
-  assert.equal((await browser.post('/account/email/verify')).location, '/account/email?done=link_sent');
-  const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
+testSignet(
+  'an address that an operator typed is verified by its reader',
+  { mail: true },
+  async ({ signet, mailbox }) => {
+    const person = await unverifiedPerson(signet, 'typed@example.com');
+    const { browser } = person;
+    assert.match((await browser.get('/account/email')).text, sentence('email.is_not_verified'));
+    assert.equal((await browser.post('/account/email/verify')).location, '/account/email?done=link_sent');
+    const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
 
-  const stranger = signet.newBrowser();
-  assert.match((await stranger.get(path)).text, sentence('email.sign_in_first'));
-  const unsigned = await stranger.post(path);
-  assert.equal(unsigned.location, '/signin?next=%2Faccount%2Femail%3Funfinished%3D1');
-  const neighbour = await signet.signedInUser();
-  assert.equal((await neighbour.browser.get(path)).status, 403);
-  assert.equal((await neighbour.browser.post(path)).status, 403);
-  assert.equal((await browser.get(path)).status, 200);
-  assert.equal((await me(browser)).email_verified, false);
+    const stranger = signet.newBrowser();
+    assert.match((await stranger.get(path)).text, sentence('email.sign_in_first'));
+    const unsigned = await stranger.post(path);
+    assert.equal(unsigned.location, '/signin?next=%2Faccount%2Femail%3Funfinished%3D1');
+    const neighbour = await signet.signedInUser();
+    assert.equal((await neighbour.browser.get(path)).status, 403);
+    assert.equal((await neighbour.browser.post(path)).status, 403);
+    assert.equal((await browser.get(path)).status, 200);
+    assert.equal((await me(browser)).email_verified, false);
 
-  assert.equal((await browser.post(path)).location, '/account/email?done=verified');
-  assert.equal((await me(browser)).email_verified, true);
-  assert.equal((await browser.post(path)).status, 400);
-  assert.equal((await browser.post('/account/email/verify')).status, 409);
-  assertRefused(await browser.postJson('/v1/me/email/verify', {}), 409, 'invalid_state');
-  const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
-  assert.equal(actions.filter((action) => action === 'email.verified').length, 1);
-});
+    assert.equal((await browser.post(path)).location, '/account/email?done=verified');
+    assert.equal((await me(browser)).email_verified, true);
+    assert.equal((await browser.post(path)).status, 400);
+    assert.equal((await browser.post('/account/email/verify')).status, 409);
+    assertRefused(await browser.postJson('/v1/me/email/verify', {}), 409, 'invalid_state');
+    const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
+    assert.equal(actions.filter((action) => action === 'email.verified').length, 1);
+  },
+);
 
 test('a link verifies only the address that it was sent to', async (t) => {
-  const { signet, mailbox } = await world(t);
+  const signet = await startSignet(t, { mail: true });
+  const { mailbox } = signet;
   const person = await unverifiedPerson(signet, 'moved@example.com');
   await person.browser.postJson('/v1/me/email/verify', {});
   const old = linkIn(await mailbox.next('moved@example.com'), /^\/verify-email\//);
@@ -193,72 +185,74 @@ test('a link verifies only the address that it was sent to', async (t) => {
   );
 });
 
-onBothEngines('an address changes when its new mailbox is shown to be theirs', async (t, engine) => {
-  const { signet, mailbox } = await world(t, engine);
-  const person = await signet.signedInUser();
-  const { browser } = person;
+testSignet(
+  'an address changes when its new mailbox is shown to be theirs',
+  { mail: true },
+  async ({ signet, mailbox, t }) => {
+    const person = await signet.signedInUser();
+    const { browser } = person;
 
-  await t.test('the link goes to the new address, the word of the change to the old one', async () => {
-    const asked = await browser.post('/account/email/change', { email: 'Fresh@example.com' });
-    assert.equal(asked.location, '/account/email?done=change_sent');
-    const mail = await mailbox.next('Fresh@example.com');
-    assert.ok(!mail.text.includes('Person'), 'the mail to a stranger says what somebody calls themselves');
-    const path = linkIn(mail, /^\/verify-email\//);
-    assert.equal((await browser.get(path)).status, 200);
-    assert.equal((await me(browser)).email, person.email);
-    assert.equal((await browser.post(path)).location, '/account/email?done=changed');
-    assert.match(
-      (await mailbox.next(person.email)).text,
-      sentence('mail.email_changed.text', { new_email: 'Fresh@example.com' }),
-    );
-    const { email, email_verified, sub } = await me(browser);
-    assert.deepEqual([email, email_verified, sub], ['Fresh@example.com', true, person.user_id]);
-    assert.equal((await browser.post(path)).status, 400);
-    assert.equal((await person.elsewhere().signIn()).status, 401);
-    const moved = person.elsewhere().with({ email: 'fresh@example.com' });
-    assert.equal((await moved.signIn()).status, 303);
-  });
+    await t.test('the link goes to the new address, the word of the change to the old one', async () => {
+      const asked = await browser.post('/account/email/change', { email: 'Fresh@example.com' });
+      assert.equal(asked.location, '/account/email?done=change_sent');
+      const mail = await mailbox.next('Fresh@example.com');
+      assert.ok(!mail.text.includes('Person'), 'the mail to a stranger says what somebody calls themselves');
+      const path = linkIn(mail, /^\/verify-email\//);
+      assert.equal((await browser.get(path)).status, 200);
+      assert.equal((await me(browser)).email, person.email);
+      assert.equal((await browser.post(path)).location, '/account/email?done=changed');
+      assert.match(
+        (await mailbox.next(person.email)).text,
+        sentence('mail.email_changed.text', { new_email: 'Fresh@example.com' }),
+      );
+      const { email, email_verified, sub } = await me(browser);
+      assert.deepEqual([email, email_verified, sub], ['Fresh@example.com', true, person.user_id]);
+      assert.equal((await browser.post(path)).status, 400);
+      assert.equal((await person.elsewhere().signIn()).status, 401);
+      const moved = person.elsewhere().with({ email: 'fresh@example.com' });
+      assert.equal((await moved.signIn()).status, 303);
+    });
 
-  await t.test('a taken address answers alike, kills the same links, and its owner hears of it', async () => {
-    const owner = await signet.newUser();
-    await browser.postJson('/v1/me/email', { email: 'earlier@example.com' });
-    const earlier = linkIn(await mailbox.next('earlier@example.com'), /^\/verify-email\//);
-    const taken = await browser.postJson('/v1/me/email', { email: owner.email });
-    const free = await browser.postJson('/v1/me/email', { email: 'free@example.com' });
-    assert.deepEqual([taken.status, taken.text], [free.status, free.text]);
-    assert.equal(taken.status, 202);
-    assert.equal((await browser.get(earlier)).status, 400);
-    const mail = await mailbox.next(owner.email);
-    assert.doesNotMatch(mail.text, /verify-email/);
-  });
+    await t.test('a taken address answers alike, kills the same links, and its owner hears of it', async () => {
+      const owner = await signet.newUser();
+      await browser.postJson('/v1/me/email', { email: 'earlier@example.com' });
+      const earlier = linkIn(await mailbox.next('earlier@example.com'), /^\/verify-email\//);
+      const taken = await browser.postJson('/v1/me/email', { email: owner.email });
+      const free = await browser.postJson('/v1/me/email', { email: 'free@example.com' });
+      assert.deepEqual([taken.status, taken.text], [free.status, free.text]);
+      assert.equal(taken.status, 202);
+      assert.equal((await browser.get(earlier)).status, 400);
+      const mail = await mailbox.next(owner.email);
+      assert.doesNotMatch(mail.text, /verify-email/);
+    });
 
-  await t.test('an address that was taken meanwhile is refused, and nothing is used up', async () => {
-    await browser.postJson('/v1/me/email', { email: 'soon@example.com' });
-    const path = linkIn(await mailbox.next('soon@example.com'), /^\/verify-email\//);
-    const account = {
-      email: 'soon@example.com',
-      name: 'Soon',
-      password: phrase,
-      role: 'user',
-      emailVerified: true,
-    } as const;
-    await createUser(signet.deps, account, 'cli');
-    assert.equal((await browser.post(path)).status, 409);
-    assert.equal((await me(browser)).email, 'Fresh@example.com');
-  });
+    await t.test('an address that was taken meanwhile is refused, and nothing is used up', async () => {
+      await browser.postJson('/v1/me/email', { email: 'soon@example.com' });
+      const path = linkIn(await mailbox.next('soon@example.com'), /^\/verify-email\//);
+      const account = {
+        email: 'soon@example.com',
+        name: 'Soon',
+        password: phrase,
+        role: 'user',
+        emailVerified: true,
+      } as const;
+      await createUser(signet.deps, account, 'cli');
+      assert.equal((await browser.post(path)).status, 409);
+      assert.equal((await me(browser)).email, 'Fresh@example.com');
+    });
 
-  await t.test('the own address, and what is none, are refused by name', async () => {
-    for (const email of ['fresh@example.com', '', 'nobody', 'a@b,c@d', 'a@b\r\nBcc: c@d']) {
-      assert.equal((await browser.post('/account/email/change', { email })).status, 400, email);
-      assertRefused(await browser.postJson('/v1/me/email', { email }), 400, 'invalid_request');
-    }
-    assertRefused(await browser.postJson('/v1/me/email', { email: ['a@b', 'c@d'] }), 400, 'invalid_request');
-    assertRefused(await browser.postJson('/v1/me/email', { email: 'a@b.c', role: 'admin' }), 400, 'invalid_request');
-  });
-});
+    await t.test('the own address, and what is none, are refused by name', async () => {
+      for (const email of ['fresh@example.com', '', 'nobody', 'a@b,c@d', 'a@b\r\nBcc: c@d']) {
+        assert.equal((await browser.post('/account/email/change', { email })).status, 400, email);
+        assertRefused(await browser.postJson('/v1/me/email', { email }), 400, 'invalid_request');
+      }
+      assertRefused(await browser.postJson('/v1/me/email', { email: ['a@b', 'c@d'] }), 400, 'invalid_request');
+      assertRefused(await browser.postJson('/v1/me/email', { email: 'a@b.c', role: 'admin' }), 400, 'invalid_request');
+    });
+  },
+);
 
-onBothEngines('a changed password ends all that the old one had opened', async (t, engine) => {
-  const { signet, mailbox } = await world(t, engine);
+testSignet('a changed password ends all that the old one had opened', { mail: true }, async ({ signet, mailbox }) => {
   const person = await signet.signedInUser();
   const client = await signet.registerClient();
   const tokens = await person.obtainTokens(client);
@@ -295,8 +289,7 @@ onBothEngines('a changed password ends all that the old one had opened', async (
   );
 });
 
-onBothEngines('the password comes and goes, but never as the last way in', async (t, engine) => {
-  const { signet, mailbox } = await world(t, engine);
+testSignet('the password comes and goes, but never as the last way in', { mail: true }, async ({ signet, mailbox }) => {
   const { browser, user_id, email } = await signet.signedInUser();
   assert.match((await browser.get('/account/security/password')).text, sentence('password.last_way'));
   assert.equal((await browser.post('/account/security/password/remove')).status, 409);
@@ -326,7 +319,8 @@ const deletion = ({ url }: Signet, body?: unknown): RequestInit => ({
 });
 
 test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 minutes', async (t) => {
-  const { signet, mailbox } = await world(t);
+  const signet = await startSignet(t, { mail: true });
+  const { mailbox } = signet;
   const { browser, email } = await signet.signedInUser();
   signet.clock.advance(901);
   const pages = [
@@ -354,42 +348,44 @@ test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 m
   assert.deepEqual(mailbox.mails, []);
 });
 
-onBothEngines('a deleted account is gone at once, and its address is free for somebody else', async (t, engine) => {
-  const { signet, mailbox } = await world(t, engine);
-  const person = await signet.signedInUser();
-  const client = await signet.registerClient({ owner: person });
-  const visitor = await signet.signedInUser();
-  const tokens = await person.obtainTokens(client);
-  assert.equal((await person.browser.get('/account/delete')).status, 200);
-  assert.equal((await person.browser.post('/account/delete', { email: 'wrong@example.com' })).status, 400);
-  assertRefused(await person.browser.send('/v1/me', deletion(signet, { email: '' })), 400, 'invalid_request');
-  assert.equal((await person.browser.get('/v1/me')).status, 200);
+testSignet(
+  'a deleted account is gone at once, and its address is free for somebody else',
+  { mail: true },
+  async ({ signet, mailbox }) => {
+    const person = await signet.signedInUser();
+    const client = await signet.registerClient({ owner: person });
+    const visitor = await signet.signedInUser();
+    const tokens = await person.obtainTokens(client);
+    assert.equal((await person.browser.get('/account/delete')).status, 200);
+    assert.equal((await person.browser.post('/account/delete', { email: 'wrong@example.com' })).status, 400);
+    assertRefused(await person.browser.send('/v1/me', deletion(signet, { email: '' })), 400, 'invalid_request');
+    assert.equal((await person.browser.get('/v1/me')).status, 200);
 
-  const elsewhere = person.elsewhere();
-  await elsewhere.signIn();
-  const gone = await person.browser.post('/account/delete', { email: person.email.toUpperCase() });
-  assert.equal(gone.location, '/account-deleted');
-  assert.ok(!person.browser.cookies.has('signet_identity_session'));
-  assert.equal((await person.browser.get('/account-deleted')).status, 200);
-  assert.equal((await elsewhere.browser.get('/v1/me')).status, 401);
-  assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
-  assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
-  assert.equal((await person.elsewhere().signIn()).status, 401);
-  await mailbox.next(person.email, sentence('mail.account_deleted.subject'));
-  await visitor.authorize(client); // what they registered still serves the others
+    const elsewhere = person.elsewhere();
+    await elsewhere.signIn();
+    const gone = await person.browser.post('/account/delete', { email: person.email.toUpperCase() });
+    assert.equal(gone.location, '/account-deleted');
+    assert.ok(!person.browser.cookies.has('signet_identity_session'));
+    assert.equal((await person.browser.get('/account-deleted')).status, 200);
+    assert.equal((await elsewhere.browser.get('/v1/me')).status, 401);
+    assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+    assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
+    assert.equal((await person.elsewhere().signIn()).status, 401);
+    await mailbox.next(person.email, sentence('mail.account_deleted.subject'));
+    await visitor.authorize(client); // what they registered still serves the others
 
-  const heir = await createUser(
-    signet.deps,
-    { email: person.email, name: 'Heir', password: phrase, role: 'user', emailVerified: true },
-    'cli',
-  );
-  assert.notEqual(heir, person.user_id, 'JW-07: a subject is never reassigned');
-  const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
-  assert.equal(actions.filter((action) => action === 'user.deleted').length, 1);
-});
+    const heir = await createUser(
+      signet.deps,
+      { email: person.email, name: 'Heir', password: phrase, role: 'user', emailVerified: true },
+      'cli',
+    );
+    assert.notEqual(heir, person.user_id, 'JW-07: a subject is never reassigned');
+    const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
+    assert.equal(actions.filter((action) => action === 'user.deleted').length, 1);
+  },
+);
 
-onBothEngines('the last administrator stays, also when two go at the same moment', async (t, engine) => {
-  const { signet } = await world(t, engine);
+testSignet('the last administrator stays, also when two go at the same moment', { mail: true }, async ({ signet }) => {
   const one = await signet.signedInUser({ role: 'admin' });
   assert.match((await one.browser.get('/account/delete')).text, sentence('delete.last_administrator'));
   assertRefused(await one.browser.send('/v1/me', deletion(signet, { email: one.email })), 409, 'invalid_state');

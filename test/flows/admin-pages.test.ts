@@ -4,11 +4,10 @@ import { findClients } from '../../src/clients/find-clients.ts';
 import { endGrantOf } from '../../src/oauth/grants/end-grant.ts';
 import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const administrator = (signet: Signet) => signet.signedInUser({ role: 'admin' });
@@ -128,10 +127,9 @@ test('looking takes a sign-in of the last hour, changing one of the last 15 minu
   assert.match((await admin.browser.get(confirm(review))).text, /id="confirm-not" href="\/account"/);
 });
 
-onBothEngines(
+testSignet(
   'a client is approved as it was read, with the scopes and the consent that were chosen',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine });
+  async ({ signet }) => {
     const admin = await administrator(signet);
     const { client_id } = await pending(signet);
     const list = await admin.browser.get('/admin/clients');
@@ -298,8 +296,7 @@ test('a client is deleted when its id was typed, and not before', async (t) => {
   assert.equal((await admin.browser.get(path)).status, 404);
 });
 
-onBothEngines('a person is found, seen, barred with a reason, and let in again', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a person is found, seen, barred with a reason, and let in again', async ({ signet }) => {
   const admin = await administrator(signet);
   const person = await signet.signedInUser();
   const found = await admin.browser.get(`/admin/users?${new URLSearchParams({ q: person.email })}`);
@@ -468,8 +465,7 @@ test('keys are rotated by hand, and not before their successors are known', asyn
   assert.match((await admin.browser.get('/admin/keys')).text, sentence('admin.keys.status.retiring'));
 });
 
-onBothEngines('the audit log is filtered, paged, exported and verified', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('the audit log is filtered, paged, exported and verified', async ({ signet }) => {
   const admin = await administrator(signet);
   for (let more = 0; more < 60; more++) await admin.signIn();
   const first = await admin.browser.get('/admin/audit?action=session');
@@ -544,8 +540,7 @@ test('the pages speak German', async (t) => {
   assert.match(elsewhere.text, sentence('refusal.cross_site', {}, 'de'));
 });
 
-onBothEngines('the list of clients is searched, paged, and has changes apart', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('the list of clients is searched, paged, and has changes apart', async ({ signet }) => {
   const admin = await administrator(signet);
   const owner = await signet.signedInUser();
   for (const name of ['Field Notes', '100% Melon', 'Melon_Farm']) await signet.registerClient({ owner, name });

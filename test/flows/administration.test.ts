@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
-import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 type Json = Record<string, unknown>;
 const env = { SIGNET_RATE_LIMITS: 'off' };
@@ -37,10 +35,10 @@ function refused({ status, json, text }: Answer, expected: [number, string], det
 
 const ids = (answer: Json, list: string, id: string) => (answer[list] as Json[]).map((one) => one[id]);
 
-onBothEngines(
+testSignet(
   'clients wait in a queue, are read with their risks, and are approved as they were read',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine, env });
+  { env },
+  async ({ signet }) => {
     const root = await administratorOf(signet);
     const owner = await signet.signedInUser();
     const { client_id } = await signet.registerClient({ owner, approved: false, name: 'Signet Login' });
@@ -173,8 +171,7 @@ test('nobody approves their own client or its change, unless the service is conf
   assert.equal((await alone.post(`/clients/${own.client_id}/approve`, { revision: 1 })).status, 'approved');
 });
 
-onBothEngines('people are found by address, name and id, a page at a time', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
+testSignet('people are found by address, name and id, a page at a time', { env }, async ({ signet }) => {
   const root = await administratorOf(signet);
   const people: TestUser[] = [];
   for (let count = 0; count < 5; count += 1) people.push(await signet.newUser());
@@ -208,8 +205,7 @@ onBothEngines('people are found by address, name and id, a page at a time', asyn
   assert.deepEqual([...ids(first, 'users', 'user_id'), ...rest].sort(), [...seen].map(String).sort());
 });
 
-onBothEngines('a place in a list that no page has given is refused, in every list alike', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
+testSignet('a place in a list that no page has given is refused, in every list alike', { env }, async ({ signet }) => {
   const root = await administratorOf(signet);
   const { webhook_id } = await root.post('/webhooks', {
     url: 'https://hooks.example.com/',
@@ -287,8 +283,7 @@ test('a session is ended only under the name of its person', async (t) => {
   assert.equal((await person.browser.get('/v1/oauth/clients')).status, 200);
 });
 
-onBothEngines('wrong passwords that closed the door are seen and forgotten', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('wrong passwords that closed the door are seen and forgotten', async ({ signet }) => {
   const root = await administratorOf(signet);
   const person = await signet.newUser();
   for (let count = 0; count < 5; count += 1) await person.signIn({ password: 'wrong' });
@@ -309,11 +304,10 @@ onBothEngines('wrong passwords that closed the door are seen and forgotten', asy
   assert.equal((await person.signIn()).status, 303);
 });
 
-onBothEngines(
+testSignet(
   'reset factors are gone with all that they opened, and the person is told (RT-06, NO-01)',
-  async (t, engine) => {
-    const mailbox = await openMailbox(t);
-    const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
+  { env, mail: true },
+  async ({ signet, mailbox }) => {
     const { db } = signet.deps;
     const root = await administratorOf(signet);
     const person = await signet.newUser();
@@ -358,43 +352,44 @@ onBothEngines(
   },
 );
 
-onBothEngines('there is always an administrator who may sign in, however many act at once', async (t, engine) => {
-  const mailbox = await openMailbox(t);
-  const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
-  const root = await administratorOf(signet);
-  const person = await signet.signedInUser();
-  const lastOne = { current_status: 'last_administrator' };
-  refused(await root.send('PUT', `/users/${root.user_id}/role`, { role: 'user' }), [403, 'access_denied']);
-  refused(await root.send('POST', `/users/${root.user_id}/disable`, { reason }), [409, 'invalid_state'], lastOne);
-  refused(await person.browser.get('/v1/admin/users'), [403, 'access_denied']);
+testSignet(
+  'there is always an administrator who may sign in, however many act at once',
+  { env, mail: true },
+  async ({ signet, mailbox }) => {
+    const root = await administratorOf(signet);
+    const person = await signet.signedInUser();
+    const lastOne = { current_status: 'last_administrator' };
+    refused(await root.send('PUT', `/users/${root.user_id}/role`, { role: 'user' }), [403, 'access_denied']);
+    refused(await root.send('POST', `/users/${root.user_id}/disable`, { reason }), [409, 'invalid_state'], lastOne);
+    refused(await person.browser.get('/v1/admin/users'), [403, 'access_denied']);
 
-  assert.equal((await root.ok('PUT', `/users/${person.user_id}/role`, { role: 'admin' })).role, 'admin');
-  assert.equal((await person.browser.get('/v1/admin/users')).status, 200, 'from the next request on');
-  await root.ok('PUT', `/users/${person.user_id}/role`, { role: 'admin' });
-  const events = (await root.get('/audit?action=user.role_changed')).events as Json[];
-  assert.deepEqual(
-    events.map(({ target, before, after }) => [target, before, after]),
-    [[person.user_id, { role: 'user' }, { role: 'admin' }]],
-    'what is so already is no event',
-  );
-  await signet.runJobs();
-  await mailbox.next(person.email, sentence('mail.role_admin.subject'));
+    assert.equal((await root.ok('PUT', `/users/${person.user_id}/role`, { role: 'admin' })).role, 'admin');
+    assert.equal((await person.browser.get('/v1/admin/users')).status, 200, 'from the next request on');
+    await root.ok('PUT', `/users/${person.user_id}/role`, { role: 'admin' });
+    const events = (await root.get('/audit?action=user.role_changed')).events as Json[];
+    assert.deepEqual(
+      events.map(({ target, before, after }) => [target, before, after]),
+      [[person.user_id, { role: 'user' }, { role: 'admin' }]],
+      'what is so already is no event',
+    );
+    await signet.runJobs();
+    await mailbox.next(person.email, sentence('mail.role_admin.subject'));
 
-  const put = (by: TestUser, whom: TestUser) =>
-    by.browser.put(`/v1/admin/users/${whom.user_id}/role`, { role: 'user' });
-  const disable = (by: TestUser, whom: TestUser) =>
-    by.browser.postJson(`/v1/admin/users/${whom.user_id}/disable`, { reason });
-  const answers = await Promise.all([
-    ...[1, 2, 3].flatMap(() => [put(root, person), put(person, root)]),
-    ...[1, 2, 3].flatMap(() => [disable(root, person), disable(person, root)]),
-  ]);
-  for (const { status, text } of answers) assert.ok([200, 401, 403, 409].includes(status), text);
-  const left = await signet.deps.db.all(`select user_id from users where role = 'admin' and disabled_at is null`);
-  assert.equal(left.length, 1);
-});
+    const put = (by: TestUser, whom: TestUser) =>
+      by.browser.put(`/v1/admin/users/${whom.user_id}/role`, { role: 'user' });
+    const disable = (by: TestUser, whom: TestUser) =>
+      by.browser.postJson(`/v1/admin/users/${whom.user_id}/disable`, { reason });
+    const answers = await Promise.all([
+      ...[1, 2, 3].flatMap(() => [put(root, person), put(person, root)]),
+      ...[1, 2, 3].flatMap(() => [disable(root, person), disable(person, root)]),
+    ]);
+    for (const { status, text } of answers) assert.ok([200, 401, 403, 409].includes(status), text);
+    const left = await signet.deps.db.all(`select user_id from users where role = 'admin' and disabled_at is null`);
+    assert.equal(left.length, 1);
+  },
+);
 
-onBothEngines('of many who disable or enable one person at once, one does', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
+testSignet('of many who disable or enable one person at once, one does', { env }, async ({ signet }) => {
   const root = await administratorOf(signet);
   const person = await signet.newUser();
   for (const step of ['disable', 'enable']) {
@@ -497,8 +492,7 @@ test('an administrator with a second factor must have used it in this session', 
   assert.equal((await root.send('GET', '/users')).status, 200);
 });
 
-onBothEngines('of many who replay one delivery or remove one webhook at once, one does', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
+testSignet('of many who replay one delivery or remove one webhook at once, one does', { env }, async ({ signet }) => {
   const root = await administratorOf(signet);
   const made = await root.post('/webhooks', { url: 'https://hooks.example.com/', event_types: ['user.disabled'] });
   const path = `/webhooks/${made.webhook_id}`;

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { onBothEngines } from '../support/databases.ts';
 import { assertRefused, redirectedTo, tokensOf } from '../support/relying-party.ts';
-import { startSignet } from '../support/signet.ts';
+import { testSignet } from '../support/signet.ts';
 
-onBothEngines('a person signs in on the way to a client, and the client gets tokens that work', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a person signs in on the way to a client, and the client gets tokens that work', async ({ signet }) => {
   const client = await signet.registerClient();
   const person = await signet.newUser();
 
@@ -29,8 +27,7 @@ onBothEngines('a person signs in on the way to a client, and the client gets tok
   assert.notEqual(next.refresh_token, tokens.refresh_token);
 });
 
-onBothEngines('a replayed refresh token ends its whole grant', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a replayed refresh token ends its whole grant', async ({ signet }) => {
   const client = await signet.registerClient();
   const person = await signet.signedInUser();
   const first = await person.obtainTokens(client);
@@ -42,8 +39,7 @@ onBothEngines('a replayed refresh token ends its whole grant', async (t, engine)
   tokensOf(await client.refresh(other.refresh_token));
 });
 
-onBothEngines('of 64 parallel redemptions of one code one wins', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('of 64 parallel redemptions of one code one wins', async ({ signet }) => {
   const client = await signet.registerClient();
   const person = await signet.signedInUser();
   const code = await person.authorize(client);

@@ -3,11 +3,10 @@ import { test } from 'node:test';
 import { changeRole } from '../../src/admin/users/administer-user.ts';
 import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { redirectedTo } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const administrator = (signet: Signet) => signet.signedInUser({ role: 'admin' });
 const pageOf = async ({ browser }: TestUser, client_id: string) =>
@@ -73,69 +72,65 @@ test('the reviewer of a client that somebody registered chooses whether people a
   );
 });
 
-onBothEngines(
-  'the policy of an approved client can be changed at any time, as an act of its own',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine });
-    const admin = await administrator(signet);
-    const person = await signet.signedInUser();
-    const client = await signet.registerClient({ approved: false });
-    const { client_id } = client;
-    const refused = await sendPolicy(admin, client_id, { consent: 'required' });
-    assert.deepEqual(
-      [refused.status, refused.json?.error, refused.json?.current_status],
-      [409, 'invalid_state', 'pending_review'],
-    );
+testSignet('the policy of an approved client can be changed at any time, as an act of its own', async ({ signet }) => {
+  const admin = await administrator(signet);
+  const person = await signet.signedInUser();
+  const client = await signet.registerClient({ approved: false });
+  const { client_id } = client;
+  const refused = await sendPolicy(admin, client_id, { consent: 'required' });
+  assert.deepEqual(
+    [refused.status, refused.json?.error, refused.json?.current_status],
+    [409, 'invalid_state', 'pending_review'],
+  );
 
-    const approved = await admin.browser.postJson(`/v1/admin/clients/${client_id}/approve`, { revision: 1 });
-    assert.deepEqual(
-      [approved.status, approved.json?.consent, approved.json?.refresh_retry_window],
-      [200, 'skip', 0],
-      'the specified default, told in the answer',
-    );
-    const asked = async () => redirectedTo(await person.browser.get(client.authorizePath())).has('request');
-    assert.equal(await asked(), false, 'a session is answered with a code');
+  const approved = await admin.browser.postJson(`/v1/admin/clients/${client_id}/approve`, { revision: 1 });
+  assert.deepEqual(
+    [approved.status, approved.json?.consent, approved.json?.refresh_retry_window],
+    [200, 'skip', 0],
+    'the specified default, told in the answer',
+  );
+  const asked = async () => redirectedTo(await person.browser.get(client.authorizePath())).has('request');
+  assert.equal(await asked(), false, 'a session is answered with a code');
 
-    const changed = await sendPolicy(admin, client_id, { consent: 'required' });
-    assert.deepEqual(
-      [changed.status, changed.json?.consent, changed.json?.refresh_retry_window, changed.json?.revision],
-      [200, 'required', 0, 1],
-    );
-    assert.equal(await asked(), true, 'the next authorization asks');
-    const path = `/admin/clients/${client_id}`;
-    const saved = await admin.browser.post(`${path}/policy`, { consent: 'required', refresh_retry_window: '30' });
-    assert.equal(saved.location, `${path}?done=policy`);
-    assert.match((await admin.browser.get(`${path}?done=policy`)).text, sentence('admin.clients.done.policy'));
-    assert.equal((await sendPolicy(admin, client_id, { refresh_retry_window: 30 })).status, 200, 'no change');
-    const emptied = await admin.browser.post(`${path}/policy`, { consent: 'required', refresh_retry_window: ' ' });
-    assert.equal(emptied.status, 400, 'a field that was emptied switches nothing off');
+  const changed = await sendPolicy(admin, client_id, { consent: 'required' });
+  assert.deepEqual(
+    [changed.status, changed.json?.consent, changed.json?.refresh_retry_window, changed.json?.revision],
+    [200, 'required', 0, 1],
+  );
+  assert.equal(await asked(), true, 'the next authorization asks');
+  const path = `/admin/clients/${client_id}`;
+  const saved = await admin.browser.post(`${path}/policy`, { consent: 'required', refresh_retry_window: '30' });
+  assert.equal(saved.location, `${path}?done=policy`);
+  assert.match((await admin.browser.get(`${path}?done=policy`)).text, sentence('admin.clients.done.policy'));
+  assert.equal((await sendPolicy(admin, client_id, { refresh_retry_window: 30 })).status, 200, 'no change');
+  const emptied = await admin.browser.post(`${path}/policy`, { consent: 'required', refresh_retry_window: ' ' });
+  assert.equal(emptied.status, 400, 'a field that was emptied switches nothing off');
 
-    for (const wrong of [{}, { consent: 'maybe' }, { refresh_retry_window: 61 }, { consent: 'skip', name: 'X' }]) {
-      const answer = await sendPolicy(admin, client_id, wrong);
-      assert.deepEqual([answer.status, answer.json?.error], [400, 'invalid_request'], JSON.stringify(wrong));
-    }
-    assert.equal((await admin.browser.post(`${path}/policy`, { refresh_retry_window: '61' })).status, 400);
-    assert.equal((await sendPolicy(admin, 'cl_unknown', { consent: 'skip' })).status, 404);
-    assert.equal((await sendPolicy(person, client_id, { consent: 'skip' })).status, 403);
+  for (const wrong of [{}, { consent: 'maybe' }, { refresh_retry_window: 61 }, { consent: 'skip', name: 'X' }]) {
+    const answer = await sendPolicy(admin, client_id, wrong);
+    assert.deepEqual([answer.status, answer.json?.error], [400, 'invalid_request'], JSON.stringify(wrong));
+  }
+  assert.equal((await admin.browser.post(`${path}/policy`, { refresh_retry_window: '61' })).status, 400);
+  assert.equal((await sendPolicy(admin, 'cl_unknown', { consent: 'skip' })).status, 404);
+  assert.equal((await sendPolicy(person, client_id, { consent: 'skip' })).status, 403);
 
-    const events = await signet.deps.db.all<{ actor: string; before_state: string; after_state: string }>(
-      `select actor, before_state, after_state from audit_log where target = $1 and action = 'client.policy_changed'
+  const events = await signet.deps.db.all<{ actor: string; before_state: string; after_state: string }>(
+    `select actor, before_state, after_state from audit_log where target = $1 and action = 'client.policy_changed'
       order by before_state`,
-      [client_id],
-    );
-    const actor = `user:${admin.user_id}`;
-    assert.deepEqual(
-      events.map((event) => [event.actor, JSON.parse(event.before_state), JSON.parse(event.after_state)]),
-      [
-        [actor, { consent: 'skip' }, { consent: 'required' }],
-        [actor, { refresh_retry_window: 0 }, { refresh_retry_window: 30 }],
-      ],
-    );
+    [client_id],
+  );
+  const actor = `user:${admin.user_id}`;
+  assert.deepEqual(
+    events.map((event) => [event.actor, JSON.parse(event.before_state), JSON.parse(event.after_state)]),
+    [
+      [actor, { consent: 'skip' }, { consent: 'required' }],
+      [actor, { refresh_retry_window: 0 }, { refresh_retry_window: 30 }],
+    ],
+  );
 
-    await admin.browser.postJson(`/v1/admin/clients/${client_id}/suspend`, { reason: 'Reported.' });
-    assert.equal((await sendPolicy(admin, client_id, { refresh_retry_window: 0 })).status, 200, 'while suspended');
-  },
-);
+  await admin.browser.postJson(`/v1/admin/clients/${client_id}/suspend`, { reason: 'Reported.' });
+  assert.equal((await sendPolicy(admin, client_id, { refresh_retry_window: 0 })).status, 200, 'while suspended');
+});
 
 test('nobody changes the policy of their own client; a lone administrator is told how it goes on', async (t) => {
   const signet = await startSignet(t);

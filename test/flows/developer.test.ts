@@ -5,11 +5,10 @@ import { parseEnv } from 'node:util';
 import * as openidClient from 'openid-client';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
 import type { Answer, Browser } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
-import { startSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 const cli = { actor: 'cli' } as const;
@@ -49,8 +48,7 @@ async function failuresOf(person: TestUser, client_id: string, count: number) {
   }
 }
 
-onBothEngines('a developer registers, follows the review, edits and deletes', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a developer registers, follows the review, edits and deletes', async ({ signet, t }) => {
   const ada = await signet.signedInUser();
   const answer = await register(ada);
   const [client_id, client_secret] = [idIn(answer), secretIn(answer)];
@@ -278,8 +276,7 @@ test('a draft can be checked before it is sent, by the same rules, and nothing i
   assert.deepEqual((await ada.browser.get(api)).json, { clients: [] });
 });
 
-onBothEngines('secrets of a client', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('secrets of a client', async ({ signet, t }) => {
   const ada = await signet.signedInUser();
   const client = await signet.registerClient({ owner: ada });
   const { client_id } = client;
@@ -401,8 +398,7 @@ onBothEngines('secrets of a client', async (t, engine) => {
   });
 });
 
-onBothEngines('who signed in lately, and what failed and why', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('who signed in lately, and what failed and why', async ({ signet, t }) => {
   const owner = await signet.signedInUser();
   const person = await signet.signedInUser();
   const client = await signet.registerClient({
@@ -584,10 +580,9 @@ async function signInAgain(person: TestUser): Promise<void> {
   assert.equal((await person.signIn()).status, 303);
 }
 
-onBothEngines(
+testSignet(
   'a flood of failures writes little, and neither mutes nor pushes out another failure',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine });
+  async ({ signet }) => {
     const owner = await signet.signedInUser();
     const client = await signet.registerClient({ owner });
     const attacker = await signet.newUser();

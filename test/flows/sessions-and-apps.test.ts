@@ -3,12 +3,11 @@ import { test } from 'node:test';
 import { auditRowsOf } from '../../src/audit/store.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import type { Answer } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused, RegisteredClient, redirectedTo } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const day = 86_400;
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -45,8 +44,7 @@ async function assertDead(
   }
 }
 
-onBothEngines('a person looks after their sessions and applications', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a person looks after their sessions and applications', async ({ signet, t }) => {
   const client = await signet.registerClient({ name: 'Field Notes' });
 
   await t.test('SS-05: the list tells the live sessions, last used first, and which one asks', async () => {
@@ -78,7 +76,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   await t.test(
     'SS-05: ending one session ends it and its grants at once, on every node, and nothing else',
     async (t) => {
-      const beside = await startSignet(t, { engine, beside: signet });
+      const beside = await startSignet(t, { beside: signet });
       const here = await signet.signedInUser();
       const there = await onAnotherDevice(here);
       const lost = await there.obtainTokens(client);
@@ -118,7 +116,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   await t.test(
     'RT-06: "sign out everywhere else" ends every other session and every grant not of this one',
     async (t) => {
-      const beside = await startSignet(t, { engine, beside: signet });
+      const beside = await startSignet(t, { beside: signet });
       const person = await signet.newUser();
       const old = await onAnotherDevice(person);
       const outlived = await old.obtainTokens(client);
@@ -194,7 +192,7 @@ onBothEngines('a person looks after their sessions and applications', async (t, 
   });
 
   await t.test('CO-01, RT-06: disconnecting ends what the client has, and the next time it asks again', async (t) => {
-    const beside = await startSignet(t, { engine, beside: signet });
+    const beside = await startSignet(t, { beside: signet });
     const asking = await signet.registerClient({ name: 'Asks first', consent: 'required' });
     const person = await signet.signedInUser();
     const other = await signet.signedInUser();

@@ -7,8 +7,7 @@ import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promis
 import { quickJobs, runJobs, startJobs } from '../../src/app/jobs.ts';
 import { createWebhook, disable, enable, rotateSecret, sendTest } from '../../src/webhooks/manage-webhook.ts';
 import { listDeliveries } from '../../src/webhooks/store.ts';
-import { onBothEngines } from '../support/databases.ts';
-import { startSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -61,9 +60,8 @@ test('a target that does not answer holds up nobody else, and gets a few deliver
   await stopped;
 });
 
-onBothEngines('a slow target gets an event once, whatever other nodes do meanwhile', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
-  const beside = await startSignet(t, { engine, env, beside: signet });
+testSignet('a slow target gets an event once, whatever other nodes do meanwhile', { env }, async ({ signet, t }) => {
+  const beside = await startSignet(t, { env, beside: signet });
   const hanging = await openHanging(t);
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: hanging.url, event_types });
   await signet.newUser();
@@ -100,8 +98,7 @@ onBothEngines('a slow target gets an event once, whatever other nodes do meanwhi
   assert.deepEqual([attempts, next_attempt_at, last_error, delivered_at], [2, null, null, signet.clock() / 1000]);
 });
 
-onBothEngines('a webhook is tested, gets another secret, and is switched off and on', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
+testSignet('a webhook is tested, gets another secret, and is switched off and on', { env }, async ({ signet, t }) => {
   const receiver = await openReceiver(t);
   const { webhook_id, secret } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types });
   await sendTest(signet.deps, caller, webhook_id);

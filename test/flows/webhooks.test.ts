@@ -11,13 +11,12 @@ import { type EventType, eventTypes } from '../../src/webhooks/event-types.ts';
 import { createWebhook, enable, replay } from '../../src/webhooks/manage-webhook.ts';
 import { findWebhook, listDeliveries } from '../../src/webhooks/store.ts';
 import { guardedLookup, InternalTarget, isAllowedAddress } from '../../src/webhooks/target.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { basic, claimsOf, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -31,8 +30,7 @@ const refusedFields = (paths: string[]) => (error: { details?: { fields?: { path
 };
 const deliveriesTo = (signet: Signet, webhook_id: string) => listDeliveries(signet.deps.db, webhook_id, 100);
 
-onBothEngines('an event is delivered once, signed as Standard Webhooks says', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
+testSignet('an event is delivered once, signed as Standard Webhooks says', { env }, async ({ signet, t }) => {
   const receiver = await openReceiver(t);
   const webhook = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
   const { user_id } = await signet.newUser();
@@ -49,9 +47,8 @@ onBothEngines('an event is delivered once, signed as Standard Webhooks says', as
   assert.ok(!body.includes('@'), 'no address of a person leaves');
 });
 
-onBothEngines('two nodes deliver each event once', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
-  const beside = await startSignet(t, { engine, env, beside: signet });
+testSignet('two nodes deliver each event once', { env }, async ({ signet, t }) => {
+  const beside = await startSignet(t, { env, beside: signet });
   const receiver = await openReceiver(t);
   await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });
   for (let person = 0; person < 3; person += 1) await signet.newUser();

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { startSignet } from '../support/signet.ts';
+import { testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
-onBothEngines('/livez and /readyz say whether a node is up and whether to use it', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('/livez and /readyz say whether a node is up and whether to use it', async ({ signet }) => {
   const browser = signet.newBrowser();
   let calls = 0;
   let failure: Error | undefined;

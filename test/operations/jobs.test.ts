@@ -6,7 +6,7 @@ import { now } from '../../src/platform/clock.ts';
 import { type Statement, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { tokensOf } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 const week = 7 * 86_400;
@@ -27,8 +27,7 @@ async function idsIn({ deps }: Signet, table: string, column: string): Promise<s
 
 const seeded = (ids: string[]) => ids.filter((id) => /^(gone|kept)/.test(id));
 
-onBothEngines('the jobs remove what has expired, to the second, and nothing else', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('the jobs remove what has expired, to the second, and nothing else', async ({ signet }) => {
   const client = await signet.registerClient();
   const { user_id } = await signet.signedInUser();
   const at = now(signet.deps);
@@ -117,8 +116,7 @@ onBothEngines('the jobs remove what has expired, to the second, and nothing else
   assert.deepEqual(after, before, 'people, clients, keys and the audit log stay');
 });
 
-onBothEngines('the jobs leave a grant that is in use alone, for its ninety days', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('the jobs leave a grant that is in use alone, for its ninety days', async ({ signet }) => {
   const client = await signet.registerClient();
   const person = await signet.signedInUser();
   let { refresh_token } = await person.obtainTokens(client);
@@ -135,8 +133,7 @@ onBothEngines('the jobs leave a grant that is in use alone, for its ninety days'
   assert.deepEqual(await idsIn(signet, 'sessions', 'session_id'), []);
 });
 
-onBothEngines('a job that fails is logged, and the others run all the same', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a job that fails is logged, and the others run all the same', async ({ signet }) => {
   const expired = now(signet.deps) - 1;
   await signet.deps.db.batch([insert('revoked_access_tokens', { jti: 'gone', expires_at: expired })]);
   const stop = beforeEachCall(signet.deps.db, ([sql = '']) => {

@@ -8,7 +8,7 @@ import { openDeps } from '../../src/app/open-deps.ts';
 import { rotateDueKeys, rotateNow } from '../../src/oauth/signing-keys/rotate-keys.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const day = 86_400;
 const statuses = async ({ deps }: Signet) =>
@@ -41,8 +41,7 @@ async function relyingParties(t: TestContext, engine: Engine) {
   return { signet, clients, person: await signet.signedInUser() };
 }
 
-onBothEngines('each algorithm publishes its active and its next key, and nothing private', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('each algorithm publishes its active and its next key, and nothing private', async ({ signet }) => {
   assert.deepEqual(await statuses(signet), settled);
   const { keys } = await keySet(signet);
   assert.deepEqual(await publishedKids(signet), await storedKids(signet, 'active', 'next'));
@@ -78,15 +77,13 @@ onBothEngines('keys rotate after 30 days, once, though several nodes do it at th
   }
 });
 
-onBothEngines('the node that rotates publishes the new next key at once', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('the node that rotates publishes the new next key at once', async ({ signet }) => {
   signet.clock.advance(30 * day);
   await signet.runJobs();
   assert.deepEqual(await publishedKids(signet), await storedKids(signet, 'active', 'next', 'retiring'));
 });
 
-onBothEngines('a next key signs only 15 minutes after it was published', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a next key signs only 15 minutes after it was published', async ({ signet }) => {
   const [active, next] = [await storedKids(signet, 'active'), await storedKids(signet, 'next')];
   signet.clock.advance(15 * 60 - 1);
   assert.deepEqual(await rotateNow(signet.deps, 'cli'), []);
@@ -98,8 +95,7 @@ onBothEngines('a next key signs only 15 minutes after it was published', async (
   assert.deepEqual(rotations.flat(), [], 'the new next keys are too young');
 });
 
-onBothEngines('the log says which key stopped signing, which one took over, and which is next', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('the log says which key stopped signing, which one took over, and which is next', async ({ signet }) => {
   const before = await listSigningKeys(signet.deps.db);
   signet.clock.advance(15 * 60);
   await rotateNow(signet.deps, 'cli');
@@ -140,8 +136,7 @@ onBothEngines('keys that a command rotates are in the key set of every process w
   assert.notEqual(node.deps.keys.published.etag, etag);
 });
 
-onBothEngines('a retiring key loses its private half at once and is published for 65 minutes', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a retiring key loses its private half at once and is published for 65 minutes', async ({ signet }) => {
   signet.clock.advance(30 * day);
   const retired = (await rotateDueKeys(signet.deps)).sort();
   assert.equal(retired.length, 2);
@@ -202,8 +197,7 @@ onBothEngines(
   },
 );
 
-onBothEngines('another master key opens nothing and changes nothing', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('another master key opens nothing and changes nothing', async ({ signet }) => {
   const { config, clock, log } = signet.deps;
   const environment = {
     SIGNET_DATA_DIR: config.dataDir,

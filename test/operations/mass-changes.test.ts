@@ -13,7 +13,7 @@ import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
@@ -70,8 +70,7 @@ async function assertAlive(
 const grantsOf = async (administrator: TestUser, { user_id }: TestUser) =>
   (await administrator.browser.get(`/v1/admin/users/${user_id}/grants`)).json as { grants: { client_id: string }[] };
 
-onBothEngines('a client with any number of grants is suspended at once and for good', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a client with any number of grants is suspended at once and for good', async ({ signet }) => {
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
   const beside = await signet.registerClient();
@@ -114,8 +113,7 @@ onBothEngines('a client with any number of grants is suspended at once and for g
   await assertDead(signet, client, held);
 });
 
-onBothEngines('a person with any number of grants is disabled at once, and enabled without them', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a person with any number of grants is disabled at once, and enabled without them', async ({ signet }) => {
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
   const person = await signet.signedInUser();
@@ -140,10 +138,9 @@ onBothEngines('a person with any number of grants is disabled at once, and enabl
   assert.deepEqual(await written(signet, client), { user_disabled: many + 1, alive: 1 });
 });
 
-onBothEngines(
+testSignet(
   'disconnecting one app, or signing out elsewhere, ends all of those grants and no other',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine });
+  async ({ signet }) => {
     const client = await signet.registerClient();
     const beside = await signet.registerClient();
     const person = await signet.signedInUser();
@@ -236,8 +233,7 @@ test('two nodes that delete the same slice of a client or an account leave its r
 const countIn = async ({ deps }: Signet, table: string, column: string, id: string) =>
   Number((await deps.db.get<{ n: number }>(`select count(*) as n from ${table} where ${column} = $1`, [id]))?.n);
 
-onBothEngines('a client with any number of grants is deleted at once for everybody', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a client with any number of grants is deleted at once for everybody', async ({ signet }) => {
   const administrator = await signet.signedInUser({ role: 'admin' });
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
@@ -275,8 +271,7 @@ onBothEngines('a client with any number of grants is deleted at once for everybo
   assert.equal(await countIn(signet, 'audit_log', 'action', 'client.deleted'), 1);
 });
 
-onBothEngines('an account with any number of grants is deleted at once for everybody', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('an account with any number of grants is deleted at once for everybody', async ({ signet }) => {
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient();
   const person = await signet.signedInUser();
@@ -307,72 +302,75 @@ onBothEngines('an account with any number of grants is deleted at once for every
   assert.equal((await person.signIn()).status, 303, 'whoever made the account anew has it');
 });
 
-onBothEngines('a webhook with any number of deliveries is deleted at once for everybody', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' } });
-  const { browser } = await signet.signedInUser({ role: 'admin' });
-  const [receiver, other] = [await openReceiver(t), await openReceiver(t)];
-  const create = async ({ url }: { url: string }) => {
-    const answer = await browser.postJson('/v1/admin/webhooks', { url, event_types: ['user.created'] });
-    assert.equal(answer.status, 200, answer.text);
-    return `${(answer.json as { webhook_id: string }).webhook_id}`;
-  };
-  const [webhook_id, small] = [await create(receiver), await create(other)];
-  await signet.deps.db.run(
-    `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
+testSignet(
+  'a webhook with any number of deliveries is deleted at once for everybody',
+  { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.0/8' } },
+  async ({ signet, t }) => {
+    const { browser } = await signet.signedInUser({ role: 'admin' });
+    const [receiver, other] = [await openReceiver(t), await openReceiver(t)];
+    const create = async ({ url }: { url: string }) => {
+      const answer = await browser.postJson('/v1/admin/webhooks', { url, event_types: ['user.created'] });
+      assert.equal(answer.status, 200, answer.text);
+      return `${(answer.json as { webhook_id: string }).webhook_id}`;
+    };
+    const [webhook_id, small] = [await create(receiver), await create(other)];
+    await signet.deps.db.run(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
      insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts,
                                      next_attempt_at, dead_at)
      select 'msg_' || i, cast($1 as text), 'evt_' || i, 'user.created', '{}', cast($2 as bigint), 0,
             case when i > 9 then cast($2 as bigint) end, case when i <= 9 then cast($2 as bigint) end from n`,
-    [webhook_id, now(signet.deps)],
-  );
-  const one = `/v1/admin/webhooks/${webhook_id}`;
-  assert.equal((await browser.delete(one)).status, 204);
-  assert.ok(
-    (await countIn(signet, 'webhook_deliveries', 'webhook_id', webhook_id)) > sliceRows,
-    'most are still there',
-  );
-  assert.equal((await browser.delete(one)).status, 404);
-  for (const deed of ['enable', 'disable', 'test', 'rotate-secret', 'deliveries/replay', 'deliveries/msg_1/replay'])
-    assert.equal((await browser.postJson(`${one}/${deed}`, {})).status, 404, deed);
-  assert.equal((await browser.get(`${one}/deliveries`)).status, 404);
-  assert.ok(!(await browser.get('/v1/admin/webhooks')).text.includes(webhook_id));
-  assert.ok(!(await browser.get('/admin/webhooks')).text.includes(webhook_id));
-  const overview = (await browser.get('/admin')).text;
-  assert.ok(
-    sentence('admin.overview.webhooks.well').test(overview) &&
-      !sentence('admin.overview.webhooks.off', { off: 2 }).test(overview),
-  );
-  assert.equal(
-    (
-      await signet.deps.db.all(`select 1 as one from webhooks where webhook_id = $1 and url || secret_sealed <> ''`, [
-        webhook_id,
-      ])
-    ).length,
-    0,
-  );
+      [webhook_id, now(signet.deps)],
+    );
+    const one = `/v1/admin/webhooks/${webhook_id}`;
+    assert.equal((await browser.delete(one)).status, 204);
+    assert.ok(
+      (await countIn(signet, 'webhook_deliveries', 'webhook_id', webhook_id)) > sliceRows,
+      'most are still there',
+    );
+    assert.equal((await browser.delete(one)).status, 404);
+    for (const deed of ['enable', 'disable', 'test', 'rotate-secret', 'deliveries/replay', 'deliveries/msg_1/replay'])
+      assert.equal((await browser.postJson(`${one}/${deed}`, {})).status, 404, deed);
+    assert.equal((await browser.get(`${one}/deliveries`)).status, 404);
+    assert.ok(!(await browser.get('/v1/admin/webhooks')).text.includes(webhook_id));
+    assert.ok(!(await browser.get('/admin/webhooks')).text.includes(webhook_id));
+    const overview = (await browser.get('/admin')).text;
+    assert.ok(
+      sentence('admin.overview.webhooks.well').test(overview) &&
+        !sentence('admin.overview.webhooks.off', { off: 2 }).test(overview),
+    );
+    assert.equal(
+      (
+        await signet.deps.db.all(`select 1 as one from webhooks where webhook_id = $1 and url || secret_sealed <> ''`, [
+          webhook_id,
+        ])
+      ).length,
+      0,
+    );
 
-  const changed: number[] = [];
-  const { commit } = signet.deps.db;
-  const spied: typeof commit = async (steps) => {
-    const committed = await commit(steps);
-    if (steps.length === 1 && 'results' in committed) changed.push(...committed.results.map(({ changes }) => changes));
-    return committed;
-  };
-  Object.assign(signet.deps.db, { commit: spied });
-  await signet.newUser();
-  await signet.runJobs();
-  Object.assign(signet.deps.db, { commit });
-  assert.equal(Math.max(...changed), sliceRows);
-  assert.equal(await countIn(signet, 'webhook_deliveries', 'webhook_id', webhook_id), 0);
-  assert.equal(await countIn(signet, 'webhooks', 'webhook_id', webhook_id), 0);
-  assert.equal(receiver.deliveries.length, 0);
-  assert.ok(other.deliveries.length > 0, 'the other one is told still');
-  assert.equal((await browser.delete(`/v1/admin/webhooks/${small}`)).status, 204);
-  assert.equal(await countIn(signet, 'webhooks', 'webhook_id', small), 0, 'few deliveries go with it at once');
-});
+    const changed: number[] = [];
+    const { commit } = signet.deps.db;
+    const spied: typeof commit = async (steps) => {
+      const committed = await commit(steps);
+      if (steps.length === 1 && 'results' in committed)
+        changed.push(...committed.results.map(({ changes }) => changes));
+      return committed;
+    };
+    Object.assign(signet.deps.db, { commit: spied });
+    await signet.newUser();
+    await signet.runJobs();
+    Object.assign(signet.deps.db, { commit });
+    assert.equal(Math.max(...changed), sliceRows);
+    assert.equal(await countIn(signet, 'webhook_deliveries', 'webhook_id', webhook_id), 0);
+    assert.equal(await countIn(signet, 'webhooks', 'webhook_id', webhook_id), 0);
+    assert.equal(receiver.deliveries.length, 0);
+    assert.ok(other.deliveries.length > 0, 'the other one is told still');
+    assert.equal((await browser.delete(`/v1/admin/webhooks/${small}`)).status, 204);
+    assert.equal(await countIn(signet, 'webhooks', 'webhook_id', small), 0, 'few deliveries go with it at once');
+  },
+);
 
-onBothEngines('what has expired is purged in slices, however much it is', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('what has expired is purged in slices, however much it is', async ({ signet }) => {
   const client = await signet.registerClient();
   await fill(signet, await signet.signedInUser(), client);
   await signet.deps.db.run(

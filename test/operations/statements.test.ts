@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { onBothEngines } from '../support/databases.ts';
 import { redirectedTo, tokensOf } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 /** What a request asked of the store, each statement by its first word. */
@@ -17,8 +16,7 @@ async function statementsOf(signet: Signet, request: () => Promise<{ status: num
 }
 
 // The clock stands still, so clients and keys stay in memory once the first request of each kind has warmed them.
-onBothEngines('a request costs the store what was budgeted for it', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a request costs the store what was budgeted for it', async ({ signet }) => {
   const client = await signet.registerClient();
   const person = await signet.signedInUser();
   let { access_token, refresh_token } = await person.obtainTokens(client);
@@ -58,21 +56,17 @@ onBothEngines('a request costs the store what was budgeted for it', async (t, en
   }
 });
 
-onBothEngines(
-  'clients and keys are read again once in a second, whatever the number of requests',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine });
-    const client = await signet.registerClient();
-    const { access_token } = await (await signet.signedInUser()).obtainTokens(client);
-    signet.clock.advance(2);
-    const many = async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => client.introspect(access_token)));
-      return { status: Math.max(...answers.map(({ status }) => status)) };
-    };
-    const words = await statementsOf(signet, many, 200);
-    assert.deepEqual(
-      words,
-      Array.from({ length: 22 }, () => 'select'),
-    );
-  },
-);
+testSignet('clients and keys are read again once in a second, whatever the number of requests', async ({ signet }) => {
+  const client = await signet.registerClient();
+  const { access_token } = await (await signet.signedInUser()).obtainTokens(client);
+  signet.clock.advance(2);
+  const many = async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => client.introspect(access_token)));
+    return { status: Math.max(...answers.map(({ status }) => status)) };
+  };
+  const words = await statementsOf(signet, many, 200);
+  assert.deepEqual(
+    words,
+    Array.from({ length: 22 }, () => 'select'),
+  );
+});

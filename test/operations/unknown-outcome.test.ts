@@ -8,7 +8,7 @@ import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { bareSettings, codeFor, redeemAt, refreshAt, startServer } from '../support/server-process.ts';
-import { startSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 /** Carries out the next changes of grants, or not, and in either case loses the confirmation. */
@@ -26,8 +26,7 @@ function losing(db: Db, { times, kept }: { times: number; kept: boolean }): () =
 }
 const always = Number.POSITIVE_INFINITY;
 
-onBothEngines('a lost confirmation is asked for again within the request', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a lost confirmation is asked for again within the request', async ({ signet }) => {
   const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
   for (const kept of [true, false]) {
@@ -44,8 +43,7 @@ onBothEngines('a lost confirmation is asked for again within the request', async
   }
 });
 
-onBothEngines('what stayed unknown may be repeated, and nothing else is excused by it', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('what stayed unknown may be repeated, and nothing else is excused by it', async ({ signet, t }) => {
   const node = await startSignet(t, { beside: signet });
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
@@ -110,8 +108,7 @@ onBothEngines('what stayed unknown may be repeated, and nothing else is excused 
   });
 });
 
-onBothEngines('a repetition on another node waits for a doubt that could not be written yet', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a repetition on another node waits for a doubt that could not be written yet', async ({ signet, t }) => {
   const node = await startSignet(t, { beside: signet });
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
@@ -140,8 +137,7 @@ onBothEngines('a repetition on another node waits for a doubt that could not be 
   await signet.deps.issuances.close();
 });
 
-onBothEngines('a token that could not be signed after its rotation may be asked for again', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a token that could not be signed after its rotation may be asked for again', async ({ signet }) => {
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const { refresh_token } = await owner.obtainTokens(client);
@@ -154,8 +150,7 @@ onBothEngines('a token that could not be signed after its rotation may be asked 
   tokensOf(await client.refresh(refresh_token));
 });
 
-onBothEngines('a code is a replay once its refresh token was used, answered or not', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a code is a replay once its refresh token was used, answered or not', async ({ signet }) => {
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const code = await owner.authorize(client);
@@ -168,8 +163,7 @@ onBothEngines('a code is a replay once its refresh token was used, answered or n
   assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
 });
 
-onBothEngines('what a process issued shortly before it was killed may have been unanswered', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('what a process issued shortly before it was killed may have been unanswered', async ({ signet, t }) => {
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const family = async (node: typeof signet) => {
@@ -205,8 +199,7 @@ onBothEngines('what a process issued shortly before it was killed may have been 
   assertRefused(await client.refresh(early.parent), 400, 'invalid_grant');
 });
 
-onBothEngines('what was doubtful by a clock that was ahead is not so for ever', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('what was doubtful by a clock that was ahead is not so for ever', async ({ signet, t }) => {
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner });
   const doomed = await startSignet(t, { beside: signet });
@@ -230,8 +223,7 @@ onBothEngines('what was doubtful by a clock that was ahead is not so for ever', 
   assertRefused(await client.refresh(second.refresh_token), 400, 'invalid_grant');
 });
 
-onBothEngines('an answer says "nothing was changed" only where that is known', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('an answer says "nothing was changed" only where that is known', async ({ signet }) => {
   const { browser } = await signet.signedInUser();
   const failing = async (error: Error, ask: () => Promise<{ status: number; headers: Headers; text: string }>) => {
     const restore = beforeEachCall(signet.deps.db, (sql) => {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer, Browser } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { ask, confirm, give } from '../support/passkeys.ts';
 import { claimsOf, type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
-import { startSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 
 /** Decisions §9; OpenID Connect Core §3.1.2.1, §5.5.1.1: `acr_values` is a wish. Tokens say what was reached. */
 
@@ -26,8 +25,7 @@ function stepsUp(answer: Answer): string {
   return request;
 }
 
-onBothEngines('acr_values: a user who has a passkey is asked for it, and may decline', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('acr_values: a user who has a passkey is asked for it, and may decline', async ({ signet, t }) => {
   const client = await signet.registerClient();
   const asking = await signet.registerClient({ consent: 'required' });
   const person = await signet.signedInUser();

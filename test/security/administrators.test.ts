@@ -6,13 +6,12 @@ import { acrOf } from '../../src/authentication/sessions/authentication.ts';
 import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { onBothEngines } from '../support/databases.ts';
-import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { basic } from '../support/relying-party.ts';
 import { rememberingHasher } from '../support/remembering-hasher.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const env = { SIGNET_RATE_LIMITS: 'off' };
 
@@ -38,115 +37,124 @@ test('a session from before an administrator had TOTP is no administrator any mo
   assert.deepEqual([answer.status, answer.json?.error], [403, 'reauthentication_required'], answer.text);
 });
 
-onBothEngines('whoever has just been made an administrator approves nothing of an administrator', async (t, engine) => {
-  const mailbox = await openMailbox(t);
-  const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: mailbox.url } });
-  const [root, third, fourth] = [
-    await signet.signedInUser({ role: 'admin' }),
-    await signet.signedInUser({ role: 'admin' }),
-    await signet.signedInUser({ role: 'admin' }),
-  ];
-  const [puppet, second, person, leaver] = [
-    await signet.signedInUser(),
-    await signet.signedInUser(),
-    await signet.signedInUser(),
-    await signet.signedInUser({ role: 'admin' }),
-  ];
-  const waiting = (owner: TestUser) => signet.registerClient({ owner, approved: false });
-  const [own, other] = [await waiting(root), await waiting(third)];
-  const setRole = async (by: TestUser, whom: TestUser, role: string) => {
-    const answer = await sendAs(signet, by, 'PUT', `/users/${whom.user_id}/role`, { role });
-    assert.equal(answer.status, 200, answer.text);
-  };
-  const approve = async (by: TestUser, { client_id }: { client_id: string }) =>
-    (await sendAs(signet, by, 'POST', `/clients/${client_id}/approve`, { revision: 1 })).status;
+testSignet(
+  'whoever has just been made an administrator approves nothing of an administrator',
+  { env, mail: true },
+  async ({ signet, mailbox }) => {
+    const [root, third, fourth] = [
+      await signet.signedInUser({ role: 'admin' }),
+      await signet.signedInUser({ role: 'admin' }),
+      await signet.signedInUser({ role: 'admin' }),
+    ];
+    const [puppet, second, person, leaver] = [
+      await signet.signedInUser(),
+      await signet.signedInUser(),
+      await signet.signedInUser(),
+      await signet.signedInUser({ role: 'admin' }),
+    ];
+    const waiting = (owner: TestUser) => signet.registerClient({ owner, approved: false });
+    const [own, other] = [await waiting(root), await waiting(third)];
+    const setRole = async (by: TestUser, whom: TestUser, role: string) => {
+      const answer = await sendAs(signet, by, 'PUT', `/users/${whom.user_id}/role`, { role });
+      assert.equal(answer.status, 200, answer.text);
+    };
+    const approve = async (by: TestUser, { client_id }: { client_id: string }) =>
+      (await sendAs(signet, by, 'POST', `/clients/${client_id}/approve`, { revision: 1 })).status;
 
-  await setRole(root, puppet, 'admin');
-  assert.equal(await approve(puppet, own), 403);
-  await setRole(puppet, second, 'admin');
-  assert.deepEqual([await approve(second, own), await approve(second, other)], [403, 403], 'a chain of two');
-  await setRole(fourth, puppet, 'user');
-  await setRole(fourth, puppet, 'admin');
-  await setRole(fourth, root, 'user');
-  assert.deepEqual([await approve(second, own), await approve(puppet, own)], [403, 403], 'demoted for the moment');
-  await setRole(fourth, root, 'admin');
-  assert.equal(await approve(root, own), 403, 'their own stays their own');
+    await setRole(root, puppet, 'admin');
+    assert.equal(await approve(puppet, own), 403);
+    await setRole(puppet, second, 'admin');
+    assert.deepEqual([await approve(second, own), await approve(second, other)], [403, 403], 'a chain of two');
+    await setRole(fourth, puppet, 'user');
+    await setRole(fourth, puppet, 'admin');
+    await setRole(fourth, root, 'user');
+    assert.deepEqual([await approve(second, own), await approve(puppet, own)], [403, 403], 'demoted for the moment');
+    await setRole(fourth, root, 'admin');
+    assert.equal(await approve(root, own), 403, 'their own stays their own');
 
-  const left = await waiting(leaver);
-  const gone = await leaver.browser.post('/account/delete', { email: leaver.email });
-  assert.equal(gone.status, 303, gone.text);
-  assert.equal(await approve(second, left), 403, 'left behind by whoever it was');
-  const leaving = await signet.signedInUser({ role: 'admin' });
-  const half = await waiting(leaving);
-  await signet.deps.db.batch(deleteUser(leaving.user_id, signet.clock() / 1000).slice(1)); // more rows than go at once
-  assert.equal(await approve(second, half), 403, 'left behind by an account of which rows are still being deleted');
+    const left = await waiting(leaver);
+    const gone = await leaver.browser.post('/account/delete', { email: leaver.email });
+    assert.equal(gone.status, 303, gone.text);
+    assert.equal(await approve(second, left), 403, 'left behind by whoever it was');
+    const leaving = await signet.signedInUser({ role: 'admin' });
+    const half = await waiting(leaving);
+    await signet.deps.db.batch(deleteUser(leaving.user_id, signet.clock() / 1000).slice(1)); // more rows than go at once
+    assert.equal(await approve(second, half), 403, 'left behind by an account of which rows are still being deleted');
 
-  assert.equal(await approve(second, await waiting(person)), 200, 'what people register can be reviewed at once');
-  const registration = { name: 'Desk', client_type: 'public', redirect_uris: ['https://rp.test/desk'] };
-  const operator = { owner_user_id: null, caller: { actor: 'cli' } } as const;
-  const firstParty = await registerByOperator(signet.deps, operator, readRegistration(registration));
-  assert.equal(await approve(puppet, firstParty.client), 200, 'so can what the operator has registered');
+    assert.equal(await approve(second, await waiting(person)), 200, 'what people register can be reviewed at once');
+    const registration = { name: 'Desk', client_type: 'public', redirect_uris: ['https://rp.test/desk'] };
+    const operator = { owner_user_id: null, caller: { actor: 'cli' } } as const;
+    const firstParty = await registerByOperator(signet.deps, operator, readRegistration(registration));
+    assert.equal(await approve(puppet, firstParty.client), 200, 'so can what the operator has registered');
 
-  const desk = firstParty.client.client_id;
-  const edit = async (by: TestUser, name: string) =>
-    (await sendAs(signet, by, 'PATCH', `/clients/${desk}`, { name })).json?.revision;
-  const approveEdit = async (by: TestUser, revision: unknown) =>
-    (await sendAs(signet, by, 'POST', `/clients/${desk}/approve`, { revision })).status;
-  signet.clock.advance(1);
-  await edit(third, 'Another desk');
-  const revision = await edit(root, 'Yet another desk');
-  assert.deepEqual([await approveEdit(third, revision), await approveEdit(root, revision)], [403, 403], 'both asked');
-  assert.equal(await approveEdit(second, revision), 403, 'an accomplice for what the operator asks');
-  assert.equal(await approveEdit(fourth, revision), 200);
+    const desk = firstParty.client.client_id;
+    const edit = async (by: TestUser, name: string) =>
+      (await sendAs(signet, by, 'PATCH', `/clients/${desk}`, { name })).json?.revision;
+    const approveEdit = async (by: TestUser, revision: unknown) =>
+      (await sendAs(signet, by, 'POST', `/clients/${desk}/approve`, { revision })).status;
+    signet.clock.advance(1);
+    await edit(third, 'Another desk');
+    const revision = await edit(root, 'Yet another desk');
+    assert.deepEqual([await approveEdit(third, revision), await approveEdit(root, revision)], [403, 403], 'both asked');
+    assert.equal(await approveEdit(second, revision), 403, 'an accomplice for what the operator asks');
+    assert.equal(await approveEdit(fourth, revision), 200);
 
-  for (const { email } of [root, third]) {
-    assert.ok((await mailbox.next(email, sentence('mail.new_administrator.subject'))).text.includes(puppet.email));
-  }
-  signet.clock.advance(86_398);
-  await second.signIn();
-  assert.equal(await approve(second, own), 403);
-  signet.clock.advance(1);
-  assert.equal(await approve(second, own), 200);
-});
+    for (const { email } of [root, third]) {
+      assert.ok((await mailbox.next(email, sentence('mail.new_administrator.subject'))).text.includes(puppet.email));
+    }
+    signet.clock.advance(86_398);
+    await second.signIn();
+    assert.equal(await approve(second, own), 403);
+    signet.clock.advance(1);
+    assert.equal(await approve(second, own), 200);
+  },
+);
 
-onBothEngines('whoever has just been made an administrator takes nothing from another one', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
-  const root = await signet.signedInUser({ role: 'admin' });
-  const [puppet, person] = [await signet.signedInUser(), await signet.signedInUser()];
-  const asPuppet = (method: string, path: string, body?: object) => sendAs(signet, puppet, method, path, body);
-  const made = await sendAs(signet, root, 'PUT', `/users/${puppet.user_id}/role`, { role: 'admin' });
-  assert.equal(made.status, 200, made.text);
-  const { json } = await root.browser.get(`/v1/admin/users/${root.user_id}/sessions`);
-  const [session] = (json?.sessions ?? []) as { session_id: string }[];
-  const reason = 'Reported.';
-  const acts: [method: string, path: string, body?: object][] = [
-    ['PUT', 'role', { role: 'user' }],
-    ['POST', 'disable', { reason }],
-    ['POST', 'reset-factors', { reason }],
-    ['POST', 'sign-out'],
-    ['DELETE', `sessions/${session?.session_id}`],
-  ];
-  for (const [method, act, body] of acts) {
-    const answer = await asPuppet(method, `/users/${root.user_id}/${act}`, body);
-    assert.deepEqual([answer.status, answer.json?.error], [403, 'access_denied'], `${act}: ${answer.text}`);
-    assert.match(
-      String(answer.json?.error_description),
-      sentence('users.new_administrator', { when: '2027-01-16 08:00 UTC' }),
-      act,
+testSignet(
+  'whoever has just been made an administrator takes nothing from another one',
+  { env },
+  async ({ signet }) => {
+    const root = await signet.signedInUser({ role: 'admin' });
+    const [puppet, person] = [await signet.signedInUser(), await signet.signedInUser()];
+    const asPuppet = (method: string, path: string, body?: object) => sendAs(signet, puppet, method, path, body);
+    const made = await sendAs(signet, root, 'PUT', `/users/${puppet.user_id}/role`, { role: 'admin' });
+    assert.equal(made.status, 200, made.text);
+    const { json } = await root.browser.get(`/v1/admin/users/${root.user_id}/sessions`);
+    const [session] = (json?.sessions ?? []) as { session_id: string }[];
+    const reason = 'Reported.';
+    const acts: [method: string, path: string, body?: object][] = [
+      ['PUT', 'role', { role: 'user' }],
+      ['POST', 'disable', { reason }],
+      ['POST', 'reset-factors', { reason }],
+      ['POST', 'sign-out'],
+      ['DELETE', `sessions/${session?.session_id}`],
+    ];
+    for (const [method, act, body] of acts) {
+      const answer = await asPuppet(method, `/users/${root.user_id}/${act}`, body);
+      assert.deepEqual([answer.status, answer.json?.error], [403, 'access_denied'], `${act}: ${answer.text}`);
+      assert.match(
+        String(answer.json?.error_description),
+        sentence('users.new_administrator', { when: '2027-01-16 08:00 UTC' }),
+        act,
+      );
+      assert.equal(answer.json?.allowed_at, signet.clock() / 1000 + 86_400);
+    }
+    assert.equal((await root.browser.get('/v1/admin/keys')).status, 200, 'nothing was taken');
+    const page = (await puppet.browser.get(`/admin/users/${root.user_id}`)).text;
+    assert.match(page, sentence('users.new_administrator'));
+    assert.doesNotMatch(
+      page,
+      /action="[^"]*\/(?:role|disable|reset-factors|sign-out)"/,
+      'no form that could only fail',
     );
-    assert.equal(answer.json?.allowed_at, signet.clock() / 1000 + 86_400);
-  }
-  assert.equal((await root.browser.get('/v1/admin/keys')).status, 200, 'nothing was taken');
-  const page = (await puppet.browser.get(`/admin/users/${root.user_id}`)).text;
-  assert.match(page, sentence('users.new_administrator'));
-  assert.doesNotMatch(page, /action="[^"]*\/(?:role|disable|reset-factors|sign-out)"/, 'no form that could only fail');
 
-  assert.equal((await asPuppet('POST', `/users/${person.user_id}/sign-out`)).status, 200, 'people are looked after');
-  assert.equal((await asPuppet('POST', `/users/${puppet.user_id}/sign-out`)).status, 200, 'their own are theirs');
-  signet.clock.advance(86_400);
-  await puppet.signIn();
-  assert.equal((await asPuppet('PUT', `/users/${root.user_id}/role`, { role: 'user' })).status, 200);
-});
+    assert.equal((await asPuppet('POST', `/users/${person.user_id}/sign-out`)).status, 200, 'people are looked after');
+    assert.equal((await asPuppet('POST', `/users/${puppet.user_id}/sign-out`)).status, 200, 'their own are theirs');
+    signet.clock.advance(86_400);
+    await puppet.signIn();
+    assert.equal((await asPuppet('PUT', `/users/${root.user_id}/role`, { role: 'user' })).status, 200);
+  },
+);
 
 onBothEngines(
   'of several links for the first administrator that are used at once, one makes one',
@@ -189,8 +197,7 @@ onBothEngines(
   },
 );
 
-onBothEngines('of the secrets of a back end two work, and a leaked one ends at once', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
+testSignet('of the secrets of a back end two work, and a leaked one ends at once', { env }, async ({ signet }) => {
   const root = await signet.signedInUser({ role: 'admin' });
   const { user_id } = await signet.signedInUser();
   const { client_id, client_secret } = await signet.newService();

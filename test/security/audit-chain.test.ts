@@ -4,7 +4,7 @@ import { auditEvent } from '../../src/audit/audit.ts';
 import { sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
-import { startSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 
 async function addEvents(deps: Deps, count: number): Promise<void> {
   for (let number = 0; number < count; number += 1) {
@@ -13,8 +13,7 @@ async function addEvents(deps: Deps, count: number): Promise<void> {
   }
 }
 
-onBothEngines('what happened is sealed into one chain, and the chain proves it', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('what happened is sealed into one chain, and the chain proves it', async ({ signet }) => {
   await signet.signedInUser();
   await sealAuditLog(signet.deps);
   const first = await verifyAuditLog(signet.deps);
@@ -28,9 +27,8 @@ onBothEngines('what happened is sealed into one chain, and the chain proves it',
   assert.notEqual(second.head.seal, first.head.seal);
 });
 
-onBothEngines('nodes that seal at the same moment make one chain without gap or fork', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
-  const beside = await startSignet(t, { engine, beside: signet });
+testSignet('nodes that seal at the same moment make one chain without gap or fork', async ({ signet, t }) => {
+  const beside = await startSignet(t, { beside: signet });
   await sealAuditLog(signet.deps);
   const before = (await verifyAuditLog(signet.deps)).verified;
   for (let round = 0; round < 5; round += 1) {
@@ -85,8 +83,7 @@ const tamperings = {
 };
 
 for (const [what, sql] of Object.entries(tamperings)) {
-  onBothEngines(`${what} breaks the chain there`, async (t, engine) => {
-    const signet = await startSignet(t, { engine });
+  testSignet(`${what} breaks the chain there`, async ({ signet }) => {
     await addEvents(signet.deps, 6);
     await sealAuditLog(signet.deps);
     assert.equal((await verifyAuditLog(signet.deps)).broken, undefined);

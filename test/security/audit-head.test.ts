@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import type { Deps } from '../../src/app/deps.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { AuditLogTampered, sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
-import { onBothEngines } from '../support/databases.ts';
-import { startSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 const now = 1_800_000_000;
@@ -16,8 +15,7 @@ async function addEvents(deps: Deps, count: number, at = now): Promise<void> {
 }
 const unseal = "update audit_log set reason = 'nothing to see', seq = null, seal = null where seq > 3";
 
-onBothEngines('events that were altered and lost their place are not sealed anew', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('events that were altered and lost their place are not sealed anew', async ({ signet }) => {
   await addEvents(signet.deps, 6);
   await sealAuditLog(signet.deps);
   await signet.deps.db.run(unseal);
@@ -26,8 +24,7 @@ onBothEngines('events that were altered and lost their place are not sealed anew
   assert.deepEqual([broken, verified], [{ seq: 4, why: 'missing' }, 3]);
 });
 
-onBothEngines('taking the record of the head away, or putting an older one back, does not help', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('taking the record of the head away, or putting an older one back, does not help', async ({ signet, t }) => {
   await addEvents(signet.deps, 4);
   await sealAuditLog(signet.deps);
   const older = await signet.deps.db.get<{ seq: number; sealed: string }>('select seq, sealed from audit_heads');
@@ -39,7 +36,7 @@ onBothEngines('taking the record of the head away, or putting an older one back,
   await assert.rejects(sealAuditLog(signet.deps), AuditLogTampered, 'this process has seen a newer one');
 
   await signet.deps.db.run('delete from audit_heads');
-  const another = await startSignet(t, { engine, beside: signet });
+  const another = await startSignet(t, { beside: signet });
   await assert.rejects(sealAuditLog(another.deps), AuditLogTampered, 'a chain without its head');
   assert.deepEqual((await verifyAuditLog(another.deps)).broken, { seq: 4, why: 'head' });
 
@@ -47,8 +44,7 @@ onBothEngines('taking the record of the head away, or putting an older one back,
   await assert.rejects(sealAuditLog(another.deps), AuditLogTampered);
 });
 
-onBothEngines('an event that claims to be from long ago gets no place', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('an event that claims to be from long ago gets no place', async ({ signet }) => {
   await addEvents(signet.deps, 2);
   await sealAuditLog(signet.deps);
   await addEvents(signet.deps, 1, now - 601);

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { auditEvent } from '../../src/audit/audit.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { basic, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 type Json = Record<string, unknown>;
 type Event = { seq: number; action: string; actor: string; target: string; reason: string | null };
@@ -190,8 +189,7 @@ test('the log is filtered and read a page at a time', async (t) => {
   }
 });
 
-onBothEngines('a family of actions is found by the index, however few events it has', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
+testSignet('a family of actions is found by the index, however few events it has', { env }, async ({ signet }) => {
   const { browser } = await signet.signedInUser({ role: 'admin' });
   await signet.runJobs();
   const { db } = signet.deps;
@@ -203,7 +201,7 @@ onBothEngines('a family of actions is found by the index, however few events it 
             'cli', cast($1 as bigint) + i, 'x' from n`,
     [head],
   );
-  if (engine === 'postgres') await db.run('analyze audit_log');
+  if (signet.deps.db.engine === 'postgres') await db.run('analyze audit_log');
 
   const asked: { sql: string; params: readonly (string | number | null)[] | undefined }[] = [];
   const { query: read } = db;
@@ -227,7 +225,7 @@ onBothEngines('a family of actions is found by the index, however few events it 
   assert.ok(asked.length >= 4, `${asked.length} reads`);
   for (const { sql, params } of asked) {
     const plan = JSON.stringify(
-      await read({ sql: `explain ${engine === 'sqlite' ? 'query plan ' : ''}${sql}`, params }),
+      await read({ sql: `explain ${signet.deps.db.engine === 'sqlite' ? 'query plan ' : ''}${sql}`, params }),
     );
     assert.doesNotMatch(plan, /SCAN audit_log|Seq Scan on audit_log|audit_log_by_seq/, `${sql}\n${plan}`);
     assert.match(plan, /audit_log_of_action|audit_log_of_actor/);

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { deleteClient } from '../../src/clients/delete-client.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import type { Answer } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import {
@@ -14,7 +13,7 @@ import {
   redirectedTo,
   tokensOf,
 } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const cli = { actor: 'cli' } as const;
 const requestOf = (path: string) => new URL(path, 'http://relative.invalid').searchParams.get('request') ?? '';
@@ -191,8 +190,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
   });
 });
 
-onBothEngines('AZ-14: the account that was chosen is the account the code is for', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('AZ-14: the account that was chosen is the account the code is for', async ({ signet }) => {
   const client = await signet.registerClient();
   const [ann, bob] = [await signet.signedInUser(), await signet.newUser()];
   const { browser } = ann;
@@ -237,8 +235,7 @@ onBothEngines('AZ-14: the account that was chosen is the account the code is for
   waitsAt('/signin', await goOn(second));
 });
 
-onBothEngines('a client that is not approved', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a client that is not approved', async ({ signet, t }) => {
   const person = await signet.signedInUser();
   const owner = person;
   const stop = (client: RegisteredClient) =>

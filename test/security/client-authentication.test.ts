@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { insertSecret, readClient } from '../../src/clients/store.ts';
 import { now } from '../../src/platform/clock.ts';
 import { digest } from '../../src/platform/ids.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { assertRefused, basic, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { writeOf } from '../support/services.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, testSignet } from '../support/signet.ts';
 
 /** Posts with exactly these headers; no credentials are added. */
 const post = (signet: Signet, fields: Record<string, string | undefined>, headers: Record<string, string> = {}) =>
@@ -13,8 +12,7 @@ const post = (signet: Signet, fields: Record<string, string | undefined>, header
 
 const rawBasic = (text: string | Buffer) => `Basic ${Buffer.from(text).toString('base64')}`;
 
-onBothEngines('client authentication', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env: { SIGNET_TRUST_PROXY: '1' } });
+testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async ({ signet, t }) => {
   const client = await signet.registerClient();
   const other = await signet.registerClient();
   const publicClient = await signet.registerClient({ client_type: 'public' });

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { approveClient, rejectClient } from '../../src/clients/review-client.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { sentence } from '../support/messages.ts';
 import { openBatchConnections, openTransaction } from '../support/open-transaction.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const path = '/v1/oauth/clients';
 const valid = { name: 'Test product', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
@@ -33,8 +32,7 @@ async function atOneMoment<Result>(
   return Promise.all(results);
 }
 
-onBothEngines('clients', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('clients', async ({ signet, t }) => {
   const owner = await signet.signedInUser();
   const stranger = await signet.signedInUser();
   const client = await signet.registerClient({ owner });

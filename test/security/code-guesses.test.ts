@@ -6,7 +6,7 @@ import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { ask, assertSignedIn, give } from '../support/passkeys.ts';
 import type { TestUser } from '../support/person.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { type Authenticator, wrongCode } from '../support/two-factor.ts';
 
 type World = { signet: Signet; person: TestUser; app: Authenticator };
@@ -95,8 +95,7 @@ test('MF-02: a browser that a thief used before there was a second factor is no 
   assert.deepEqual(await guess(here, 1, thief), [429]);
 });
 
-onBothEngines('MF-02: the browser that turned the second factor on is a known one from then on', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('MF-02: the browser that turned the second factor on is a known one from then on', async ({ signet }) => {
   const person = await signet.signedInUser();
   signet.clock.advance(60);
   const here = { signet, person, app: await person.enableTotp() };

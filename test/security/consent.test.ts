@@ -4,11 +4,10 @@ import { deleteUser } from '../../src/accounts/store.ts';
 import { suspendClient } from '../../src/clients/review-client.ts';
 import { now } from '../../src/platform/clock.ts';
 import type { Answer } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
-import { startSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 
 /** CO-01, decisions §9: whoever is asked knows by whom and for what, and an answer counts for that alone. */
 
@@ -80,8 +79,7 @@ test('CO-01: nobody answers for a client whose owner has left', async (t) => {
   assert.doesNotMatch(await shown(), sentence('consent.ownerless'));
 });
 
-onBothEngines('CO-01: Allow leads to a code, and is remembered for those scopes and no others', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('CO-01: Allow leads to a code, and is remembered for those scopes and no others', async ({ signet }) => {
   const client = await signet.registerClient({ consent: 'required' });
   const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client, { scope: 'openid email' }));
@@ -98,8 +96,7 @@ onBothEngines('CO-01: Allow leads to a code, and is remembered for those scopes 
   askedAbout(await ask(other, client, { scope: 'openid email' }));
 });
 
-onBothEngines('CO-01: Cancel tells the client access_denied and nothing is remembered', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('CO-01: Cancel tells the client access_denied and nothing is remembered', async ({ signet }) => {
   const client = await signet.registerClient({ consent: 'required' });
   const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client));
@@ -131,8 +128,7 @@ test('CO-01: prompt=none says consent_required instead of asking', async (t) => 
   assert.equal(redirectedTo(await ask(person, client, { prompt: 'none' })).get('error'), 'consent_required');
 });
 
-onBothEngines('CO-01: a consent that was taken back asks again', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('CO-01: a consent that was taken back asks again', async ({ signet }) => {
   const client = await signet.registerClient({ consent: 'required' });
   const person = await signet.signedInUser();
   await goOn(person, await decide(person, askedAbout(await ask(person, client)), 'allow'));

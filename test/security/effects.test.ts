@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { digest } from '../../src/platform/ids.ts';
-import { onBothEngines } from '../support/databases.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, type Tokens } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 /** What an administrator stops on one node is stopped on every other one within a second (issue 4). */
 
@@ -50,73 +49,79 @@ const stops: Record<string, Stop> = {
   },
 };
 
-onBothEngines('what an administrator stops is stopped on the other node within a second', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
-  const beside = await startSignet(t, { engine, beside: signet });
-  const administrator = await signet.signedInUser({ role: 'admin' });
-  const service = await signet.newService({ permissions: ['tokens:introspect'], products: [] });
-  for (const [what, stop] of Object.entries(stops)) {
-    await t.test(what, async () => {
-      const client = await signet.registerClient();
-      const person = await signet.signedInUser();
-      const tokens = await person.obtainTokens(client);
-      const stopped = { person, client, ...(await idsOf(signet, person)) };
-      const code = await person.authorize(client);
-      const elsewhere = beside.newBrowser();
-      for (const [name, value] of person.browser.cookies) elsewhere.cookies.set(name, value);
-      const world = { beside, client, tokens, authorization: service.authorization };
-      assert.equal(await isActive(world), true, 'before');
-      assert.equal((await beside.userinfo(tokens.access_token)).status, 200);
-      const second = await elsewhere.get(client.authorizePath());
-      assert.match(second.location, /[?&]code=/, 'the other node serves them both');
+testSignet(
+  'what an administrator stops is stopped on the other node within a second',
+  { env: { SIGNET_RATE_LIMITS: 'off' } },
+  async ({ signet, t }) => {
+    const beside = await startSignet(t, { beside: signet });
+    const administrator = await signet.signedInUser({ role: 'admin' });
+    const service = await signet.newService({ permissions: ['tokens:introspect'], products: [] });
+    for (const [what, stop] of Object.entries(stops)) {
+      await t.test(what, async () => {
+        const client = await signet.registerClient();
+        const person = await signet.signedInUser();
+        const tokens = await person.obtainTokens(client);
+        const stopped = { person, client, ...(await idsOf(signet, person)) };
+        const code = await person.authorize(client);
+        const elsewhere = beside.newBrowser();
+        for (const [name, value] of person.browser.cookies) elsewhere.cookies.set(name, value);
+        const world = { beside, client, tokens, authorization: service.authorization };
+        assert.equal(await isActive(world), true, 'before');
+        assert.equal((await beside.userinfo(tokens.access_token)).status, 200);
+        const second = await elsewhere.get(client.authorizePath());
+        assert.match(second.location, /[?&]code=/, 'the other node serves them both');
 
-      const [method, path, body] = stop.call(stopped);
-      const answer = await administrator.browser.send(`/v1/admin${path}`, {
-        method,
-        headers: body ? { 'content-type': 'application/json' } : {},
-        body: body && JSON.stringify(body),
+        const [method, path, body] = stop.call(stopped);
+        const answer = await administrator.browser.send(`/v1/admin${path}`, {
+          method,
+          headers: body ? { 'content-type': 'application/json' } : {},
+          body: body && JSON.stringify(body),
+        });
+        assert.ok(answer.status === 200 || answer.status === 204, answer.text);
+        signet.clock.advance(1);
+
+        assertRefused(await beside.userinfo(tokens.access_token), 401, 'invalid_token');
+        assert.equal(await isActive(world), false);
+        assert.notEqual((await client.at(beside).refresh(tokens.refresh_token)).status, 200, 'refreshed');
+        assert.equal((await client.at(beside).redeem(code)).status === 200, stop.redeems === true, 'redeemed');
+        const again = await elsewhere.get(client.authorizePath());
+        assert.equal(outcomeOf(again.location), stop.authorize, `${again.status} ${again.text}`);
       });
-      assert.ok(answer.status === 200 || answer.status === 204, answer.text);
-      signet.clock.advance(1);
+    }
+  },
+);
 
-      assertRefused(await beside.userinfo(tokens.access_token), 401, 'invalid_token');
-      assert.equal(await isActive(world), false);
-      assert.notEqual((await client.at(beside).refresh(tokens.refresh_token)).status, 200, 'refreshed');
-      assert.equal((await client.at(beside).redeem(code)).status === 200, stop.redeems === true, 'redeemed');
-      const again = await elsewhere.get(client.authorizePath());
-      assert.equal(outcomeOf(again.location), stop.authorize, `${again.status} ${again.text}`);
-    });
-  }
-});
+testSignet(
+  'a reinstated client and an enabled person begin anew: what was ended stays ended',
+  { env: { SIGNET_RATE_LIMITS: 'off' } },
+  async ({ signet, t }) => {
+    const beside = await startSignet(t, { beside: signet });
+    const { browser } = await signet.signedInUser({ role: 'admin' });
+    const client = await signet.registerClient();
+    const person = await signet.signedInUser();
+    const first = await person.obtainTokens(client);
+    const post = async (path: string, body: object) =>
+      assert.equal((await browser.postJson(`/v1/admin${path}`, body)).status, 200, path);
 
-onBothEngines('a reinstated client and an enabled person begin anew: what was ended stays ended', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
-  const beside = await startSignet(t, { engine, beside: signet });
-  const { browser } = await signet.signedInUser({ role: 'admin' });
-  const client = await signet.registerClient();
-  const person = await signet.signedInUser();
-  const first = await person.obtainTokens(client);
-  const post = async (path: string, body: object) =>
-    assert.equal((await browser.postJson(`/v1/admin${path}`, body)).status, 200, path);
+    const code = await person.authorize(client);
+    const written = await takeOut(signet, code);
+    await post(`/clients/${client.client_id}/suspend`, reason);
+    await putBack(signet, written);
+    await post(`/clients/${client.client_id}/reinstate`, {});
+    signet.clock.advance(1);
+    assertRefused(await beside.userinfo(first.access_token), 401, 'invalid_token');
+    assertRefused(await client.at(beside).redeem(code), 400, 'invalid_grant');
+    const second = await person.obtainTokens(client);
+    assert.equal((await beside.userinfo(second.access_token)).status, 200);
 
-  const code = await person.authorize(client);
-  const written = await takeOut(signet, code);
-  await post(`/clients/${client.client_id}/suspend`, reason);
-  await putBack(signet, written);
-  await post(`/clients/${client.client_id}/reinstate`, {});
-  signet.clock.advance(1);
-  assertRefused(await beside.userinfo(first.access_token), 401, 'invalid_token');
-  assertRefused(await client.at(beside).redeem(code), 400, 'invalid_grant');
-  const second = await person.obtainTokens(client);
-  assert.equal((await beside.userinfo(second.access_token)).status, 200);
-
-  await post(`/users/${person.user_id}/disable`, reason);
-  assert.equal((await person.signIn()).status, 401);
-  await post(`/users/${person.user_id}/enable`, {});
-  assertRefused(await beside.userinfo(second.access_token), 401, 'invalid_token');
-  assert.equal((await person.browser.get('/v1/oauth/clients')).status, 401, 'the session stays ended');
-  assert.equal((await person.signIn()).status, 303);
-});
+    await post(`/users/${person.user_id}/disable`, reason);
+    assert.equal((await person.signIn()).status, 401);
+    await post(`/users/${person.user_id}/enable`, {});
+    assertRefused(await beside.userinfo(second.access_token), 401, 'invalid_token');
+    assert.equal((await person.browser.get('/v1/oauth/clients')).status, 401, 'the session stays ended');
+    assert.equal((await person.signIn()).status, 303);
+  },
+);
 
 type Row = Record<string, string | number | null>;
 

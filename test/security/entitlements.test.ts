@@ -6,12 +6,11 @@ import {
   rotateCredential,
 } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import type { Browser } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused, basic, RegisteredClient } from '../support/relying-party.ts';
 import { postEntitlement, type Service, type Write, writeOf } from '../support/services.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 const refusedAs = (answer: { status: number; json: Record<string, unknown> }) => [answer.status, answer.json.error];
@@ -22,8 +21,7 @@ const entitlementsOf = async (signet: Signet, person: TestUser) => {
   return answer.json?.entitlements as Record<string, unknown>[];
 };
 
-onBothEngines('a written entitlement', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a written entitlement', async ({ signet, t }) => {
   const service = await signet.newService({ products: ['editor', 'viewer'] });
   const person = await signet.signedInUser();
   const write = writeOf(person.user_id, {
@@ -129,10 +127,9 @@ onBothEngines('a written entitlement', async (t, engine) => {
   });
 });
 
-onBothEngines(
+testSignet(
   'an access token of the scope entitlements:read reads them, at its endpoint and in userinfo',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine });
+  async ({ signet }) => {
     const service = await signet.newService();
     const person = await signet.signedInUser();
     const client = await signet.registerClient({ allowed_scopes: allScopes });
@@ -210,8 +207,7 @@ test('EN-01: only a service credential with the permission and the product opens
   assert.deepEqual(await entitlementsOf(signet, person), []);
 });
 
-onBothEngines('EN-02: a version that is not higher is stale, and says what is stored', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('EN-02: a version that is not higher is stale, and says what is stored', async ({ signet }) => {
   const { authorization } = await signet.newService();
   const { user_id } = await signet.newUser();
   const write = (more: Record<string, unknown>) => postEntitlement(signet, authorization, writeOf(user_id, more));
@@ -230,10 +226,9 @@ onBothEngines('EN-02: a version that is not higher is stale, and says what is st
   assert.deepEqual(refusedAs(await write({ user_id: 'usr_nobody', version: 7 })), [404, 'unknown_user']);
 });
 
-onBothEngines(
+testSignet(
   'EN-02: fifty writers at once end at the highest version, and no reader ever sees it fall',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine });
+  async ({ signet, t }) => {
     const { authorization } = await signet.newService();
     const person = await signet.signedInUser();
     const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -270,8 +265,7 @@ onBothEngines(
   },
 );
 
-onBothEngines('EN-02: one event sent twenty times at once is applied once', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('EN-02: one event sent twenty times at once is applied once', async ({ signet }) => {
   const { authorization } = await signet.newService();
   const { user_id } = await signet.newUser();
   const body = writeOf(user_id, { version: 3, event_id: 'only' });
@@ -325,8 +319,7 @@ test('EN-03: a version is a whole number from 1 that JSON carries unharmed', asy
 
 const names = ['Editor Pro', 'editor/pro', 'éditeur', 'Sites, Mail & "More"', '東京', '🦊'.repeat(100)];
 
-onBothEngines('a product is any 1 to 100 printable characters', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a product is any 1 to 100 printable characters', async ({ signet }) => {
   const admin = await signet.signedInUser({ role: 'admin' });
   const person = await signet.signedInUser();
   const made = await admin.browser.postJson('/v1/admin/service-credentials', {
@@ -403,8 +396,7 @@ test('HT-01: metadata has limits in size and depth, and a hostile body changes n
   assert.deepEqual(await entitlementsOf(signet, person), []);
 });
 
-onBothEngines('a credential is rotated with a day of overlap, restricted, and retired at once', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a credential is rotated with a day of overlap, restricted, and retired at once', async ({ signet, t }) => {
   const service = await signet.newService({ products: ['editor', 'viewer'] });
   const { user_id } = await signet.newUser();
   const caller = { actor: 'cli' } as const;
@@ -425,7 +417,7 @@ onBothEngines('a credential is rotated with a day of overlap, restricted, and re
   });
   assert.deepEqual([await status(renewed, 'viewer'), await status(renewed)], [403, 200]);
 
-  const elsewhere = await startSignet(t, { engine, beside: signet });
+  const elsewhere = await startSignet(t, { beside: signet });
   assert.equal((await postEntitlement(elsewhere, renewed, writeOf(user_id, { version: 100 }))).status, 200);
   await retire(signet.deps, caller, service.client_id);
   signet.clock.advance(1);
@@ -433,8 +425,7 @@ onBothEngines('a credential is rotated with a day of overlap, restricted, and re
   assert.equal((await postEntitlement(elsewhere, renewed, writeOf(user_id, { version: 101 }))).status, 401);
 });
 
-onBothEngines('a service with tokens:introspect sees every token, a client only its own', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a service with tokens:introspect sees every token, a client only its own', async ({ signet }) => {
   const person = await signet.signedInUser();
   const [client, other] = [await signet.registerClient(), await signet.registerClient()];
   const { access_token } = await person.obtainTokens(client, {});

@@ -6,12 +6,11 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { rejectClient } from '../../src/clients/review-client.ts';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
 import type { Answer } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { routesOf } from '../support/routes.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 const form = 'application/x-www-form-urlencoded';
@@ -390,131 +389,134 @@ const sentinel = 'select secret_column from secret_table -- at /srv/secret.ts:1:
 const onTheSide =
   /into client_failures|issuing_runs|set unanswered_until|^select mail_id|^(?:update|delete from) outgoing_mails/;
 
-onBothEngines('HT-05: whichever call of the store fails, the answer is an error without details', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
-  const owner = await signet.signedInUser();
-  const client = await signet.registerClient({ owner, consent: 'required' });
-  const fresh = () => owner.obtainTokens(plain);
-  const plain = await signet.registerClient({ owner });
-  const visitor = await signet.newUser();
-  const waiting = async (prompt: string) => {
-    const answer = await owner.browser.get(client.authorizePath({ prompt }));
-    return new URL(answer.location, signet.url).searchParams.get('request') ?? '';
-  };
-  const invitation = async () => new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
-  const account = { email: 'new@example.com', name: 'New', password: 'several unrelated words here' };
-  const body = { name: 'x', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
-  const edit = { method: 'PATCH', body: '{"name":"y"}', headers: { 'content-type': 'application/json' } };
-  const clientPath = `/v1/oauth/clients/${plain.client_id}`;
+testSignet(
+  'HT-05: whichever call of the store fails, the answer is an error without details',
+  { env: { SIGNET_RATE_LIMITS: 'off' } },
+  async ({ signet }) => {
+    const owner = await signet.signedInUser();
+    const client = await signet.registerClient({ owner, consent: 'required' });
+    const fresh = () => owner.obtainTokens(plain);
+    const plain = await signet.registerClient({ owner });
+    const visitor = await signet.newUser();
+    const waiting = async (prompt: string) => {
+      const answer = await owner.browser.get(client.authorizePath({ prompt }));
+      return new URL(answer.location, signet.url).searchParams.get('request') ?? '';
+    };
+    const invitation = async () => new URL((await inviteAdministrator(signet.deps, 'cli')).url).pathname;
+    const account = { email: 'new@example.com', name: 'New', password: 'several unrelated words here' };
+    const body = { name: 'x', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };
+    const edit = { method: 'PATCH', body: '{"name":"y"}', headers: { 'content-type': 'application/json' } };
+    const clientPath = `/v1/oauth/clients/${plain.client_id}`;
 
-  /** Prepares what the request needs, then gives the request. */
-  const routes: Record<string, () => Promise<() => Promise<Answer>>> = {
-    'GET authorize': async () => () => owner.browser.get(plain.authorizePath()),
-    'GET authorize, nobody signed in': async () => () => signet.newBrowser().get(plain.authorizePath()),
-    'POST token, code': async () => {
-      const code = await owner.authorize(plain);
-      return () => plain.redeem(code);
-    },
-    'POST token, used code': async () => {
-      const code = await owner.authorize(plain);
-      await plain.redeem(code);
-      return () => plain.redeem(code);
-    },
-    'POST token, refresh': async () => {
-      const { refresh_token } = await fresh();
-      return () => plain.refresh(refresh_token, { scope: 'openid' });
-    },
-    'POST token, replay': async () => {
-      const { refresh_token } = await fresh();
-      await plain.refresh(refresh_token);
-      return () => plain.refresh(refresh_token);
-    },
-    'GET userinfo': async () => {
-      const { access_token } = await fresh();
-      return () => signet.userinfo(access_token);
-    },
-    'POST introspect': async () => {
-      const { access_token } = await fresh();
-      return () => plain.introspect(access_token);
-    },
-    'POST revoke': async () => {
-      const { refresh_token } = await fresh();
-      return () => plain.post('/oauth/revoke', { token: refresh_token });
-    },
-    'POST signin': async () => () => visitor.signIn(),
-    'POST signin, wrong': async () => () => visitor.signIn({ password: 'wrong' }),
-    'GET consent': async () => {
-      const request = await waiting('consent');
-      return () => owner.browser.get(`/consent?request=${request}`);
-    },
-    'POST consent': async () => {
-      const request = await waiting('consent');
-      return () => owner.browser.post('/consent', { request, user: owner.user_id, decision: 'allow' });
-    },
-    'POST signin/account': async () => {
-      const request = await waiting('select_account');
-      return () => owner.browser.post('/signin/account', { request, user: owner.user_id });
-    },
-    'GET account': async () => () => owner.browser.get('/account'),
-    'GET me': async () => () => owner.browser.get('/v1/me'),
-    'GET clients': async () => () => owner.browser.get('/v1/oauth/clients'),
-    'POST clients': async () => () => owner.browser.postJson('/v1/oauth/clients', body),
-    'GET client': async () => () => owner.browser.get(clientPath),
-    'PATCH client': async () => () => owner.browser.send(clientPath, edit),
-    'DELETE client': async () => () => owner.browser.delete(clientPath),
-    'GET invite': async () => {
-      const path = await invitation();
-      return () => signet.newBrowser().get(path);
-    },
-    'POST invite': async () => {
-      const path = await invitation();
-      return () => signet.newBrowser().post(path, account);
-    },
-    'POST signout': async () => {
-      const person = visitor.elsewhere();
-      await person.signIn();
-      return () => person.browser.post('/signout');
-    },
-  };
+    /** Prepares what the request needs, then gives the request. */
+    const routes: Record<string, () => Promise<() => Promise<Answer>>> = {
+      'GET authorize': async () => () => owner.browser.get(plain.authorizePath()),
+      'GET authorize, nobody signed in': async () => () => signet.newBrowser().get(plain.authorizePath()),
+      'POST token, code': async () => {
+        const code = await owner.authorize(plain);
+        return () => plain.redeem(code);
+      },
+      'POST token, used code': async () => {
+        const code = await owner.authorize(plain);
+        await plain.redeem(code);
+        return () => plain.redeem(code);
+      },
+      'POST token, refresh': async () => {
+        const { refresh_token } = await fresh();
+        return () => plain.refresh(refresh_token, { scope: 'openid' });
+      },
+      'POST token, replay': async () => {
+        const { refresh_token } = await fresh();
+        await plain.refresh(refresh_token);
+        return () => plain.refresh(refresh_token);
+      },
+      'GET userinfo': async () => {
+        const { access_token } = await fresh();
+        return () => signet.userinfo(access_token);
+      },
+      'POST introspect': async () => {
+        const { access_token } = await fresh();
+        return () => plain.introspect(access_token);
+      },
+      'POST revoke': async () => {
+        const { refresh_token } = await fresh();
+        return () => plain.post('/oauth/revoke', { token: refresh_token });
+      },
+      'POST signin': async () => () => visitor.signIn(),
+      'POST signin, wrong': async () => () => visitor.signIn({ password: 'wrong' }),
+      'GET consent': async () => {
+        const request = await waiting('consent');
+        return () => owner.browser.get(`/consent?request=${request}`);
+      },
+      'POST consent': async () => {
+        const request = await waiting('consent');
+        return () => owner.browser.post('/consent', { request, user: owner.user_id, decision: 'allow' });
+      },
+      'POST signin/account': async () => {
+        const request = await waiting('select_account');
+        return () => owner.browser.post('/signin/account', { request, user: owner.user_id });
+      },
+      'GET account': async () => () => owner.browser.get('/account'),
+      'GET me': async () => () => owner.browser.get('/v1/me'),
+      'GET clients': async () => () => owner.browser.get('/v1/oauth/clients'),
+      'POST clients': async () => () => owner.browser.postJson('/v1/oauth/clients', body),
+      'GET client': async () => () => owner.browser.get(clientPath),
+      'PATCH client': async () => () => owner.browser.send(clientPath, edit),
+      'DELETE client': async () => () => owner.browser.delete(clientPath),
+      'GET invite': async () => {
+        const path = await invitation();
+        return () => signet.newBrowser().get(path);
+      },
+      'POST invite': async () => {
+        const path = await invitation();
+        return () => signet.newBrowser().post(path, account);
+      },
+      'POST signout': async () => {
+        const person = visitor.elsewhere();
+        await person.signIn();
+        return () => person.browser.post('/signout');
+      },
+    };
 
-  for (const [route, prepare] of Object.entries(routes)) {
-    // The n-th call fails, for n from 1 until a request gets by with fewer.
-    for (let n = 1, reached = true; reached; n += 1) {
-      for (const error of [new StoreUnavailable(sentinel), new Error(sentinel)]) {
-        if (!reached) break;
-        const send = await prepare();
-        signet.clock.advance(2); // what was cached is read again
-        let calls = 0;
-        const heal = beforeEachCall(signet.deps.db, (sql) => {
-          if (sql.some((text) => onTheSide.test(text))) return;
-          calls += 1;
-          if (calls === n) throw error;
-        });
-        const answer = await send().finally(heal);
-        reached = calls >= n;
-        const where = `${route}, call ${n}: ${answer.status} ${answer.text.slice(0, 200)}`;
-        if (!reached) assert.ok(n > 1 && answer.status < 500, where);
-        if (!reached) continue;
-        // Whatever kept the answer back after the grant had moved on: the same request brings the same tokens.
-        const mayRepeat = route.startsWith('POST token') && answer.text.includes('may be repeated as it is');
-        assert.equal(answer.status, mayRepeat || error instanceof StoreUnavailable ? 503 : 500, where);
-        assert.doesNotMatch(answer.text, /secret_|select |\.ts|node:|at \/|Error:/, where);
-        assert.deepEqual(
-          answer.headers.getSetCookie().filter((line) => line.includes('session')),
-          [],
-          where,
-        );
-        assert.equal(answer.headers.get('cache-control'), 'no-store', where);
-        if (answer.status === 503) assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/, where);
-        assert.match(answer.text, answer.json ? /"error_description"/ : /^<!doctype html>/, where);
-        // The log names the request without repeating its address, and whoever saw it fail can say which one it was.
-        const id = answer.headers.get('x-request-id') ?? 'none';
-        const logged = signet.logLines.findLast((line) => line.includes(id)) ?? '{}';
-        const { method, route: pattern = '' } = JSON.parse(logged).request ?? {};
-        assert.match(`${method} ${pattern}`, /^(GET|POST|PUT|PATCH|DELETE) \/[^?]*$/, `${where}: ${logged}`);
-        if (!answer.json) assert.ok(answer.text.includes(`<code>${id}</code>`), where);
+    for (const [route, prepare] of Object.entries(routes)) {
+      // The n-th call fails, for n from 1 until a request gets by with fewer.
+      for (let n = 1, reached = true; reached; n += 1) {
+        for (const error of [new StoreUnavailable(sentinel), new Error(sentinel)]) {
+          if (!reached) break;
+          const send = await prepare();
+          signet.clock.advance(2); // what was cached is read again
+          let calls = 0;
+          const heal = beforeEachCall(signet.deps.db, (sql) => {
+            if (sql.some((text) => onTheSide.test(text))) return;
+            calls += 1;
+            if (calls === n) throw error;
+          });
+          const answer = await send().finally(heal);
+          reached = calls >= n;
+          const where = `${route}, call ${n}: ${answer.status} ${answer.text.slice(0, 200)}`;
+          if (!reached) assert.ok(n > 1 && answer.status < 500, where);
+          if (!reached) continue;
+          // Whatever kept the answer back after the grant had moved on: the same request brings the same tokens.
+          const mayRepeat = route.startsWith('POST token') && answer.text.includes('may be repeated as it is');
+          assert.equal(answer.status, mayRepeat || error instanceof StoreUnavailable ? 503 : 500, where);
+          assert.doesNotMatch(answer.text, /secret_|select |\.ts|node:|at \/|Error:/, where);
+          assert.deepEqual(
+            answer.headers.getSetCookie().filter((line) => line.includes('session')),
+            [],
+            where,
+          );
+          assert.equal(answer.headers.get('cache-control'), 'no-store', where);
+          if (answer.status === 503) assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/, where);
+          assert.match(answer.text, answer.json ? /"error_description"/ : /^<!doctype html>/, where);
+          // The log names the request without repeating its address, and whoever saw it fail can say which one it was.
+          const id = answer.headers.get('x-request-id') ?? 'none';
+          const logged = signet.logLines.findLast((line) => line.includes(id)) ?? '{}';
+          const { method, route: pattern = '' } = JSON.parse(logged).request ?? {};
+          assert.match(`${method} ${pattern}`, /^(GET|POST|PUT|PATCH|DELETE) \/[^?]*$/, `${where}: ${logged}`);
+          if (!answer.json) assert.ok(answer.text.includes(`<code>${id}</code>`), where);
+        }
       }
     }
-  }
-  assert.equal((await owner.browser.get('/v1/me')).status, 200); // and the process lives
-});
+    assert.equal((await owner.browser.get('/v1/me')).status, 200); // and the process lives
+  },
+);

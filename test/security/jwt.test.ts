@@ -5,10 +5,9 @@ import { test } from 'node:test';
 import * as jose from 'jose';
 import { findUserByEmail } from '../../src/accounts/store.ts';
 import { rotateNow } from '../../src/oauth/signing-keys/rotate-keys.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { assertRefused, claimsOf, type RegisteredClient, redirectedTo, type Tokens } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 /** An independent relying party: jose, the published key set, and nothing of ours. */
 const verifyAs = (signet: Signet, audience: string, token: string, typ: string) =>
@@ -36,8 +35,7 @@ async function opensNothing(signet: Signet, client: RegisteredClient, token: str
   assert.equal((await client.introspect(token)).text, '{"active":false}');
 }
 
-onBothEngines('JSON Web Tokens', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('JSON Web Tokens', async ({ signet, t }) => {
   const client = await signet.registerClient();
   const rsaClient = await signet.registerClient({ id_token_signed_response_alg: 'RS256' });
   const person = await signet.signedInUser();
@@ -289,10 +287,9 @@ test('JW-06: the key set shows public members of strong keys, and can be kept fo
   assert.equal((await fetch(url, { headers: { 'if-none-match': '"other"' } })).status, 200);
 });
 
-onBothEngines(
+testSignet(
   'JW-06: after a rotation old tokens verify for 65 minutes, and then their key is gone',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine });
+  async ({ signet }) => {
     const client = await signet.registerClient();
     const person = await signet.signedInUser();
     const kidOf = async () => jose.decodeProtectedHeader((await person.obtainTokens(client)).access_token).kid;

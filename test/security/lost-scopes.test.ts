@@ -4,10 +4,9 @@ import type { Client } from '../../src/clients/client.ts';
 import { editClient } from '../../src/clients/edit-client.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import { readAnswer } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const all = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'] as const;
 
@@ -22,8 +21,7 @@ async function allow({ deps }: Signet, owner: TestUser, client: RegisteredClient
 const entitlements = async ({ url }: Signet, token: string) =>
   readAnswer(await fetch(`${url}/v1/me/entitlements`, { headers: { authorization: `Bearer ${token}` } }));
 
-onBothEngines('a scope that is taken from a client leaves the tokens that it holds', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a scope that is taken from a client leaves the tokens that it holds', async ({ signet }) => {
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, allowed_scopes: [...all] });
   const held = await owner.obtainTokens(client, { scope: all.join(' ') });
@@ -49,8 +47,7 @@ onBothEngines('a scope that is taken from a client leaves the tokens that it hol
   assert.equal((await entitlements(signet, held.access_token)).status, 200);
 });
 
-onBothEngines('no token is issued for a scope of which the client has lost all', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('no token is issued for a scope of which the client has lost all', async ({ signet }) => {
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, allowed_scopes: [...all] });
   const code = await owner.authorize(client, { scope: 'email profile' });

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
 import { suspendClient } from '../../src/clients/review-client.ts';
-import { onBothEngines } from '../support/databases.ts';
-import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused, tokensOf } from '../support/relying-party.ts';
-import { startSignet } from '../support/signet.ts';
+import { testSignet } from '../support/signet.ts';
 
-onBothEngines('a person hears by mail of a grant that others have ended', async (t, engine) => {
-  const mailbox = await openMailbox(t);
-  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
+testSignet('a person hears by mail of a grant that others have ended', { mail: true }, async ({ signet, mailbox }) => {
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient({ name: 'Notebook', owner: administrator });
   const person = await signet.signedInUser();
@@ -66,9 +62,7 @@ onBothEngines('a person hears by mail of a grant that others have ended', async 
   );
 });
 
-onBothEngines('such mails to one person are bounded', async (t, engine) => {
-  const mailbox = await openMailbox(t);
-  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
+testSignet('such mails to one person are bounded', { mail: true }, async ({ signet, mailbox }) => {
   const client = await signet.registerClient();
   const person = await signet.signedInUser();
   for (let grants = 0; grants < 7; grants += 1) {

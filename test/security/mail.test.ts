@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeDeps } from '../../src/app/open-deps.ts';
 import { mailTo } from '../../src/platform/mail/mail-to.ts';
 import { claimMail, findDueMails, insertMail } from '../../src/platform/mail/store.ts';
 import { messageOf, smtpOptions } from '../../src/platform/mail/transport.ts';
 import { newBrowser } from '../support/browser.ts';
-import { type Engine, onBothEngines } from '../support/databases.ts';
+import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
-
-async function world(t: TestContext, engine: Engine = 'sqlite', env: Record<string, string> = {}) {
-  const mailbox = await openMailbox(t);
-  return { mailbox, signet: await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url, ...env } }) };
-}
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const ask = (signet: Signet, email: string) => signet.newBrowser().post('/reset', { email });
 const waiting = ({ deps, clock }: Signet) => findDueMails(deps.db, clock() / 1000 + 1_000_000, 100);
@@ -30,22 +25,24 @@ async function untilTried(signet: Signet, attempts: number): Promise<void> {
   throw new Error('The mail was not tried.');
 }
 
-onBothEngines('a mail is sent once, whichever of the nodes looks for it', async (t, engine) => {
-  const { signet, mailbox } = await world(t, engine);
-  const beside = await startSignet(t, { beside: signet, env: { SIGNET_SMTP_URL: mailbox.url } });
-  const people = [];
-  for (let count = 0; count < 4; count += 1) people.push(await signet.newUser());
-  await Promise.all(people.map(({ email }) => ask(signet, email)));
-  await Promise.all([signet, beside, signet, beside].map((node) => node.runJobs()));
-  for (const { email } of people) await mailbox.next(email);
-  signet.clock.advance(3600);
-  await Promise.all([signet, beside].map((node) => node.runJobs()));
-  assert.equal(mailbox.mails.length, 4);
-  assert.deepEqual(await waiting(signet), []);
-});
+testSignet(
+  'a mail is sent once, whichever of the nodes looks for it',
+  { mail: true },
+  async ({ signet, mailbox, t }) => {
+    const beside = await startSignet(t, { beside: signet, mail: true });
+    const people = [];
+    for (let count = 0; count < 4; count += 1) people.push(await signet.newUser());
+    await Promise.all(people.map(({ email }) => ask(signet, email)));
+    await Promise.all([signet, beside, signet, beside].map((node) => node.runJobs()));
+    for (const { email } of people) await mailbox.next(email);
+    signet.clock.advance(3600);
+    await Promise.all([signet, beside].map((node) => node.runJobs()));
+    assert.equal(mailbox.mails.length, 4);
+    assert.deepEqual(await waiting(signet), []);
+  },
+);
 
-onBothEngines('a mail outlives a server that refuses it', async (t, engine) => {
-  const { signet, mailbox } = await world(t, engine);
+testSignet('a mail outlives a server that refuses it', { mail: true }, async ({ signet, mailbox }) => {
   const { email } = await signet.newUser();
   mailbox.refuses = true;
   assert.equal((await ask(signet, email)).status, 303, 'whoever asks does not wait for the mail server');
@@ -64,10 +61,10 @@ onBothEngines('a mail outlives a server that refuses it', async (t, engine) => {
   assert.equal(mailbox.mails.length, 1);
 });
 
-onBothEngines(
+testSignet(
   'a node that stops ends the delivery that runs, begins no other, and logs no error',
-  async (t, engine) => {
-    const { signet, mailbox } = await world(t, engine);
+  { mail: true },
+  async ({ signet, mailbox }) => {
     const people = [await signet.newUser(), await signet.newUser()];
     const [first] = await Promise.all(people.map(({ email }) => ask(signet, email)));
     assert.equal(first?.status, 303); // from now on a timer looks for the mails as well
@@ -84,7 +81,8 @@ onBothEngines(
 );
 
 test('a mail that nobody takes is given up in the end, and the log says so without its text', async (t) => {
-  const { signet, mailbox } = await world(t);
+  const signet = await startSignet(t, { mail: true });
+  const { mailbox } = signet;
   const { email } = await signet.newUser();
   mailbox.refuses = true;
   await ask(signet, email);
@@ -107,7 +105,7 @@ onBothEngines('a mail outlives the node that promised it', async (t, engine) => 
   const { email } = await signet.newUser();
   await ask(signet, email);
   await untilTried(signet, 1);
-  const beside = await startSignet(t, { beside: signet, env: { SIGNET_SMTP_URL: mailbox.url } });
+  const beside = await startSignet(t, { beside: signet, mail: true });
   signet.clock.advance(30);
   const [mail] = await waiting(signet);
   // A node that died between taking the mail and sending it.
@@ -129,8 +127,7 @@ test('a mail server that cannot be reached is tried with one mail, not with all 
   assert.ok(attempts.every((tried) => tried <= 1) && attempts.includes(1));
 });
 
-onBothEngines('no table holds a link, nor the mail with it', async (t, engine) => {
-  const { signet, mailbox } = await world(t, engine);
+testSignet('no table holds a link, nor the mail with it', { mail: true }, async ({ signet, mailbox }) => {
   const { db } = signet.deps;
   mailbox.refuses = true;
   const { email } = await signet.newUser();
@@ -158,7 +155,8 @@ onBothEngines('no table holds a link, nor the mail with it', async (t, engine) =
 });
 
 test('a mail that was queued before mail had a key of its own is sent', async (t) => {
-  const { signet, mailbox } = await world(t, 'sqlite');
+  const signet = await startSignet(t, { mail: true });
+  const { mailbox } = signet;
   const { db, vault } = signet.deps;
   const sealed = vault.seal('mail:mail_old', JSON.stringify({ to: 'old@example.com', subject: 'Old', text: 'Old' }));
   const { sql, params } = insertMail({ mail_id: 'mail_old', message_sealed: sealed }, 1_800_000_000, undefined);
@@ -168,10 +166,14 @@ test('a mail that was queued before mail had a key of its own is sent', async (t
 });
 
 test('a mail is plain text with one recipient, and looks the same at each attempt', async (t) => {
-  const { signet, mailbox } = await world(t, 'sqlite', {
-    SIGNET_NAME: 'Ünity',
-    SIGNET_MAIL_FROM: 'Ünity <id@id.example>',
+  const signet = await startSignet(t, {
+    mail: true,
+    env: {
+      SIGNET_NAME: 'Ünity',
+      SIGNET_MAIL_FROM: 'Ünity <id@id.example>',
+    },
   });
+  const { mailbox } = signet;
   const { email } = await signet.newUser();
   await ask(signet, email);
   const { headers, subject, text } = await mailbox.next(email);

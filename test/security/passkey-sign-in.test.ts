@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { type Lies, newAuthenticator } from '../support/authenticator.ts';
-import { onBothEngines } from '../support/databases.ts';
-import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import {
   ask,
@@ -17,12 +15,9 @@ import {
   twenty,
 } from '../support/passkeys.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
-import { startSignet } from '../support/signet.ts';
+import { testSignet } from '../support/signet.ts';
 
-onBothEngines('sign-in by passkey', async (t, engine) => {
-  const mailbox = await openMailbox(t);
-  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off' } });
-
+testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: true }, async ({ signet, mailbox, t }) => {
   for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const) {
     await t.test(`sign in with ${algorithm}: both factors in one, without a password`, async () => {
       const person = await signet.signedInUser();
@@ -291,8 +286,7 @@ onBothEngines('sign-in by passkey', async (t, engine) => {
   });
 });
 
-onBothEngines('refused passkeys stop nobody at their address, and are counted in one line', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('refused passkeys stop nobody at their address, and are counted in one line', async ({ signet }) => {
   const authenticator = await (await signet.signedInUser()).addPasskey();
   for (let times = 0; times < 35; times += 1)
     assertSignedIn((await enter(signet, authenticator)).answer, (await enter(signet, authenticator)).browser);
@@ -317,8 +311,7 @@ onBothEngines('refused passkeys stop nobody at their address, and are counted in
   assert.deepEqual(await refused(1), [41]);
 });
 
-onBothEngines('challenges are limited by address, generously', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('challenges are limited by address, generously', async ({ signet }) => {
   const browser = signet.newBrowser();
   const statuses = new Set<number>();
   for (let times = 0; times < 600; times += 1)

@@ -11,10 +11,9 @@ import { RequestError } from '../../src/platform/errors.ts';
 import { digest } from '../../src/platform/ids.ts';
 import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import type { Answer } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import type { TestUser } from '../support/person.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
 
 let accounts = 0;
@@ -33,96 +32,102 @@ const attempt = (signet: Signet, username: string, password: string, headers: Re
 const letters = (length: number) =>
   Array.from(crypto.randomBytes(length), (byte) => 'abcdefghijklmnopqrstuvwxyz'[byte % 26]).join('');
 
-onBothEngines('PW-01: what makes a password good enough', async (t, engine) => {
-  const signet = await startSignet(t, { engine, passwords, env: { SIGNET_RATE_LIMITS: 'off' } });
-
-  await t.test('PW-01: the form refuses a weak one with its reason, and takes a long one', async () => {
-    const { url } = await inviteAdministrator(signet.deps, 'cli');
-    const path = new URL(url).pathname;
-    const browser = signet.newBrowser();
-    const email = 'ada@example.com';
-    const choose = (password: string) => browser.post(path, { email, name: 'Ada L', password });
-    const weak: [string, RegExp][] = [
-      ['', sentence('problem.password.short', { least: 15 })],
-      [letters(14), sentence('problem.password.short', { least: 15 })],
-      ['password123456789', sentence('problem.password.pieces')],
-      ['aaaaaaaaaaaaaaaaaaaa', sentence('problem.password.repeats')],
-      ['qwertyuiopasdfghjkl', sentence('problem.password.pieces')],
-      [email, sentence('problem.password.pieces')],
-      ['x'.repeat(70_000), sentence('refusal.content_too_large', { most: 64 })],
-      ['é'.repeat(600), sentence('problem.password.long', { most: 1024 })],
-    ];
-    for (const [password, reason] of weak) {
-      const answer = await choose(password);
-      assert.ok(answer.status === 400 || answer.status === 413, String(answer.status));
-      assert.match(answer.text, reason);
-      if (password && password !== email) assert.ok(!answer.text.includes(password), 'the page repeats the password');
-      assert.deepEqual(answer.headers.getSetCookie(), []);
-    }
-    assert.equal((await choose(letters(200))).status, 303); // no refusal above has used the link up
-    assert.equal((await choose(letters(200))).status, 400); // this has
-    assert.equal((await browser.get('/v1/me')).json?.role, 'admin');
-  });
-
-  await t.test(
-    'PW-01: 15, 64 and 200 characters are fine, of whatever kind, and every one of them counts',
-    async () => {
-      for (const password of [letters(15), letters(64), `${letters(60)} ${letters(139)}`, 'ünïcödé 東京 🦊 und mehr']) {
-        const account = newAccount(password);
-        await createUser(signet.deps, account, 'cli');
-        assert.equal((await attempt(signet, account.email, password)).status, 303);
-        const lastDiffers = password.slice(0, -1) + (password.endsWith('z') ? 'y' : 'z');
-        for (const wrong of [
-          lastDiffers,
-          password.slice(0, -1),
-          `${password}z`,
-          ` ${password}`,
-          password.toUpperCase(),
-        ]) {
-          assert.equal((await attempt(signet, account.email, wrong)).status, 401);
-        }
+testSignet(
+  'PW-01: what makes a password good enough',
+  { passwords, env: { SIGNET_RATE_LIMITS: 'off' } },
+  async ({ signet, t }) => {
+    await t.test('PW-01: the form refuses a weak one with its reason, and takes a long one', async () => {
+      const { url } = await inviteAdministrator(signet.deps, 'cli');
+      const path = new URL(url).pathname;
+      const browser = signet.newBrowser();
+      const email = 'ada@example.com';
+      const choose = (password: string) => browser.post(path, { email, name: 'Ada L', password });
+      const weak: [string, RegExp][] = [
+        ['', sentence('problem.password.short', { least: 15 })],
+        [letters(14), sentence('problem.password.short', { least: 15 })],
+        ['password123456789', sentence('problem.password.pieces')],
+        ['aaaaaaaaaaaaaaaaaaaa', sentence('problem.password.repeats')],
+        ['qwertyuiopasdfghjkl', sentence('problem.password.pieces')],
+        [email, sentence('problem.password.pieces')],
+        ['x'.repeat(70_000), sentence('refusal.content_too_large', { most: 64 })],
+        ['é'.repeat(600), sentence('problem.password.long', { most: 1024 })],
+      ];
+      for (const [password, reason] of weak) {
+        const answer = await choose(password);
+        assert.ok(answer.status === 400 || answer.status === 413, String(answer.status));
+        assert.match(answer.text, reason);
+        if (password && password !== email) assert.ok(!answer.text.includes(password), 'the page repeats the password');
+        assert.deepEqual(answer.headers.getSetCookie(), []);
       }
-    },
-  );
+      assert.equal((await choose(letters(200))).status, 303); // no refusal above has used the link up
+      assert.equal((await choose(letters(200))).status, 400); // this has
+      assert.equal((await browser.get('/v1/me')).json?.role, 'admin');
+    });
 
-  await t.test('PW-01: composed and decomposed letters are the same password', async () => {
-    const account = newAccount('café crème brûlée naïve');
-    await createUser(signet.deps, { ...account, password: account.password.normalize('NFD') }, 'cli');
-    for (const form of ['NFC', 'NFD']) {
-      const answer = await attempt(signet, account.email, account.password.normalize(form));
-      assert.equal(answer.status, 303, form);
-    }
-    assert.equal((await attempt(signet, account.email, 'cafe creme brulee naive')).status, 401);
-  });
-
-  await t.test('PW-01: createUser holds the command line to the same rules', async () => {
-    for (const password of ['short', 'password123456789', 'iloveyouiloveyou', letters(14)]) {
-      await assert.rejects(
-        createUser(signet.deps, newAccount(password), 'cli'),
-        (error: unknown) => error instanceof RequestError && JSON.stringify(error.details).includes('"password"'),
-        password,
-      );
-    }
-  });
-
-  await t.test('PW-02: what is stored is a salted Argon2id hash, another one for the same password', async () => {
-    const password = letters(20);
-    const ids = [];
-    for (let times = 0; times < 2; times += 1) ids.push(await createUser(signet.deps, newAccount(password), 'cli'));
-    const rows = await signet.deps.db.all<{ password_hash: string }>(
-      'select password_hash from passwords where user_id in ($1, $2)',
-      ids,
+    await t.test(
+      'PW-01: 15, 64 and 200 characters are fine, of whatever kind, and every one of them counts',
+      async () => {
+        for (const password of [
+          letters(15),
+          letters(64),
+          `${letters(60)} ${letters(139)}`,
+          'ünïcödé 東京 🦊 und mehr',
+        ]) {
+          const account = newAccount(password);
+          await createUser(signet.deps, account, 'cli');
+          assert.equal((await attempt(signet, account.email, password)).status, 303);
+          const lastDiffers = password.slice(0, -1) + (password.endsWith('z') ? 'y' : 'z');
+          for (const wrong of [
+            lastDiffers,
+            password.slice(0, -1),
+            `${password}z`,
+            ` ${password}`,
+            password.toUpperCase(),
+          ]) {
+            assert.equal((await attempt(signet, account.email, wrong)).status, 401);
+          }
+        }
+      },
     );
-    assert.equal(new Set(rows.map(({ password_hash }) => password_hash)).size, 2);
-    for (const { password_hash } of rows) {
-      const [, memory, passes] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=\d\$/.exec(password_hash) ?? [];
-      assert.ok(Number(memory) >= 19_456 && Number(passes) >= 2); // OWASP's minimum
-    }
-  });
-});
 
-onBothEngines('PW-02: guessing', async (t, engine) => {
-  const signet = await startSignet(t, { engine, passwords });
+    await t.test('PW-01: composed and decomposed letters are the same password', async () => {
+      const account = newAccount('café crème brûlée naïve');
+      await createUser(signet.deps, { ...account, password: account.password.normalize('NFD') }, 'cli');
+      for (const form of ['NFC', 'NFD']) {
+        const answer = await attempt(signet, account.email, account.password.normalize(form));
+        assert.equal(answer.status, 303, form);
+      }
+      assert.equal((await attempt(signet, account.email, 'cafe creme brulee naive')).status, 401);
+    });
+
+    await t.test('PW-01: createUser holds the command line to the same rules', async () => {
+      for (const password of ['short', 'password123456789', 'iloveyouiloveyou', letters(14)]) {
+        await assert.rejects(
+          createUser(signet.deps, newAccount(password), 'cli'),
+          (error: unknown) => error instanceof RequestError && JSON.stringify(error.details).includes('"password"'),
+          password,
+        );
+      }
+    });
+
+    await t.test('PW-02: what is stored is a salted Argon2id hash, another one for the same password', async () => {
+      const password = letters(20);
+      const ids = [];
+      for (let times = 0; times < 2; times += 1) ids.push(await createUser(signet.deps, newAccount(password), 'cli'));
+      const rows = await signet.deps.db.all<{ password_hash: string }>(
+        'select password_hash from passwords where user_id in ($1, $2)',
+        ids,
+      );
+      assert.equal(new Set(rows.map(({ password_hash }) => password_hash)).size, 2);
+      for (const { password_hash } of rows) {
+        const [, memory, passes] = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=\d\$/.exec(password_hash) ?? [];
+        assert.ok(Number(memory) >= 19_456 && Number(passes) >= 2); // OWASP's minimum
+      }
+    });
+  },
+);
+
+testSignet('PW-02: guessing', { passwords }, async ({ signet, t }) => {
   const failuresOf = async ({ email }: TestUser) => {
     const key = `password-account:${digest(email)}`;
     const sql = 'select failures from failure_counters where counter_key = $1';

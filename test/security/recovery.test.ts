@@ -1,62 +1,51 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { removePassword, setPassword } from '../../src/authentication/credentials/passwords.store.ts';
 import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import type { Answer } from '../support/browser.ts';
-import { type Engine, onBothEngines } from '../support/databases.ts';
-import { linkIn, type Mailbox, openMailbox } from '../support/mailbox.ts';
+import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { TestUser } from '../support/person.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
 const phrase = 'harbour velvet cactus ninety';
-type World = { signet: Signet; mailbox: Mailbox };
-
-async function world(t: TestContext, engine: Engine = 'sqlite', env: Record<string, string> = {}): Promise<World> {
-  const mailbox = await openMailbox(t);
-  return { mailbox, signet: await startSignet(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url, ...env } }) };
-}
-
-const ask = ({ signet }: World, email: string, headers: Record<string, string> = {}) =>
+const ask = (signet: Signet, email: string, headers: Record<string, string> = {}) =>
   signet.newBrowser().post('/reset', { email }, headers);
 
 /** Asks for a reset and opens the mail. */
-async function resetLink(here: World, email: string): Promise<string> {
-  assert.equal((await ask(here, email)).status, 303);
-  return linkIn(await here.mailbox.next(email, sentence('mail.reset.subject')), /^\/reset\/./);
+async function resetLink(signet: Signet, email: string): Promise<string> {
+  assert.equal((await ask(signet, email)).status, 303);
+  return linkIn(await signet.mailbox.next(email, sentence('mail.reset.subject')), /^\/reset\/./);
 }
 
-const spend = ({ signet }: World, path: string, password = phrase, browser = signet.newBrowser()) =>
+const spend = (signet: Signet, path: string, password = phrase, browser = signet.newBrowser()) =>
   browser.post(path, { password });
 
-onBothEngines('PW-04: a reset link', async (t, engine) => {
-  const here = await world(t, engine);
-  const { signet, mailbox } = here;
-
+testSignet('PW-04: a reset link', { mail: true }, async ({ signet, mailbox, t }) => {
   await t.test('PW-04: works once, and ends every session and grant there was', async () => {
     const person = await signet.signedInUser();
     const client = await signet.registerClient();
     const tokens = await person.obtainTokens(client);
-    const path = await resetLink(here, person.email);
+    const path = await resetLink(signet, person.email);
     for (let looks = 0; looks < 3; looks += 1) assert.equal((await signet.newBrowser().get(path)).status, 200);
     assert.equal((await person.browser.get('/v1/me')).status, 200, 'asking changes nothing');
-    const weak = await spend(here, path, 'short');
+    const weak = await spend(signet, path, 'short');
     assert.equal(weak.status, 400);
     assert.match(weak.text, sentence('problem.password.short', { least: 15 }));
 
     const browser = signet.newBrowser();
-    const done = await spend(here, path, phrase, browser);
+    const done = await spend(signet, path, phrase, browser);
     assert.deepEqual([done.status, done.location], [303, '/account']);
     const { session, sub } = (await browser.get('/v1/me')).json as { sub: string; session: { amr: string[] } };
     assert.deepEqual([sub, session.amr], [person.user_id, ['pwd']]);
     assert.equal((await person.browser.get('/v1/me')).status, 401);
     assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
-    assert.equal((await spend(here, path)).status, 400);
+    assert.equal((await spend(signet, path)).status, 400);
     assert.equal((await signet.newBrowser().get(path)).status, 400);
     assert.equal((await person.signIn()).status, 401);
     assert.equal((await person.with({ password: phrase }).signIn()).status, 303);
@@ -69,22 +58,22 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
 
   await t.test('PW-04: is dead after 30 minutes', async () => {
     const person = await signet.newUser();
-    const path = await resetLink(here, person.email);
+    const path = await resetLink(signet, person.email);
     signet.clock.advance(1799);
     assert.equal((await signet.newBrowser().get(path)).status, 200);
     signet.clock.advance(1);
     assert.equal((await signet.newBrowser().get(path)).status, 400);
-    assert.equal((await spend(here, path)).status, 400);
+    assert.equal((await spend(signet, path)).status, 400);
     assert.equal((await person.signIn()).status, 303);
   });
 
   await t.test('PW-04: dies when a newer one is asked for, one at a time and at once', async () => {
     const person = await signet.newUser();
-    const first = await resetLink(here, person.email);
-    const second = await resetLink(here, person.email);
-    assert.equal((await spend(here, first)).status, 400);
+    const first = await resetLink(signet, person.email);
+    const second = await resetLink(signet, person.email);
+    assert.equal((await spend(signet, first)).status, 400);
     assert.equal((await signet.newBrowser().get(second)).status, 200);
-    await Promise.all([ask(here, person.email), ask(here, person.email)]);
+    await Promise.all([ask(signet, person.email), ask(signet, person.email)]);
     const links = [];
     for (let mails = 0; mails < 2; mails += 1) {
       links.push(linkIn(await mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./));
@@ -96,28 +85,28 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
 
   await t.test('PW-04: dies with a change of the password or the address', async () => {
     const person = await signet.signedInUser();
-    const path = await resetLink(here, person.email);
+    const path = await resetLink(signet, person.email);
     await person.browser.postJson('/v1/me/password', { password: phrase });
-    assert.equal((await spend(here, path, 'another phrase of mine')).status, 400);
+    assert.equal((await spend(signet, path, 'another phrase of mine')).status, 400);
 
-    const again = await resetLink(here, person.email);
+    const again = await resetLink(signet, person.email);
     await person.browser.postJson('/v1/me/email', { email: `moved-${person.email}` });
     await person.browser.post(linkIn(await mailbox.next(`moved-${person.email}`), /^\/verify-email\//));
-    assert.equal((await spend(here, again)).status, 400);
+    assert.equal((await spend(signet, again)).status, 400);
   });
 
   await t.test('PW-04: of a person disabled since opens nothing', async () => {
     const person = await signet.newUser();
-    const path = await resetLink(here, person.email);
+    const path = await resetLink(signet, person.email);
     await disableUser(signet.deps, person.user_id, 'cli');
-    const done = await spend(here, path);
+    const done = await spend(signet, path);
     assert.equal(done.status, 400);
     assert.deepEqual(done.headers.getSetCookie(), []);
   });
 
   await t.test('PW-04: is not the key of another door', async () => {
     const person = await signet.signedInUser();
-    const token = (await resetLink(here, person.email)).split('/').at(-1);
+    const token = (await resetLink(signet, person.email)).split('/').at(-1);
     for (const path of [`/signup/${token}`, `/verify-email/${token}`, `/invite/${token}`]) {
       assert.equal((await person.browser.get(path)).status, 400, path);
       assert.equal(
@@ -131,7 +120,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
     const signUp = linkIn(await mailbox.next(`x-${email}`), /^\/signup\/./)
       .split('/')
       .at(-1);
-    assert.equal((await spend(here, `/reset/${signUp}`)).status, 400);
+    assert.equal((await spend(signet, `/reset/${signUp}`)).status, 400);
   });
 
   await t.test('PW-02: opens an account again that a hundred wrong passwords have closed', async () => {
@@ -141,7 +130,7 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
       signet.clock.advance(3600);
     }
     assert.equal((await person.signIn()).status, 403);
-    assert.equal((await spend(here, await resetLink(here, person.email))).status, 303);
+    assert.equal((await spend(signet, await resetLink(signet, person.email))).status, 303);
     assert.equal((await person.with({ password: phrase }).signIn()).status, 303);
   });
 
@@ -151,21 +140,19 @@ onBothEngines('PW-04: a reset link', async (t, engine) => {
     const { sql, params } = removePassword(user_id);
     await signet.deps.db.run(sql, params);
     const browser = signet.newBrowser();
-    assert.equal((await spend(here, await resetLink(here, 'first@example.com'), phrase, browser)).status, 303);
+    assert.equal((await spend(signet, await resetLink(signet, 'first@example.com'), phrase, browser)).status, 303);
     assert.equal((await browser.get('/v1/me')).json?.email_verified, true);
   });
 });
 
-onBothEngines('PW-04: a reset does not lead past the second factor', async (t, engine) => {
-  const here = await world(t, engine);
-  const { signet } = here;
+testSignet('PW-04: a reset does not lead past the second factor', { mail: true }, async ({ signet }) => {
   const person = await signet.signedInUser();
   const client = await signet.registerClient();
   const authenticator = await person.enableTotp();
   const browser = signet.newBrowser();
   const waiting = new URL((await browser.get(client.authorizePath())).location, signet.url);
   await browser.post('/reset', { email: person.email, request: waiting.searchParams.get('request') ?? '' });
-  const path = linkIn(await here.mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./);
+  const path = linkIn(await signet.mailbox.next(person.email, sentence('mail.reset.subject')), /^\/reset\/./);
   const done = await browser.post(path, { password: 'vivid8ch' }); // 8 characters are enough beside a second factor
   assert.deepEqual([done.status, done.location], [303, '/signin/second-factor']);
   assert.equal((await browser.get('/v1/me')).status, 401);
@@ -181,7 +168,7 @@ onBothEngines('PW-04: a reset does not lead past the second factor', async (t, e
 });
 
 /** What somebody who asks can see of the answer, and the statements that it took. */
-async function outcomeOf({ signet }: World, task: () => Promise<Answer>): Promise<string> {
+async function outcomeOf(signet: Signet, task: () => Promise<Answer>): Promise<string> {
   const work: string[] = [];
   const stop = beforeEachCall(signet.deps.db, (sql) => {
     // The sending of mails goes on meanwhile; their promise is part of the request.
@@ -196,8 +183,8 @@ async function outcomeOf({ signet }: World, task: () => Promise<Answer>): Promis
 }
 
 test('PW-03: asking for a reset or an account tells nobody who has one', async (t) => {
-  const here = await world(t, 'sqlite', { SIGNET_RATE_LIMITS: 'off' });
-  const { signet, mailbox } = here;
+  const signet = await startSignet(t, { mail: true, env: { SIGNET_RATE_LIMITS: 'off' } });
+  const { mailbox } = signet;
   const known = await signet.newUser();
   const disabled = await signet.newUser();
   await disableUser(signet.deps, disabled.user_id, 'cli');
@@ -208,8 +195,8 @@ test('PW-03: asking for a reset or an account tells nobody who has one', async (
     const seen: string[] = [];
     for (const email of ['nobody@example.com', known.email, disabled.email, federated.email]) {
       const browser = signet.newBrowser();
-      seen.push(await outcomeOf(here, () => browser.post(path, { email })));
-      seen.push(await outcomeOf(here, () => browser.get(`${path}/sent`)));
+      seen.push(await outcomeOf(signet, () => browser.post(path, { email })));
+      seen.push(await outcomeOf(signet, () => browser.get(`${path}/sent`)));
     }
     for (const [place, outcome] of seen.entries()) assert.equal(outcome, seen[place % 2], `${path} ${place}`);
   }
@@ -221,8 +208,8 @@ test('PW-03: asking for a reset or an account tells nobody who has one', async (
 });
 
 test('PW-04: what is not exactly one address is refused, and nothing is sent', async (t) => {
-  const here = await world(t, 'sqlite', { SIGNET_RATE_LIMITS: 'off' });
-  const { signet, mailbox } = here;
+  const signet = await startSignet(t, { mail: true, env: { SIGNET_RATE_LIMITS: 'off' } });
+  const { mailbox } = signet;
   const { email } = await signet.newUser();
   const send = (path: string, body: string) =>
     signet.newBrowser().send(path, {
@@ -258,7 +245,7 @@ test('PW-04: what is not exactly one address is refused, and nothing is sent', a
 });
 
 test('the mail goes to the address of the account, however it was spelt in the form', async (t) => {
-  const here = await world(t);
+  const signet = await startSignet(t, { mail: true });
   const account = {
     email: 'mike@example.com',
     name: 'Mike',
@@ -266,18 +253,18 @@ test('the mail goes to the address of the account, however it was spelt in the f
     role: 'user',
     emailVerified: true,
   } as const;
-  await createUser(here.signet.deps, account, 'cli');
+  await createUser(signet.deps, account, 'cli');
   for (const spelling of ['MIKE@example.com', ' mike@example.com ', 'mi\u212Ae@example.com', 'ｍike@example.com']) {
-    assert.equal((await ask(here, spelling)).status, 303);
-    await here.mailbox.next('mike@example.com', sentence('mail.reset.subject'));
+    assert.equal((await ask(signet, spelling)).status, 303);
+    await signet.mailbox.next('mike@example.com', sentence('mail.reset.subject'));
   }
-  await here.signet.runJobs();
-  assert.deepEqual([...new Set(here.mailbox.mails.map(({ to }) => to))], ['mike@example.com']);
+  await signet.runJobs();
+  assert.deepEqual([...new Set(signet.mailbox.mails.map(({ to }) => to))], ['mike@example.com']);
 });
 
 test('DM-02: links in mails begin with the base URL, whatever the request says of its host', async (t) => {
-  const here = await world(t);
-  const { signet, mailbox } = here;
+  const signet = await startSignet(t, { mail: true });
+  const { mailbox } = signet;
   const { email } = await signet.newUser();
   for (const headers of [
     'Host: evil.example',
@@ -294,157 +281,163 @@ test('DM-02: links in mails begin with the base URL, whatever the request says o
 });
 
 test('one mailbox gets five reset mails in half an hour; who asks sees no difference', async (t) => {
-  const here = await world(t);
-  const { signet, mailbox } = here;
+  const signet = await startSignet(t, { mail: true });
+  const { mailbox } = signet;
   const { email } = await signet.newUser();
-  for (let times = 0; times < 8; times += 1) assert.equal((await ask(here, email)).status, 303);
+  for (let times = 0; times < 8; times += 1) assert.equal((await ask(signet, email)).status, 303);
   await signet.runJobs();
   assert.equal(mailbox.mails.length, 5);
   signet.clock.advance(1800);
-  assert.equal((await ask(here, email)).status, 303);
+  assert.equal((await ask(signet, email)).status, 303);
   await signet.runJobs();
   assert.equal(mailbox.mails.length, 6);
 });
 
-onBothEngines('PW-04: whoever asks all the time for another person keeps no link from them', async (t, engine) => {
-  const here = await world(t, engine);
-  const { signet, mailbox } = here;
-  const person = await signet.newUser();
-  const newest = async () => {
-    await signet.runJobs();
-    return linkIn(
-      mailbox.mails.findLast(({ to, subject }) => to === person.email && sentence('mail.reset.subject').test(subject))!,
-      /^\/reset\/./,
-    );
-  };
-  const asksAllTheTime = async () => {
-    for (let times = 0; times < 7; times += 1) assert.equal((await ask(here, person.email)).status, 303);
-  };
-  // At any moment of two hours the owner asks, too, and then the newest mail holds a link that opens.
-  for (let passed = 0; passed < 7200; passed += 450) {
-    await asksAllTheTime();
-    assert.equal((await ask(here, person.email)).status, 303);
-    assert.equal((await signet.newBrowser().get(await newest())).status, 200, `after ${passed} s`);
-    signet.clock.advance(450);
-  }
+testSignet(
+  'PW-04: whoever asks all the time for another person keeps no link from them',
+  { mail: true },
+  async ({ signet, mailbox }) => {
+    const person = await signet.newUser();
+    const newest = async () => {
+      await signet.runJobs();
+      return linkIn(
+        mailbox.mails.findLast(
+          ({ to, subject }) => to === person.email && sentence('mail.reset.subject').test(subject),
+        )!,
+        /^\/reset\/./,
+      );
+    };
+    const asksAllTheTime = async () => {
+      for (let times = 0; times < 7; times += 1) assert.equal((await ask(signet, person.email)).status, 303);
+    };
+    // At any moment of two hours the owner asks, too, and then the newest mail holds a link that opens.
+    for (let passed = 0; passed < 7200; passed += 450) {
+      await asksAllTheTime();
+      assert.equal((await ask(signet, person.email)).status, 303);
+      assert.equal((await signet.newBrowser().get(await newest())).status, 200, `after ${passed} s`);
+      signet.clock.advance(450);
+    }
 
-  // Also right after the newest was used, or has died with a change of the password.
-  await asksAllTheTime();
-  const browser = signet.newBrowser();
-  assert.equal((await spend(here, await newest(), phrase, browser)).status, 303);
-  await ask(here, person.email);
-  assert.equal((await signet.newBrowser().get(await newest())).status, 200);
-  await asksAllTheTime();
-  await browser.postJson('/v1/me/password', { password: `${phrase} again` });
-  await ask(here, person.email);
-  assert.equal((await signet.newBrowser().get(await newest())).status, 200);
-});
+    // Also right after the newest was used, or has died with a change of the password.
+    await asksAllTheTime();
+    const browser = signet.newBrowser();
+    assert.equal((await spend(signet, await newest(), phrase, browser)).status, 303);
+    await ask(signet, person.email);
+    assert.equal((await signet.newBrowser().get(await newest())).status, 200);
+    await asksAllTheTime();
+    await browser.postJson('/v1/me/password', { password: `${phrase} again` });
+    await ask(signet, person.email);
+    assert.equal((await signet.newBrowser().get(await newest())).status, 200);
+  },
+);
 
 test('one address asks twenty times in ten minutes', async (t) => {
-  const here = await world(t);
+  const signet = await startSignet(t, { mail: true });
   for (let times = 0; times < 20; times += 1) {
     const path = times % 2 ? '/reset' : '/signup';
-    const answer = await here.signet.newBrowser().post(path, { email: `n${times}@example.com` });
+    const answer = await signet.newBrowser().post(path, { email: `n${times}@example.com` });
     assert.equal(answer.status, 303);
   }
-  const refused = await ask(here, 'n@example.com');
+  const refused = await ask(signet, 'n@example.com');
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '600']);
   assert.match(refused.text, sentence('signin.too_many'));
-  here.signet.clock.advance(600);
-  assert.equal((await ask(here, 'n@example.com')).status, 303);
+  signet.clock.advance(600);
+  assert.equal((await ask(signet, 'n@example.com')).status, 303);
 });
 
-onBothEngines('FL-01: of twenty uses of a link at once exactly one wins', async (t, engine) => {
-  const here = await world(t, engine);
-  const { signet, mailbox } = here;
-  const twenty = <Result>(use: (index: number) => Promise<Result>) =>
-    Promise.all(Array.from({ length: 20 }, (_, index) => use(index)));
-  const assertOneWinner = (answers: Answer[], place: string) => {
-    const won = answers.filter(({ status }) => status === 303);
-    assert.equal(won.length, 1, JSON.stringify(answers.map(({ status }) => status)));
-    assert.equal(won[0]?.location, place);
-    assert.ok(answers.every(({ status }) => status === 303 || status === 400));
-  };
+testSignet(
+  'FL-01: of twenty uses of a link at once exactly one wins',
+  { mail: true },
+  async ({ signet, mailbox, t }) => {
+    const twenty = <Result>(use: (index: number) => Promise<Result>) =>
+      Promise.all(Array.from({ length: 20 }, (_, index) => use(index)));
+    const assertOneWinner = (answers: Answer[], place: string) => {
+      const won = answers.filter(({ status }) => status === 303);
+      assert.equal(won.length, 1, JSON.stringify(answers.map(({ status }) => status)));
+      assert.equal(won[0]?.location, place);
+      assert.ok(answers.every(({ status }) => status === 303 || status === 400));
+    };
 
-  await t.test('FL-01: a reset', async () => {
-    const person = await signet.newUser();
-    const path = await resetLink(here, person.email);
-    assertOneWinner(await twenty((index) => spend(here, path, `phrase of racer number ${index}`)), '/account');
-  });
+    await t.test('FL-01: a reset', async () => {
+      const person = await signet.newUser();
+      const path = await resetLink(signet, person.email);
+      assertOneWinner(await twenty((index) => spend(signet, path, `phrase of racer number ${index}`)), '/account');
+    });
 
-  await t.test('FL-01: a sign-up', async () => {
-    await signet.newBrowser().post('/signup', { email: 'race@example.com' });
-    const path = linkIn(await mailbox.next('race@example.com'), /^\/signup\/./);
-    const answers = await twenty((index) => signet.newBrowser().post(path, { name: `N${index}`, password: phrase }));
-    assertOneWinner(answers, '/account');
-  });
+    await t.test('FL-01: a sign-up', async () => {
+      await signet.newBrowser().post('/signup', { email: 'race@example.com' });
+      const path = linkIn(await mailbox.next('race@example.com'), /^\/signup\/./);
+      const answers = await twenty((index) => signet.newBrowser().post(path, { name: `N${index}`, password: phrase }));
+      assertOneWinner(answers, '/account');
+    });
 
-  await t.test('FL-01: a change of address', async () => {
-    const person = await signet.signedInUser();
-    await person.browser.postJson('/v1/me/email', { email: 'raced@example.com' });
-    const path = linkIn(await mailbox.next('raced@example.com'), /^\/verify-email\//);
-    assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=changed');
-    await signet.runJobs();
-    assert.equal(
-      mailbox.mails.filter(
-        ({ to, subject }) => to === person.email && sentence('mail.email_changed.subject').test(subject),
-      ).length,
-      1,
-    );
-  });
-
-  await t.test('FL-01: a verification', async () => {
-    const account = {
-      email: 'ver@example.com',
-      name: 'V',
-      password: phrase,
-      role: 'user',
-      emailVerified: false,
-    } as const;
-    const user_id = await createUser(signet.deps, account, 'cli');
-    const person = new TestUser(signet, { user_id, email: account.email, password: phrase });
-    await person.signIn();
-    await person.browser.post('/account/email/verify');
-    const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
-    assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=verified');
-  });
-
-  await t.test(
-    'FL-01: a change of password: the session goes on for one, and nobody is left with another',
-    async () => {
+    await t.test('FL-01: a change of address', async () => {
       const person = await signet.signedInUser();
-      const cookies = new Map(person.browser.cookies);
-      const browsers = Array.from({ length: 20 }, () => {
-        const browser = signet.newBrowser();
-        for (const [name, value] of cookies) browser.cookies.set(name, value);
-        return browser;
-      });
-      const answers = await twenty((index) =>
-        browsers[index]!.postJson('/v1/me/password', { password: `phrase of racer number ${index}` }),
-      );
-      const winner = answers.findIndex(({ status }) => status === 204);
-      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [204, ...new Array(19).fill(401)]);
-      const alive = await twenty((index) => browsers[index]!.get('/v1/me'));
-      assert.deepEqual(
-        alive.flatMap(({ status }, index) => (status === 200 ? [index] : [])),
-        [winner],
-      );
-      const again = person.with({ password: `phrase of racer number ${winner}`, browser: signet.newBrowser() });
-      assert.equal((await again.signIn()).status, 303);
+      await person.browser.postJson('/v1/me/email', { email: 'raced@example.com' });
+      const path = linkIn(await mailbox.next('raced@example.com'), /^\/verify-email\//);
+      assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=changed');
       await signet.runJobs();
       assert.equal(
         mailbox.mails.filter(
-          ({ to, subject }) => to === person.email && sentence('mail.password_changed.subject').test(subject),
+          ({ to, subject }) => to === person.email && sentence('mail.email_changed.subject').test(subject),
         ).length,
         1,
       );
-    },
-  );
-});
+    });
+
+    await t.test('FL-01: a verification', async () => {
+      const account = {
+        email: 'ver@example.com',
+        name: 'V',
+        password: phrase,
+        role: 'user',
+        emailVerified: false,
+      } as const;
+      const user_id = await createUser(signet.deps, account, 'cli');
+      const person = new TestUser(signet, { user_id, email: account.email, password: phrase });
+      await person.signIn();
+      await person.browser.post('/account/email/verify');
+      const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
+      assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=verified');
+    });
+
+    await t.test(
+      'FL-01: a change of password: the session goes on for one, and nobody is left with another',
+      async () => {
+        const person = await signet.signedInUser();
+        const cookies = new Map(person.browser.cookies);
+        const browsers = Array.from({ length: 20 }, () => {
+          const browser = signet.newBrowser();
+          for (const [name, value] of cookies) browser.cookies.set(name, value);
+          return browser;
+        });
+        const answers = await twenty((index) =>
+          browsers[index]!.postJson('/v1/me/password', { password: `phrase of racer number ${index}` }),
+        );
+        const winner = answers.findIndex(({ status }) => status === 204);
+        assert.deepEqual(answers.map(({ status }) => status).toSorted(), [204, ...new Array(19).fill(401)]);
+        const alive = await twenty((index) => browsers[index]!.get('/v1/me'));
+        assert.deepEqual(
+          alive.flatMap(({ status }, index) => (status === 200 ? [index] : [])),
+          [winner],
+        );
+        const again = person.with({ password: `phrase of racer number ${winner}`, browser: signet.newBrowser() });
+        assert.equal((await again.signIn()).status, 303);
+        await signet.runJobs();
+        assert.equal(
+          mailbox.mails.filter(
+            ({ to, subject }) => to === person.email && sentence('mail.password_changed.subject').test(subject),
+          ).length,
+          1,
+        );
+      },
+    );
+  },
+);
 
 for (const withTotp of [false, true]) {
   test(`PW-04: a sign-in by the old password does not outlive the change that came first (TOTP: ${withTotp})`, async (t) => {
-    const { signet } = await world(t);
+    const signet = await startSignet(t, { mail: true });
     const person = await signet.signedInUser();
     if (withTotp) await person.enableTotp();
     const { db } = signet.deps;

@@ -4,15 +4,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { assertRefused, claimsOf, type Tokens, tokensOf } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const day = 86_400;
 const inactive = { active: false };
 
-onBothEngines('a refresh token', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('a refresh token', async ({ signet, t }) => {
   const person = await signet.signedInUser();
   const owner = person;
   const allowed_scopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
@@ -208,8 +206,7 @@ test('RT-08: a refresh token counts as it was issued, character for character', 
   tokensOf(await client.refresh(refresh_token)); // not one of them touched the real one
 });
 
-onBothEngines('RT-05: a refresh token ends after 30 days without use', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('RT-05: a refresh token ends after 30 days without use', async ({ signet }) => {
   const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
   const [used, unused] = [await person.obtainTokens(client), await person.obtainTokens(client)];
@@ -222,8 +219,7 @@ onBothEngines('RT-05: a refresh token ends after 30 days without use', async (t,
   tokensOf(await client.refresh(next.refresh_token));
 });
 
-onBothEngines('RT-05: a refresh token ends after 90 days, however often it is used', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('RT-05: a refresh token ends after 90 days, however often it is used', async ({ signet }) => {
   const person = await signet.signedInUser();
   const client = await signet.registerClient({ owner: person });
   let tokens = await person.obtainTokens(client);

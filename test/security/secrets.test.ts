@@ -4,7 +4,6 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
-import { onBothEngines } from '../support/databases.ts';
 import type { TestUser } from '../support/person.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import {
@@ -15,7 +14,7 @@ import {
   tokensOf,
   verifier,
 } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, testSignet } from '../support/signet.ts';
 
 type Journey = { person: TestUser; client: RegisteredClient; live: Tokens; secrets: Map<string, string> };
 
@@ -115,8 +114,7 @@ async function tablesOf({ deps: { db } }: Signet): Promise<Record<string, Record
   );
 }
 
-onBothEngines('secrets', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('secrets', async ({ signet, t }) => {
   const { person, client, live, secrets } = await journey(signet);
   const { dataDir, masterKey } = signet.deps.config;
   assert.ok(masterKey.from === 'value');
@@ -137,7 +135,7 @@ onBothEngines('secrets', async (t, engine) => {
 
   await t.test('RT-08: no file of the data folder holds a secret, and no other user can read one', () => {
     const files = readdirSync(dataDir, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
-    if (engine === 'sqlite')
+    if (signet.deps.db.engine === 'sqlite')
       assert.ok(
         files.some(({ name }) => name.endsWith('-wal')),
         'no write-ahead log',

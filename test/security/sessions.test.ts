@@ -3,10 +3,9 @@ import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
 import { newBrowser } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const name = 'signet_identity_session';
 const day = 86_400;
@@ -20,8 +19,7 @@ const holding = (signet: Signet, value: string) => {
 };
 const statusWith = async (signet: Signet, value: string) => (await holding(signet, value).get('/v1/me')).status;
 
-onBothEngines('sessions', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('sessions', async ({ signet, t }) => {
   const client = await signet.registerClient();
 
   await t.test('SS-01: a session is 256 random bits, and every sign-in gets new ones', async () => {
@@ -140,7 +138,7 @@ onBothEngines('sessions', async (t, engine) => {
   await t.test(
     'SS-05: disabling a person ends every session and grant on every node, and enabling brings none back',
     async (t) => {
-      const beside = await startSignet(t, { engine, beside: signet });
+      const beside = await startSignet(t, { beside: signet });
       const person = await signet.signedInUser();
       const phone: TestUser = person.elsewhere();
       await phone.signIn();

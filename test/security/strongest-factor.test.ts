@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { resetFactors } from '../../src/admin/users/reset-factors.ts';
 import { oneFactor } from '../../src/authentication/sessions/authentication.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
 import type { Answer, Browser } from '../support/browser.ts';
-import { type Engine, onBothEngines } from '../support/databases.ts';
-import { linkIn, openMailbox } from '../support/mailbox.ts';
+import { linkIn } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { ask, assertKeptOut, assertSignedIn, confirm, enter, keep, sessionOf } from '../support/passkeys.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
 import { acmeAt } from '../support/upstream.ts';
 
@@ -22,12 +21,7 @@ import { acmeAt } from '../support/upstream.ts';
 const phrase = 'harbour velvet cactus ninety';
 const enrollPath = '/v1/me/2fa/totp/enroll';
 const twoFactors = 'urn:signet:acr:2fa';
-
-async function world(t: TestContext, engine: Engine = 'sqlite') {
-  const mailbox = await openMailbox(t);
-  const env = { SIGNET_SMTP_URL: mailbox.url, SIGNET_RATE_LIMITS: 'off', ...acmeAt('http://localhost:9') };
-  return { mailbox, signet: await startSignet(t, { engine, env }) };
-}
+const env = { SIGNET_RATE_LIMITS: 'off', ...acmeAt('http://localhost:9') };
 
 /** Whoever knows the password, at a machine of their own. */
 async function thiefOf(owner: TestUser): Promise<Browser> {
@@ -44,10 +38,10 @@ function assertLacksFactor(answer: Answer, about = '') {
   );
 }
 
-onBothEngines(
+testSignet(
   'MF-05: neither a password nor a mailbox gets past the passkey of an administrator',
-  async (t, engine) => {
-    const { signet, mailbox } = await world(t, engine);
+  { mail: true, env },
+  async ({ signet, mailbox, t }) => {
     const owner = await signet.signedInUser({ role: 'admin' });
     const key = await owner.addPasskey();
     const isKeptOut = async (browser: Browser) => {
@@ -92,19 +86,22 @@ onBothEngines(
   },
 );
 
-onBothEngines('RT-06: a passkey that is reset while it signs in opens nothing after that', async (t, engine) => {
-  const { signet } = await world(t, engine);
-  const owner = await signet.signedInUser();
-  const key = await owner.addPasskey();
-  const reset = () => resetFactors(signet.deps, { actor: 'cli' }, owner.user_id, 'the key was stolen');
-  const held = holdNextCall(signet.deps.db, /insert into sessions/);
-  const entering = enter(signet, key);
-  await held.reached;
-  await reset().finally(held.release);
-  const { answer, browser } = await entering;
-  assertKeptOut(answer, browser, 403);
-  assert.match(answer.text, sentence('passkey.problem.refused'));
-});
+testSignet(
+  'RT-06: a passkey that is reset while it signs in opens nothing after that',
+  { mail: true, env },
+  async ({ signet }) => {
+    const owner = await signet.signedInUser();
+    const key = await owner.addPasskey();
+    const reset = () => resetFactors(signet.deps, { actor: 'cli' }, owner.user_id, 'the key was stolen');
+    const held = holdNextCall(signet.deps.db, /insert into sessions/);
+    const entering = enter(signet, key);
+    await held.reached;
+    await reset().finally(held.release);
+    const { answer, browser } = await entering;
+    assertKeptOut(answer, browser, 403);
+    assert.match(answer.text, sentence('passkey.problem.refused'));
+  },
+);
 
 type Change = { method: string; path: string };
 
@@ -128,62 +125,65 @@ const guards =
 /** The profile is no way in. */
 const isFree = ({ method, path }: Change) => method === 'PATCH' && path === '/v1/me';
 
-onBothEngines('SS-06: no change of a way in without the strongest kind of factor', async (t, engine) => {
-  const { signet } = await world(t, engine);
-  const { db } = signet.deps;
-  const changes = changesOf(signet).filter((change) => guards.test(change.path) && !isFree(change));
-  const state = async () =>
-    JSON.stringify([
-      await db.all('select user_id, email, name from users order by user_id'),
-      await db.all('select * from passkeys order by credential_id'),
-      await db.all('select * from totp order by user_id'),
-      await db.all('select * from passwords order by user_id'),
-      await db.all('select code_hash from backup_codes order by code_hash'),
-      await db.all('select token_hash from one_time_links'),
-    ]);
+testSignet(
+  'SS-06: no change of a way in without the strongest kind of factor',
+  { mail: true, env },
+  async ({ signet, t }) => {
+    const { db } = signet.deps;
+    const changes = changesOf(signet).filter((change) => guards.test(change.path) && !isFree(change));
+    const state = async () =>
+      JSON.stringify([
+        await db.all('select user_id, email, name from users order by user_id'),
+        await db.all('select * from passkeys order by credential_id'),
+        await db.all('select * from totp order by user_id'),
+        await db.all('select * from passwords order by user_id'),
+        await db.all('select code_hash from backup_codes order by code_hash'),
+        await db.all('select token_hash from one_time_links'),
+      ]);
 
-  const refusesAll = async ({ browser }: TestUser, id: string) => {
-    const before = await state();
-    let tried = 0;
-    for (const { method, path } of changes) {
-      const url = path.replace(':id', id).replace(':provider', 'acme');
-      const answer = await browser.send(url, { method, headers: { origin: signet.url } });
-      if (answer.status === 405) continue;
-      tried += 1;
-      const about = `${method} ${path}`;
-      if (path.startsWith('/v1/') || path.endsWith('/options')) assertLacksFactor(answer, about);
-      else assert.match(answer.location, /^\/signin\/confirm\?next=/, about);
-    }
-    assert.ok(tried >= 23, `only ${tried} were tried`);
-    assert.equal(await state(), before);
-  };
+    const refusesAll = async ({ browser }: TestUser, id: string) => {
+      const before = await state();
+      let tried = 0;
+      for (const { method, path } of changes) {
+        const url = path.replace(':id', id).replace(':provider', 'acme');
+        const answer = await browser.send(url, { method, headers: { origin: signet.url } });
+        if (answer.status === 405) continue;
+        tried += 1;
+        const about = `${method} ${path}`;
+        if (path.startsWith('/v1/') || path.endsWith('/options')) assertLacksFactor(answer, about);
+        else assert.match(answer.location, /^\/signin\/confirm\?next=/, about);
+      }
+      assert.ok(tried >= 23, `only ${tried} were tried`);
+      assert.equal(await state(), before);
+    };
 
-  await t.test('of whoever has a passkey', async () => {
-    const owner = await signet.signedInUser();
-    const { id } = await owner.addPasskey();
-    await refusesAll(owner.with({ browser: await thiefOf(owner) }), id);
-  });
+    await t.test('of whoever has a passkey', async () => {
+      const owner = await signet.signedInUser();
+      const { id } = await owner.addPasskey();
+      await refusesAll(owner.with({ browser: await thiefOf(owner) }), id);
+    });
 
-  await t.test('of whoever has an authenticator app, in a session from before', async () => {
-    const owner = await signet.signedInUser();
-    const thief = await thiefOf(owner);
-    await owner.enableTotp();
-    await refusesAll(owner.with({ browser: thief }), 'pk_any');
-  });
+    await t.test('of whoever has an authenticator app, in a session from before', async () => {
+      const owner = await signet.signedInUser();
+      const thief = await thiefOf(owner);
+      await owner.enableTotp();
+      await refusesAll(owner.with({ browser: thief }), 'pk_any');
+    });
 
-  await t.test('and a change that was under way when the factor was added fails', async () => {
-    const owner = await signet.signedInUser();
-    const thief = await thiefOf(owner);
-    const held = holdNextCall(db, /insert into totp/);
-    const answer = thief.postEmpty(enrollPath);
-    await held.reached;
-    await owner.addPasskey().finally(held.release);
-    assertLacksFactor(await answer);
-  });
-});
+    await t.test('and a change that was under way when the factor was added fails', async () => {
+      const owner = await signet.signedInUser();
+      const thief = await thiefOf(owner);
+      const held = holdNextCall(db, /insert into totp/);
+      const answer = thief.postEmpty(enrollPath);
+      await held.reached;
+      await owner.addPasskey().finally(held.release);
+      assertLacksFactor(await answer);
+    });
+  },
+);
 
 test('SS-06: the page that asks once more offers what is enough, and says so', async (t) => {
-  const { signet } = await world(t);
+  const signet = await startSignet(t, { mail: true, env });
   const totpPage = '/account/security/totp';
   const confirmPath = `/signin/confirm?next=${encodeURIComponent(totpPage)}`;
 
@@ -232,39 +232,42 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
   });
 });
 
-onBothEngines('PW-03: a reset lists what signs in beside the password, and how it is removed', async (t, engine) => {
-  const { signet, mailbox } = await world(t, engine);
-  const owner = await signet.signedInUser();
-  const resetLink = async () => {
-    await signet.newBrowser().post('/reset', { email: owner.email });
-    return linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
-  };
-  const plain = await resetLink();
-  assert.doesNotMatch((await signet.newBrowser().get(plain)).text, sentence('reset.stays.title'));
-  await signet.newBrowser().post(plain, { password: phrase });
-  assert.doesNotMatch(
-    (await mailbox.next(owner.email, sentence('mail.password_reset.subject'))).text,
-    sentence('reset.stays'),
-  );
+testSignet(
+  'PW-03: a reset lists what signs in beside the password, and how it is removed',
+  { mail: true, env },
+  async ({ signet, mailbox }) => {
+    const owner = await signet.signedInUser();
+    const resetLink = async () => {
+      await signet.newBrowser().post('/reset', { email: owner.email });
+      return linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
+    };
+    const plain = await resetLink();
+    assert.doesNotMatch((await signet.newBrowser().get(plain)).text, sentence('reset.stays.title'));
+    await signet.newBrowser().post(plain, { password: phrase });
+    assert.doesNotMatch(
+      (await mailbox.next(owner.email, sentence('mail.password_reset.subject'))).text,
+      sentence('reset.stays'),
+    );
 
-  await owner.with({ password: phrase }).signIn();
-  await signet.deps.db.run(
-    `insert into identities (issuer, subject, user_id, provider, email, linked_at, last_used_at)
+    await owner.with({ password: phrase }).signIn();
+    await signet.deps.db.run(
+      `insert into identities (issuer, subject, user_id, provider, email, linked_at, last_used_at)
      values ('http://localhost:9', 's', $1, 'acme', 'thief@acme.example', 1800000000, 1800000000)`,
-    [owner.user_id],
-  );
-  await owner.addPasskey(newAuthenticator(signet.url), "Thief's key");
-  const path = await resetLink();
-  const page = (await signet.newBrowser().get(path)).text;
-  assert.match(page, sentence('reset.stays.passkey', { passkey: "Thief's key" }));
-  assert.match(page, sentence('reset.stays.provider', { provider: 'Acme', account: 'thief@acme.example' }));
-  assert.match(page, sentence('reset.stays.page'));
-  const browser = signet.newBrowser();
-  assert.equal((await browser.post(path, { password: phrase })).status, 303);
-  const mail = await mailbox.next(owner.email, sentence('mail.password_reset.subject'));
-  assert.match(
-    mail.text,
-    pattern`- ${sentence('reset.stays.passkey', { passkey: "Thief's key", day: '2027-01-15' })}\n- ${sentence('reset.stays.provider', { provider: 'Acme', account: 'thief@acme.example' })}`,
-  );
-  assert.ok(mail.text.includes(`${signet.url}/account/security\n`), mail.text);
-});
+      [owner.user_id],
+    );
+    await owner.addPasskey(newAuthenticator(signet.url), "Thief's key");
+    const path = await resetLink();
+    const page = (await signet.newBrowser().get(path)).text;
+    assert.match(page, sentence('reset.stays.passkey', { passkey: "Thief's key" }));
+    assert.match(page, sentence('reset.stays.provider', { provider: 'Acme', account: 'thief@acme.example' }));
+    assert.match(page, sentence('reset.stays.page'));
+    const browser = signet.newBrowser();
+    assert.equal((await browser.post(path, { password: phrase })).status, 303);
+    const mail = await mailbox.next(owner.email, sentence('mail.password_reset.subject'));
+    assert.match(
+      mail.text,
+      pattern`- ${sentence('reset.stays.passkey', { passkey: "Thief's key", day: '2027-01-15' })}\n- ${sentence('reset.stays.provider', { provider: 'Acme', account: 'thief@acme.example' })}`,
+    );
+    assert.ok(mail.text.includes(`${signet.url}/account/security\n`), mail.text);
+  },
+);

@@ -3,15 +3,13 @@ import { test } from 'node:test';
 import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
 import { newSecret } from '../../src/platform/ids.ts';
 import { readAnswer } from '../support/browser.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { assertRefused, basic, claimsOf, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
-import { startSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const inactive = { active: false };
 
-onBothEngines('an authorization code', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('an authorization code', async ({ signet, t }) => {
   const person = await signet.signedInUser();
   const owner = person;
   const redirect_uris = ['https://rp.test/cb', 'https://rp.test/other'];

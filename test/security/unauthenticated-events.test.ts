@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { verifyAuditLog } from '../../src/audit/chain.ts';
 import { refusalReasons } from '../../src/audit/unauthenticated.ts';
 import { succeed } from '../support/command-line.ts';
-import { onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { assertRefused } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { type Signet, testSignet } from '../support/signet.ts';
 
 type Listed = { action: string; reason: string; target: string; address: string; count: number; last_at: number };
 
@@ -21,10 +20,10 @@ const guess = (signet: Signet, username: string, address: string) =>
 
 const auditRows = async ({ deps }: Signet) => (await deps.db.all('select 1 as one from audit_log')).length;
 
-onBothEngines(
+testSignet(
   'what strangers cause is counted, bounded and kept for a time, outside of the audit log',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine, env });
+  { env },
+  async ({ signet }) => {
     const administrator = await signet.signedInUser({ role: 'admin' });
     const person = await signet.newUser();
     const list = async (query = '') => {
@@ -51,7 +50,7 @@ onBothEngines(
       );
     }
     const all = (await list('?limit=500')).events;
-    assert.ok(all.length <= 10 + 1 + (engine === 'postgres' ? 20 : 0), `${all.length} rows`);
+    assert.ok(all.length <= 10 + 1 + (signet.deps.db.engine === 'postgres' ? 20 : 0), `${all.length} rows`);
     const sum = all.reduce((total, { count }) => total + count, 0);
     assert.equal(sum, 205);
     assert.ok(all.some(({ reason, address }) => reason === 'more' && address === null));
@@ -96,10 +95,10 @@ onBothEngines(
   },
 );
 
-onBothEngines(
+testSignet(
   'links that strangers ask for are counted there, too, and the command line shows them',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine, env: { ...env, SIGNET_SMTP_URL: 'smtp://127.0.0.1:1' } });
+  { env: { ...env, SIGNET_SMTP_URL: 'smtp://127.0.0.1:1' } },
+  async ({ signet }) => {
     const person = await signet.newUser();
     const before = await auditRows(signet);
     for (const email of [person.email, 'nobody@example.com']) {
@@ -127,80 +126,84 @@ onBothEngines(
   },
 );
 
-onBothEngines('administrators read them on a page, of one account or address, a page at a time', async (t, engine) => {
-  const signet = await startSignet(t, { engine, env });
-  const { browser } = await signet.signedInUser({ role: 'admin' });
-  const person = await signet.newUser();
-  const path = '/admin/audit/unauthenticated';
-  const page = async (query: Record<string, string> = {}) => {
-    const answer = await browser.get(`${path}?${new URLSearchParams(query)}`);
-    assert.equal(answer.status, 200, answer.text);
-    return answer.text;
-  };
-  const entries = (text: string) => text.split('<li><div>').slice(1);
+testSignet(
+  'administrators read them on a page, of one account or address, a page at a time',
+  { env },
+  async ({ signet }) => {
+    const { browser } = await signet.signedInUser({ role: 'admin' });
+    const person = await signet.newUser();
+    const path = '/admin/audit/unauthenticated';
+    const page = async (query: Record<string, string> = {}) => {
+      const answer = await browser.get(`${path}?${new URLSearchParams(query)}`);
+      assert.equal(answer.status, 200, answer.text);
+      return answer.text;
+    };
+    const entries = (text: string) => text.split('<li><div>').slice(1);
 
-  assert.match(await page(), sentence('admin.unauthenticated.none'));
-  for (let times = 0; times < 3; times += 1) await guess(signet, person.email, '192.0.2.1');
-  signet.clock.advance(60);
-  await guess(signet, person.email, '192.0.2.2');
-  await guess(signet, 'nobody@example.com', '192.0.2.2');
+    assert.match(await page(), sentence('admin.unauthenticated.none'));
+    for (let times = 0; times < 3; times += 1) await guess(signet, person.email, '192.0.2.1');
+    signet.clock.advance(60);
+    await guess(signet, person.email, '192.0.2.2');
+    await guess(signet, 'nobody@example.com', '192.0.2.2');
 
-  const all = await page();
-  assert.equal(entries(all).length, 3);
-  assert.match(all, sentence('admin.unauthenticated.kept', { days: 2 }));
-  assert.doesNotMatch(all, /wrong_password|session\.refused|nobody@example\.com|<script/);
-  const [entry = '', ...more] = entries(await page({ target: person.user_id, address: ' 192.0.2.1 ' }));
-  assert.equal(more.length, 0);
-  assert.match(entry, sentence('admin.unauthenticated.refused.wrong_password'));
-  assert.match(
-    entry,
-    pattern`<time datetime="2027-01-15T08:00:00\.000Z">2027-01-15 08:00:00 UTC</time> · ${sentence('admin.unauthenticated.times', { count: 3 })}<`,
-  );
-  assert.match(entry, new RegExp(`href="/admin/users/${person.user_id}"`));
-  assert.match(entry, /192\.0\.2\.1/);
-  assert.equal(entries(await page({ target: person.user_id })).length, 2);
-  const ofAddress = await page({ address: '192.0.2.2' });
-  assert.equal(entries(ofAddress).length, 2);
-  assert.match(ofAddress, sentence('admin.unauthenticated.refused.no_account'));
-  assert.match(ofAddress, /name="address"[^>]*value="192\.0\.2\.2"/);
-  assert.match(await page({ target: 'usr_nobody' }), sentence('admin.audit.none'));
-  const asked = await browser.get('/v1/admin/audit/unauthenticated?address=192.0.2.1&target=');
-  assert.deepEqual(
-    (asked.json as { events: Listed[] }).events.map(({ count }) => count),
-    [3],
-    'programs filter alike',
-  );
+    const all = await page();
+    assert.equal(entries(all).length, 3);
+    assert.match(all, sentence('admin.unauthenticated.kept', { days: 2 }));
+    assert.doesNotMatch(all, /wrong_password|session\.refused|nobody@example\.com|<script/);
+    const [entry = '', ...more] = entries(await page({ target: person.user_id, address: ' 192.0.2.1 ' }));
+    assert.equal(more.length, 0);
+    assert.match(entry, sentence('admin.unauthenticated.refused.wrong_password'));
+    assert.match(
+      entry,
+      pattern`<time datetime="2027-01-15T08:00:00\.000Z">2027-01-15 08:00:00 UTC</time> · ${sentence('admin.unauthenticated.times', { count: 3 })}<`,
+    );
+    assert.match(entry, new RegExp(`href="/admin/users/${person.user_id}"`));
+    assert.match(entry, /192\.0\.2\.1/);
+    assert.equal(entries(await page({ target: person.user_id })).length, 2);
+    const ofAddress = await page({ address: '192.0.2.2' });
+    assert.equal(entries(ofAddress).length, 2);
+    assert.match(ofAddress, sentence('admin.unauthenticated.refused.no_account'));
+    assert.match(ofAddress, /name="address"[^>]*value="192\.0\.2\.2"/);
+    assert.match(await page({ target: 'usr_nobody' }), sentence('admin.audit.none'));
+    const asked = await browser.get('/v1/admin/audit/unauthenticated?address=192.0.2.1&target=');
+    assert.deepEqual(
+      (asked.json as { events: Listed[] }).events.map(({ count }) => count),
+      [3],
+      'programs filter alike',
+    );
 
-  for (const [from, to] of [
-    [`/admin/users/${person.user_id}`, `${path}?target=${person.user_id}`],
-    ['/admin/audit', path],
-  ] as const)
-    assert.ok((await browser.get(from)).text.includes(`href="${to}"`), from);
-  const refused = await browser.get(`${path}?before=x`);
-  assert.equal(refused.status, 400);
+    for (const [from, to] of [
+      [`/admin/users/${person.user_id}`, `${path}?target=${person.user_id}`],
+      ['/admin/audit', path],
+    ] as const)
+      assert.ok((await browser.get(from)).text.includes(`href="${to}"`), from);
+    const refused = await browser.get(`${path}?before=x`);
+    assert.equal(refused.status, 400);
 
-  // What an upstream or a later version wrote is data, and no page fails for it.
-  const rows = [...refusalReasons, 'of_a_later_version', 'more'].map((reason, index) => ({
-    sql: `insert into unauthenticated_events (event_key, hour, action, reason, detail, address, first_at, last_at, count)
+    // What an upstream or a later version wrote is data, and no page fails for it.
+    const rows = [...refusalReasons, 'of_a_later_version', 'more'].map((reason, index) => ({
+      sql: `insert into unauthenticated_events (event_key, hour, action, reason, detail, address, first_at, last_at, count)
           values ($1, 0, 'session.refused', $2, $3, $4, $5, $5, 1)`,
-    params: [`key_${index}`, reason, '{"provider":"<b>x","problem":"<i>y"}', '<u>z', index],
-  }));
-  const padding = Array.from({ length: 40 }, (_, index) => ({
-    sql: `insert into unauthenticated_events (event_key, hour, action, first_at, last_at, count)
+      params: [`key_${index}`, reason, '{"provider":"<b>x","problem":"<i>y"}', '<u>z', index],
+    }));
+    const padding = Array.from({ length: 40 }, (_, index) => ({
+      sql: `insert into unauthenticated_events (event_key, hour, action, first_at, last_at, count)
           values ($1, 0, 'sign_up.asked', 100, 100, 1)`,
-    params: [`pad_${index}`],
-  }));
-  await signet.deps.db.batch([...rows, ...padding]);
-  const first = await page();
-  const older = /id="unauthenticated-older" href="([^"]*)"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
-  const second = (await browser.get(older)).text;
-  assert.deepEqual([entries(first).length, entries(second).length], [50, 3 + 40 + rows.length - 50]);
-  assert.doesNotMatch(second, /unauthenticated-older|<b>x|<i>y|<u>z/);
-  for (const reason of [...refusalReasons, 'of_a_later_version']) assert.ok(!(first + second).includes(reason), reason);
-  assert.match(first + second, sentence('admin.unauthenticated.more.sign_in'));
-  assert.match(first + second, sentence('admin.unauthenticated.refused'));
+      params: [`pad_${index}`],
+    }));
+    await signet.deps.db.batch([...rows, ...padding]);
+    const first = await page();
+    const older = /id="unauthenticated-older" href="([^"]*)"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const second = (await browser.get(older)).text;
+    assert.deepEqual([entries(first).length, entries(second).length], [50, 3 + 40 + rows.length - 50]);
+    assert.doesNotMatch(second, /unauthenticated-older|<b>x|<i>y|<u>z/);
+    for (const reason of [...refusalReasons, 'of_a_later_version'])
+      assert.ok(!(first + second).includes(reason), reason);
+    assert.match(first + second, sentence('admin.unauthenticated.more.sign_in'));
+    assert.match(first + second, sentence('admin.unauthenticated.refused'));
 
-  const german = await browser.get(`${path}?ui_locales=de&target=${person.user_id}`);
-  assert.match(german.text, sentence('admin.unauthenticated.refused.wrong_password', {}, 'de'));
-  assert.match(german.text, pattern`· ${sentence('admin.unauthenticated.times', { count: 3 }, 'de')}<`);
-});
+    const german = await browser.get(`${path}?ui_locales=de&target=${person.user_id}`);
+    assert.match(german.text, sentence('admin.unauthenticated.refused.wrong_password', {}, 'de'));
+    assert.match(german.text, pattern`· ${sentence('admin.unauthenticated.times', { count: 3 }, 'de')}<`);
+  },
+);

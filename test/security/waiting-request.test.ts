@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { onBothEngines } from '../support/databases.ts';
 import type { TestUser } from '../support/person.ts';
 import { assertRefused, basic, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
-import { startSignet } from '../support/signet.ts';
+import { testSignet } from '../support/signet.ts';
 
 /** The id of the request that waits for this person's browser. */
 async function waitingRequest(person: TestUser, client: RegisteredClient, changes: Record<string, string> = {}) {
@@ -15,10 +14,9 @@ const goOn = (person: TestUser, request: string) =>
 
 const idTokenOf = async (person: TestUser, client: RegisteredClient) => (await person.obtainTokens(client)).id_token;
 
-onBothEngines(
+testSignet(
   'FL-01: a waiting request is nothing to another browser, one that waits itself included',
-  async (t, engine) => {
-    const signet = await startSignet(t, { engine });
+  async ({ signet }) => {
     const client = await signet.registerClient();
     const [victim, attacker] = [await signet.newUser(), await signet.newUser()];
     const request = await waitingRequest(victim, client);
@@ -30,8 +28,7 @@ onBothEngines(
   },
 );
 
-onBothEngines('id_token_hint: whoever signs in must be the person that it names', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('id_token_hint: whoever signs in must be the person that it names', async ({ signet }) => {
   const client = await signet.registerClient();
   const [meant, other] = [await signet.signedInUser(), await signet.newUser()];
   const id_token_hint = await idTokenOf(meant, client);
@@ -40,8 +37,7 @@ onBothEngines('id_token_hint: whoever signs in must be the person that it names'
   assert.equal(redirectedTo(await goOn(other, request)).get('error'), 'login_required');
 });
 
-onBothEngines('consent that one person gave to a waiting request does not speak for the next', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('consent that one person gave to a waiting request does not speak for the next', async ({ signet }) => {
   const client = await signet.registerClient({ consent: 'required' });
   const [first, second] = [await signet.signedInUser(), await signet.newUser()];
   const request = await waitingRequest(first, client);
@@ -53,8 +49,7 @@ onBothEngines('consent that one person gave to a waiting request does not speak 
   assert.match((await goOn(shared, request)).location, /^\/consent\?request=/);
 });
 
-onBothEngines('introspection by a client that authenticates and is not approved is 403', async (t, engine) => {
-  const signet = await startSignet(t, { engine });
+testSignet('introspection by a client that authenticates and is not approved is 403', async ({ signet }) => {
   const client = await signet.registerClient({ approved: false });
   const ask = (secret: string) =>
     fetch(`${signet.url}/oauth/introspect`, {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import pino, { type Logger } from 'pino';
@@ -13,9 +14,10 @@ import { approveClient } from '../../src/clients/review-client.ts';
 import { insertSigningKey, listSigningKeys, type SigningKeyRow } from '../../src/oauth/signing-keys/store.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
-import { type Engine, freshDatabase } from './databases.ts';
+import { type Engine, freshDatabase, onBothEngines } from './databases.ts';
 import { watchRefusals } from './documented-refusals.ts';
 import { freePort } from './free-port.ts';
+import { type Mailbox, openMailbox } from './mailbox.ts';
 import { TestUser } from './person.ts';
 import { type Fields, postForm, RegisteredClient, userinfo } from './relying-party.ts';
 import { rememberingHasher } from './remembering-hasher.ts';
@@ -32,6 +34,8 @@ export type Signet = {
   url: string;
   /** Every line that was logged, at trace level. */
   logLines: string[];
+  /** Of a server that was started with `mail: true`. */
+  readonly mailbox: Mailbox;
   runJobs(): Promise<void>;
   /** A browser without cookies. */
   newBrowser(): Browser;
@@ -52,6 +56,8 @@ export type Options = {
   engine?: Engine;
   /** SIGNET_* beyond what the test sets. */
   env?: Record<string, string>;
+  /** Sends mail to a mailbox: its own, or that of the server beside. */
+  mail?: boolean;
   /** Another node on the store, key and clock of this one. */
   beside?: Signet;
   /** Where hashing itself matters, or what happens meanwhile: the real one. */
@@ -80,9 +86,11 @@ export function movableClock(): MovableClock {
 export async function startSignet(t: TestContext, options: Options = {}): Promise<Signet> {
   const clock = options.beside?.clock ?? movableClock();
   const logLines: string[] = [];
+  const mailbox = options.mail ? (options.beside?.mailbox ?? (await openMailbox(t))) : undefined;
   const log: Logger = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) });
   const { passwords = remembered, monotonic } = options;
-  const config = await configFor(t, options);
+  const mail = mailbox && { SIGNET_SMTP_URL: mailbox.url };
+  const config = await configFor(t, { ...options, env: { ...mail, ...options.env } });
   const deps = await openDeps(config, { clock, monotonic, log, passwords });
   signingKeys ??= await listSigningKeys(deps.db);
   const app = await buildApp(deps);
@@ -99,6 +107,9 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
     clock,
     url: options.beside ? `http://localhost:${deps.config.port}` : deps.config.baseUrl,
     logLines,
+    get mailbox() {
+      return mailbox ?? assert.fail('start this server with `mail: true`');
+    },
     runJobs: async () => void (await runJobs(deps)),
     newBrowser: () => newBrowser(signet.url),
     newUser: (options) => newUser(signet, options),
@@ -109,6 +120,26 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
     postForm: (path, fields, headers) => postForm(signet.url + path, fields, headers),
   };
   return signet;
+}
+
+/** `mailbox` is there with the option `mail`. */
+type SignetTest = (given: { signet: Signet; mailbox: Mailbox; t: TestContext }) => Promise<void>;
+type SignetTestOptions = Omit<Options, 'engine' | 'beside'>;
+
+/** Registers one test per engine, each with a server of its own. */
+export function testSignet(name: string, ...rest: [SignetTest] | [SignetTestOptions, SignetTest]): void {
+  const [options, fn] = rest.length === 1 ? [{}, rest[0]] : rest;
+  onBothEngines(name, async (t, engine) => {
+    const signet = await startSignet(t, { engine, ...options });
+    const given = {
+      signet,
+      t,
+      get mailbox() {
+        return signet.mailbox;
+      },
+    };
+    await fn(given);
+  });
 }
 
 async function configFor(t: TestContext, { engine = 'sqlite', env = {}, beside }: Options): Promise<Config> {
