@@ -233,27 +233,36 @@ test('every command that a document prints works as it is printed', async (t) =>
   }
 });
 
-test('npm run test:one runs one case at any depth, and fails when it ran none', async () => {
+test('npm run test:one runs one case at any depth and no other, and fails when it ran none', async () => {
   const file = 'test/support/fixture-for-test-one.ts';
+  const nothing = '0 ran, 0 failed: no test of that name';
   const one = async (...args: string[]) => {
     const { code, output } = await shell(`${scripts['test:one']} ${args.map((arg) => `"${arg}"`).join(' ')}`).ended;
-    return [code, /(\d+ ran, \d+ failed.*)\n$/.exec(output)?.[1] ?? output];
+    const printed = output.match(/^(the set-up|another case|the innermost case)$/gm) ?? [];
+    return [code, /(\d+ ran, \d+ failed.*)\n$/.exec(output)?.[1] ?? output, ...printed];
   };
   const all = await Promise.all([
     one(file),
     one(file, 'inner that passes'),
     one(file, 'inner that fails'),
+    one(file, 'innermost'),
     one(file, 'another'),
     one(file, 'nothing'),
+    // In pieces, since this file would be one that has them.
+    one(['markup is text', 'with its direction'].join(', ')),
+    one(['a name', 'that no file has'].join(', ')),
   ]);
   assert.deepEqual(all, [
-    [1, '4 ran, 2 failed'],
+    [1, '5 ran, 2 failed', 'the set-up', 'the innermost case', 'another case'],
+    [0, '1 ran, 0 failed', 'the set-up'],
+    [1, '1 ran, 1 failed', 'the set-up', 'the innermost case'],
+    [0, '1 ran, 0 failed', 'the set-up', 'the innermost case'],
+    [0, '1 ran, 0 failed', 'another case'],
+    [1, nothing, 'the set-up', 'another case', 'the set-up', 'the innermost case', 'another case'],
     [0, '1 ran, 0 failed'],
-    [1, '1 ran, 1 failed'],
-    [0, '1 ran, 0 failed'],
-    [1, `0 ran, 0 failed: ${file} has no test of that name`],
+    [1, nothing],
   ]);
-  const [code, said] = await one('test/nowhere.test.ts');
+  const [code, said] = await one('test/nowhere.test.ts', 'x');
   assert.equal(code, 2);
   assert.match(String(said), /^Usage: npm run test:one -- FILE \[NAME\]/);
 });

@@ -99,9 +99,9 @@ test('a mail that nobody takes is given up in the end, and the log says so witho
 });
 
 onBothEngines('a mail outlives the node that promised it', async (t, engine) => {
-  const mailbox = await openMailbox(t);
   const dead = `smtp://127.0.0.1:${await freePort()}`;
-  const signet = await startSignet(t, { engine, env: { SIGNET_SMTP_URL: dead } });
+  const signet = await startSignet(t, { engine, mail: true, env: { SIGNET_SMTP_URL: dead } });
+  const { mailbox } = signet;
   const { email } = await signet.newUser();
   await ask(signet, email);
   await untilTried(signet, 1);

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 test('outer', async (t) => {
+  console.log('the set-up');
   await t.test('inner that passes', () => {});
-  await t.test('inner that fails', () => assert.fail('as it should'));
+  await t.test('inner that fails', async (t) => {
+    await t.test('innermost', () => console.log('the innermost case'));
+    assert.fail('as it should');
+  });
 });
 
-test('another', () => {});
+test('another', () => console.log('another case'));
