@@ -89,7 +89,7 @@ export function readConfig(environment: Environment = process.env): Config {
     drainSeconds: readInteger('SIGNET_DRAIN_SECONDS', read('SIGNET_DRAIN_SECONDS') ?? (secure ? '5' : '0'), 0, 60),
     trustProxy: readTrustProxy(read('SIGNET_TRUST_PROXY')),
     rateLimits: readChoice('SIGNET_RATE_LIMITS', read('SIGNET_RATE_LIMITS') ?? 'on', ['on', 'off']) === 'on',
-    limits: readLimits((name, usual, least, most) => readInteger(name, environment[name] || usual, least, most)),
+    limits: readLimits((name, fallback, min, max) => readInteger(name, environment[name] || fallback, min, max)),
     logLevel: readChoice('SIGNET_LOG_LEVEL', read('SIGNET_LOG_LEVEL') ?? 'info', logLevels),
     logSql: readChoice('SIGNET_LOG_SQL', read('SIGNET_LOG_SQL') ?? 'off', ['on', 'off']) === 'on',
     signUp: readChoice('SIGNET_SIGN_UP', read('SIGNET_SIGN_UP') ?? 'on', ['on', 'off']) === 'on',
@@ -229,10 +229,10 @@ function readSubnets(name: Setting, value: string | undefined): readonly string[
   return list;
 }
 
-function readInteger(name: string, value: string, least: number, most: number): number {
+function readInteger(name: string, value: string, min: number, max: number): number {
   const number = /^\d{1,6}$/.test(value) ? Number(value) : Number.NaN;
-  if (!(number >= least && number <= most)) {
-    throw new ConfigError(`${name} must be a whole number from ${least} to ${most}.`);
+  if (!(number >= min && number <= max)) {
+    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}.`);
   }
   return number;
 }

@@ -5,13 +5,13 @@ import { disclosure, reasonField } from '../components.ts';
 import type { UserOverview } from './read-user.ts';
 
 /**
- * What an administrator can do for or against somebody. What nobody may do to themselves is not offered to them.
- * @param options.barred why they take nothing from this one yet.
+ * The forms for what an administrator may do to an account. What would be refused for their own account is left out.
+ * @param options.restriction why a new administrator may not act on another one yet.
  */
 export function userActions(
   view: View,
   { user, lock }: UserOverview,
-  { isSelf, unavailableDecision }: { isSelf: boolean; unavailableDecision?: MessageDescriptor },
+  { isSelf, restriction }: { isSelf: boolean; restriction?: MessageDescriptor },
 ): Html {
   const button = (step: string, label: MessageKey, kind: 'quiet' | 'danger', fields: Html | false = false) =>
     html`<form method="post" action="/admin/users/${user.user_id}/${step}">
@@ -20,17 +20,17 @@ ${fields}<button type="submit" class="${kind}" id="user-${step}">${view.t(label)
     disclosure(view.t(summary), html`<p class="soft">${view.t(what)}</p>\n${form}`);
 
   const isActive = user.disabled_at === null;
-  return html`${unavailableDecision !== undefined && html`<p class="advice">${view.t(unavailableDecision.key, unavailableDecision.values)}</p>\n`}${
+  return html`${restriction !== undefined && html`<p class="advice">${view.t(restriction.key, restriction.values)}</p>\n`}${
     lock.failures > 0 &&
     step('admin.users.unlock', 'admin.users.unlock.what', button('unlock', 'admin.users.unlock.submit', 'quiet'))
   }
 ${
-  !unavailableDecision &&
+  !restriction &&
   step('admin.users.sign_out', 'admin.users.sign_out.what', button('sign-out', 'admin.users.sign_out.submit', 'danger'))
 }
 ${
   !isSelf &&
-  !unavailableDecision &&
+  !restriction &&
   step(
     'admin.users.reset',
     'admin.users.reset.what',
@@ -39,7 +39,7 @@ ${
 }
 ${
   isActive
-    ? !unavailableDecision &&
+    ? !restriction &&
       step(
         'admin.users.disable',
         isSelf ? 'admin.users.disable.self' : 'admin.users.disable.what',
@@ -49,7 +49,7 @@ ${
 }
 ${
   !isSelf &&
-  !unavailableDecision &&
+  !restriction &&
   (user.role === 'admin'
     ? step(
         'admin.users.unmake',

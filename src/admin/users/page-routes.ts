@@ -74,7 +74,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     shown: Pick<UserView, 'problem' | 'query'>,
   ) {
     const overview = await userOverview(deps, user_id);
-    const [unavailableDecision, sessions, grants, clients, entitlements] = await Promise.all([
+    const [restriction, sessions, grants, clients, entitlements] = await Promise.all([
       readAdministratorProblem(deps, caller, user_id),
       listSessions(deps, user_id),
       listGrants(deps, user_id, maxShown),
@@ -90,7 +90,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
       clients,
       entitlements,
       providers,
-      unavailableDecision,
+      restriction,
       isSelf,
       ...shown,
     });

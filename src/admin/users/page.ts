@@ -30,7 +30,7 @@ export type UserView = {
   /** The administrator looks at themselves. */
   isSelf: boolean;
   /** Why they may not take anything from this person yet. */
-  unavailableDecision?: MessageDescriptor;
+  restriction?: MessageDescriptor;
   problem?: Html | false;
   query?: Parameters;
 };

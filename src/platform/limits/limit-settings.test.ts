@@ -6,12 +6,12 @@ import { readConfig, settings } from '../../app/config.ts';
 import { limitSettings } from './limit-settings.ts';
 
 test('every limit is a whole number within its bounds, and nothing else', () => {
-  for (const { key, name, usual, least, most } of limitSettings) {
-    assert.ok(least <= usual && usual <= most, name);
-    assert.equal(readConfig({ [name]: '' }).limits[key], usual, name);
-    for (const value of [least, most]) assert.equal(readConfig({ [name]: String(value) }).limits[key], value, name);
-    const sentence = `${name} must be a whole number from ${least} to ${most}.`;
-    for (const value of [least - 1, most + 1, '-1', '1.5', '1e1', '0x5', 'off', ' ', '5 ']) {
+  for (const { key, name, default: fallback, min, max } of limitSettings) {
+    assert.ok(min <= fallback && fallback <= max, name);
+    assert.equal(readConfig({ [name]: '' }).limits[key], fallback, name);
+    for (const value of [min, max]) assert.equal(readConfig({ [name]: String(value) }).limits[key], value, name);
+    const sentence = `${name} must be a whole number from ${min} to ${max}.`;
+    for (const value of [min - 1, max + 1, '-1', '1.5', '1e1', '0x5', 'off', ' ', '5 ']) {
       assert.equal(refused({ [name]: String(value) }), sentence, String(value));
     }
   }
@@ -29,9 +29,9 @@ test('DO-01: docs/configuration.md has every setting, each once', () => {
   for (const name of settings) assert.equal(names.filter((one) => one === name).length, 1, name);
 });
 
-test('DO-01: docs/configuration.md says of every limit its default, its bounds and what it counts', () => {
-  for (const { name, usual, least, most, what } of limitSettings) {
+test('DO-01: docs/configuration.md says of every limit its default, bounds and description', () => {
+  for (const { name, default: fallback, min, max, description } of limitSettings) {
     const row = documented.find(([, first]) => first === `\`${name}\``);
-    assert.deepEqual(row?.slice(2, 5), [`\`${usual}\``, `${least} to ${most}`, what], name);
+    assert.deepEqual(row?.slice(2, 5), [`\`${fallback}\``, `${min} to ${max}`, description], name);
   }
 });

@@ -1,84 +1,116 @@
 /**
- * How much of what may be done, and how often: every number that an operator may change (decisions §13), once. The
- * configuration reads it, the code takes `deps.config.limits`, and docs/configuration.md is held to it by a test.
- * `passwordFailures` is set by SIGNET_LIMIT_PASSWORD_FAILURES, and so on.
+ * Every limit that an operator may set (decisions §13). `passwordFailures` is set by SIGNET_LIMIT_PASSWORD_FAILURES, and so
+ * on; code reads `deps.config.limits`. The descriptions stand in docs/configuration.md, too, as a test checks.
  *
- * `least` and `most` keep what the number is for: nobody is locked out by a zero, no guess is free, and no window
- * outlasts the day in which somebody looks into it.
+ * The bounds keep a limit effective: no zero locks everybody out, and no window is longer than a day.
  */
 const table = {
-  passwordFailures: { usual: 5, least: 1, most: 20, what: 'wrong passwords in a row before an account waits' },
-  passwordBlockSeconds: { usual: 30, least: 1, most: 600, what: 'its first wait; each further failure doubles it' },
-  passwordLongestBlockSeconds: { usual: 3600, least: 600, most: 86_400, what: 'its longest wait' },
+  passwordFailures: {
+    default: 5,
+    min: 1,
+    max: 20,
+    description: 'wrong passwords in a row before the account is blocked',
+  },
+  passwordBlockSeconds: {
+    default: 30,
+    min: 1,
+    max: 600,
+    description: 'length of the first block; each further failure doubles it',
+  },
+  passwordLongestBlockSeconds: { default: 3600, min: 600, max: 86_400, description: 'longest block' },
   // SP 800-63B-4 §3.2.2: no more than 100.
-  passwordFailuresInARow: { usual: 100, least: 20, most: 100, what: 'wrong passwords in a row that disable it' },
+  passwordFailuresInARow: {
+    default: 100,
+    min: 20,
+    max: 100,
+    description: 'wrong passwords in a row that disable the password',
+  },
   passwordAddressFailures: {
-    usual: 20,
-    least: 1,
-    most: 100_000,
-    what: 'wrong passwords from one address in its window',
+    default: 20,
+    min: 1,
+    max: 100_000,
+    description: 'wrong passwords from one address per window',
   },
-  passwordAddressSeconds: { usual: 600, least: 10, most: 86_400, what: 'that window' },
-  codesPerSignIn: { usual: 5, least: 2, most: 10, what: 'codes and passkeys that one second step may try' },
-  codesPerHour: { usual: 10, least: 2, most: 100, what: 'wrong TOTP codes an hour' },
-  codesInARow: { usual: 100, least: 20, most: 100, what: 'wrong TOTP codes in a row, after which none counts' },
+  passwordAddressSeconds: { default: 600, min: 10, max: 86_400, description: 'length of that window, in seconds' },
+  codesPerSignIn: {
+    default: 5,
+    min: 2,
+    max: 10,
+    description: 'codes and passkeys that may be tried in one second step',
+  },
+  codesPerHour: { default: 10, min: 2, max: 100, description: 'wrong TOTP codes per hour' },
+  codesInARow: {
+    default: 100,
+    min: 20,
+    max: 100,
+    description: 'wrong TOTP codes in a row, after which no code is accepted',
+  },
   clientSecretFailures: {
-    usual: 20,
-    least: 1,
-    most: 10_000,
-    what: 'wrong secrets a minute, of one client or service from one address',
+    default: 20,
+    min: 1,
+    max: 10_000,
+    description: 'wrong secrets per minute for one client or service and address',
   },
-  registrationsPerHour: { usual: 5, least: 1, most: 10_000, what: 'clients that one person registers an hour' },
-  pendingClients: { usual: 20, least: 1, most: 10_000, what: 'clients of one person that wait for review' },
-  clientChangesPerHour: { usual: 30, least: 1, most: 10_000, what: 'changes that one person makes of clients an hour' },
+  registrationsPerHour: { default: 5, min: 1, max: 10_000, description: 'clients that a user may register per hour' },
+  pendingClients: { default: 20, min: 1, max: 10_000, description: 'clients of one user that may wait for review' },
+  clientChangesPerHour: {
+    default: 30,
+    min: 1,
+    max: 10_000,
+    description: 'changes that a user may make to clients per hour',
+  },
   profileChangesPerHour: {
-    usual: 60,
-    least: 1,
-    most: 10_000,
-    what: 'changes that one person makes of their profile an hour',
+    default: 60,
+    min: 1,
+    max: 10_000,
+    description: 'changes that a user may make to their profile per hour',
   },
   securityChangesPerHour: {
-    usual: 60,
-    least: 1,
-    most: 10_000,
-    what: 'changes that one person makes of password, factors, passkeys and providers an hour',
+    default: 60,
+    min: 1,
+    max: 10_000,
+    description: 'changes of password, factors, passkeys and providers per user and hour',
   },
   mailsPerMailbox: {
-    usual: 5,
-    least: 1,
-    most: 100,
-    what: 'mails of one kind an hour that others may have sent to one mailbox',
+    default: 5,
+    min: 1,
+    max: 100,
+    description: 'mails of one kind per hour that others may cause to one mailbox',
   },
-  mailsPerAddress: { usual: 20, least: 1, most: 100_000, what: 'mails in 10 min that one address asks for' },
-  mailsPerPerson: { usual: 20, least: 1, most: 1000, what: 'mails an hour that one signed-in person asks for' },
+  mailsPerAddress: { default: 20, min: 1, max: 100_000, description: 'mails that one address may cause in 10 min' },
+  mailsPerPerson: { default: 20, min: 1, max: 1000, description: 'mails that a signed-in user may cause per hour' },
   providerFailures: {
-    usual: 30,
-    least: 1,
-    most: 100_000,
-    what: 'failed sign-ins with a provider in 10 min from one address',
+    default: 30,
+    min: 1,
+    max: 100_000,
+    description: 'failed sign-ins with a provider from one address in 10 min',
   },
-  passkeyChallenges: { usual: 600, least: 1, most: 100_000, what: 'passkey challenges in 10 min for one address' },
+  passkeyChallenges: {
+    default: 600,
+    min: 1,
+    max: 100_000,
+    description: 'passkey challenges for one address in 10 min',
+  },
   waitingRequests: {
-    usual: 1000,
-    least: 1,
-    most: 100_000,
-    what: 'authorization requests in 10 min from one address that wait for a person',
+    default: 1000,
+    min: 1,
+    max: 100_000,
+    description: 'pending authorization requests from one address in 10 min',
   },
   unauthenticatedEventsPerHour: {
-    usual: 1000,
-    least: 10,
-    most: 100_000,
-    what: 'rows an hour for refused sign-ins and asked links; what is alike is one row that counts',
+    default: 1000,
+    min: 10,
+    max: 100_000,
+    description: 'rows per hour for refused sign-ins and requested links',
   },
-  unauthenticatedEventDays: { usual: 30, least: 1, most: 400, what: 'days for which these rows are kept' },
-  bodyKb: { usual: 64, least: 32, most: 1024, what: 'the body of a request, in KB' },
-  headerSeconds: { usual: 10, least: 1, most: 30, what: 'the time that the headers of a request may take' },
+  unauthenticatedEventDays: { default: 30, min: 1, max: 400, description: 'days for which these rows are kept' },
+  bodyKb: { default: 64, min: 32, max: 1024, description: 'size of a request body, in KB' },
+  headerSeconds: { default: 10, min: 1, max: 30, description: 'time in which the headers of a request must arrive' },
 } as const satisfies Record<string, Omit<LimitSetting, 'key' | 'name'>>;
 
 type LimitKey = keyof typeof table;
 
-/** `what` is for people who read docs/configuration.md. */
-type LimitSetting = { key: LimitKey; name: string; usual: number; least: number; most: number; what: string };
+type LimitSetting = { key: LimitKey; name: string; default: number; min: number; max: number; description: string };
 
 export type Limits = Readonly<Record<LimitKey, number>>;
 
@@ -90,10 +122,10 @@ export const limitSettings: readonly LimitSetting[] = (Object.keys(table) as Lim
   ...table[key],
 }));
 
-/** @param read says which number stands under that name, else the usual one, and refuses what is out of bounds. */
-export const readLimits = (read: (name: string, usual: string, least: number, most: number) => number): Limits =>
+/** @param read the number that is set under `name`, else `fallback`; throws if it is out of bounds. */
+export const readLimits = (read: (name: string, fallback: string, min: number, max: number) => number): Limits =>
   Object.freeze(
     Object.fromEntries(
-      limitSettings.map(({ key, name, usual, least, most }) => [key, read(name, String(usual), least, most)]),
+      limitSettings.map(({ key, name, default: value, min, max }) => [key, read(name, String(value), min, max)]),
     ) as Record<LimitKey, number>,
   );
