@@ -42,7 +42,7 @@ import { ownEntitlementRoutes } from '../self-service/entitlements/routes.ts';
 import { accountRoutes } from '../self-service/profile/routes.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
-import { healthRoutes } from './health/routes.ts';
+import { healthRoutes } from './health-routes.ts';
 
 /** A number counts the proxies that stand before us, nearest first. */
 const trustProxy = ({ trustProxy: trusted }: Config) =>
