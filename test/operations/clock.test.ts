@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
-import { clockComparison } from '../../src/platform/heartbeat/compare-clocks.ts';
+import { now } from '../../src/platform/clock.ts';
 import { openHeartbeat } from '../../src/platform/heartbeat/heartbeat.ts';
+import { keepHeartbeat } from '../../src/platform/heartbeat/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
@@ -187,10 +188,11 @@ test('at a start the clock is compared with the last sign of life', async (t) =>
     const signet = await startSignet(t);
     const { deps, clock } = signet;
     const last = { node: 'node_before', base_url: 'x', mail: 'log' } as const;
-    clockComparison(deps).compareAtStart(undefined);
+    await deps.heartbeat.start();
     assert.equal(deps.timekeeper.isSettled(), true, 'a first start');
     const fresh = await startSignet(t, { beside: signet });
-    clockComparison(fresh.deps).compareAtStart({ ...last, at: clock() / 1000 + ahead });
+    await keepHeartbeat(deps.db, { ...last, at: now(deps) + ahead });
+    await fresh.deps.heartbeat.start();
     assert.deepEqual([fresh.deps.timekeeper.isSettled(), warnings(fresh).length], [isSettled, warned], what);
     clock.advance(15 * minute);
     assert.equal(fresh.deps.timekeeper.isSettled(), true);

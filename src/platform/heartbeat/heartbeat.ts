@@ -1,14 +1,30 @@
+import type { Logger } from 'pino';
 import { type Clock, now } from '../clock.ts';
 import type { Db } from '../db/db.ts';
-import { type ClockDeps, clockComparison } from './compare-clocks.ts';
-import { findHeartbeat, keepHeartbeat, type MailMode } from './store.ts';
+import type { Timekeeper } from '../timekeeper.ts';
+import { findHeartbeat, type Heartbeat, keepHeartbeat, type MailMode } from './store.ts';
 
-/** Seconds. Servers give a sign of life every minute; after this one that gives none is taken to be down. */
+/** Seconds without a heartbeat after which a server is considered down; servers record one every minute. */
 const silentAfterSeconds = 300;
+/** Seconds. A heartbeat is written within a few seconds after its time was read. */
+const toleratedSkew = 10;
+/** Seconds. Nodes that differ by more are not trusted to delete what has expired. */
+const dangerousSkew = 300;
+/** Seconds without any server, during which the clock may have been set. */
+const longSilence = 3600;
+const skewLogIntervalMs = 3_600_000;
 
-type HeartbeatDeps = ClockDeps & { db: Db; config: { readonly baseUrl: string }; mail: { readonly way: MailMode } };
+type HeartbeatDeps = {
+  db: Db;
+  clock: Clock;
+  log: Logger;
+  node: string;
+  timekeeper: Timekeeper;
+  config: { readonly baseUrl: string };
+  mail: { readonly way: MailMode };
+};
 
-/** Tells the command line and other nodes that a server runs here and how, and checks whether clocks agree. */
+/** Records for the command line and for other nodes that a server runs here and how, and compares the clocks of nodes. */
 export type ServerHeartbeat = {
   /** The first one of a server. */
   start(): Promise<void>;
@@ -16,22 +32,57 @@ export type ServerHeartbeat = {
 };
 
 export function openHeartbeat(deps: HeartbeatDeps): ServerHeartbeat {
-  const { db, config, mail, node } = deps;
-  const clocks = clockComparison(deps);
-  const keep = () => keepHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.way });
-  return {
-    async start() {
-      clocks.compareAtStart(await findHeartbeat(db));
-      await keep();
-    },
-    async record() {
-      clocks.compare(await findHeartbeat(db));
-      await keep();
-    },
-  };
+  const { db, config, mail, node, timekeeper, log } = deps;
+  const clock = () => new Date(deps.clock()).toISOString();
+  let comparedAt: number | undefined;
+  let skewLoggedAt = Number.NEGATIVE_INFINITY;
+
+  /**
+   * A time in the future was written by a clock ahead of ours. A heartbeat that another node wrote after our previous one
+   * cannot be older than that one, unless that node's clock is behind ours.
+   */
+  function compare(last: Heartbeat | undefined): void {
+    const at = timekeeper.monotonic();
+    const before = comparedAt;
+    comparedAt = at;
+    if (!last || last.node === node) return;
+    const ahead = last.at - now(deps);
+    const isBehind = before !== undefined && ahead < -(at - before) / 1000 - toleratedSkew;
+    if (ahead <= toleratedSkew && !isBehind) return;
+    if (Math.abs(ahead) > dangerousSkew) timekeeper.doubt();
+    if (at - skewLoggedAt < skewLogIntervalMs) return;
+    skewLoggedAt = at;
+    log.warn(
+      { other_node_ahead_seconds: ahead, clock: clock() },
+      'the clock of this node and that of another one, or of an earlier run, disagree: codes and sessions of the one are refused by the other. Have both set by NTP',
+    );
+  }
+
+  /**
+   * At a start no process has watched the clock. Behind the last heartbeat it was set back, or was wrong then. Far ahead of
+   * it, it may be right or wrong, so nothing is deleted for a while.
+   */
+  function doubtAfterSilence(last: Heartbeat | undefined): void {
+    const silent = last ? now(deps) - last.at : 0;
+    if (silent <= longSilence) return;
+    timekeeper.doubt();
+    log.info(
+      { silent_seconds: silent, clock: clock() },
+      'no server has run on this store for a while, or the clock of this machine is ahead; what has expired by it is deleted in 15 minutes',
+    );
+  }
+
+  async function record(isStart: boolean): Promise<void> {
+    const last = await findHeartbeat(db);
+    if (isStart) doubtAfterSilence(last);
+    compare(last);
+    await keepHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.way });
+  }
+
+  return { start: () => record(true), record: () => record(false) };
 }
 
-/** Why a mail that is queued now may not be sent soon; undefined when a server runs that sends it. */
+/** @returns why a mail that is queued now may not be sent soon, or undefined when a server that sends mail is running. */
 export async function mailWarning(deps: { db: Db; clock: Clock }): Promise<string | undefined> {
   const server = await findHeartbeat(deps.db);
   if (!server || Math.abs(now(deps) - server.at) > silentAfterSeconds) {
