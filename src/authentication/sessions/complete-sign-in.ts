@@ -1,9 +1,9 @@
 import { mayMailTo } from '../../accounts/mail-limits.ts';
 import { findUser, lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import type { Condition } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
-import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import type { Requirements } from '../../platform/db/change.ts';
+import type { Statement } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
@@ -15,7 +15,7 @@ import type { LocalPath } from './local-path.ts';
 import { insertPendingSignIn } from './pending-sign-ins.store.ts';
 import type { Session } from './session.ts';
 import { startSession } from './start-session.ts';
-import { deleteSurplusDevices, findDevice, rememberDevice, sessionCarries } from './store.ts';
+import { deleteSurplusDevices, findDevice, rememberDevice } from './store.ts';
 
 /** What somebody has shown to be true, by whichever path they came. */
 export type Proof = {
@@ -26,10 +26,10 @@ export type Proof = {
   /** When it was proved, if not now: an upstream may have asked days ago. Unix seconds. */
   authTime?: number;
   /**
-   * Statements that fail their batch, with a unique violation, unless what was proved is true at that very moment: a
-   * password may be changed while the old one is being verified, and what it opens must not outlive the change.
+   * What has to be true still when the session is made: a password may be changed while the old one is being verified,
+   * and a session by the old one must not outlive the change.
    */
-  preconditions?: readonly Statement[];
+  preconditions?: Requirements;
 };
 
 /** Where a sign-in comes from and where it leads. */
@@ -53,7 +53,8 @@ export type Outcome = { kind: 'session'; token: string } | { kind: 'second_facto
  * The one gate between "who are you?" and a session. Password, passkey, provider, reset link, sign-up and invitation all
  * end here, and with TOTP active none of them ends in a session before the second step.
  * @param also commits with the session.
- * @returns undefined if the person was disabled, or got a second factor, or their proof lost its truth this very moment.
+ * @returns undefined if the user was disabled or got a second factor, or a precondition became untrue, at this very
+ * moment. Then nothing of it is committed.
  */
 export async function completeSignIn(
   deps: SignInDeps,
@@ -61,28 +62,14 @@ export async function completeSignIn(
   signInRequest: SignInRequest,
   also: readonly Statement[] = [],
 ): Promise<Outcome | undefined> {
-  try {
-    return await startSessionOrSecondStep(deps, proof, signInRequest, also);
-  } catch (error) {
-    if (proof.preconditions && error instanceof UniqueViolation) return undefined;
-    throw error;
-  }
-}
-
-async function startSessionOrSecondStep(
-  deps: SignInDeps,
-  proof: Proof,
-  signInRequest: SignInRequest,
-  also: readonly Statement[],
-): Promise<Outcome | undefined> {
   if (!proof.secondStep && (await isTotpActive(deps.db, proof.user_id)))
     return startPendingSignIn(deps, proof, signInRequest);
   const { previous, address, userAgent, request_id } = signInRequest;
-  const rememberDeviceIf = await deviceStatements(deps, proof.user_id, signInRequest);
+  const device = await deviceStatements(deps, proof.user_id, signInRequest);
   const context = { ...proof, previous, address, userAgent };
   const started = await startSession(deps, context, ({ session_id, token }) => [
     ...also,
-    ...rememberDeviceIf(sessionCarries(session_id, digest(token))),
+    ...device,
     ...(request_id === undefined
       ? []
       : [deps.authorizationRequests.markAuthenticated(request_id, session_id, digest(token))]),
@@ -92,9 +79,9 @@ async function startSessionOrSecondStep(
 
 async function startPendingSignIn(
   deps: StoreDeps,
-  { user_id, methods, preconditions = [] }: Proof,
+  { user_id, methods, preconditions }: Proof,
   signInRequest: SignInRequest,
-): Promise<Outcome> {
+): Promise<Outcome | undefined> {
   const token = newSecret('at_');
   const attempt = {
     user_id,
@@ -112,33 +99,25 @@ async function startPendingSignIn(
     },
     now(deps),
   );
-  await deps.db.batch([
-    lockUser(user_id),
-    ...preconditions,
-    insertPendingSignIn(digest(token), attempt, now(deps)),
-    statement,
-  ]);
-  return { kind: 'second_factor', token };
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: preconditions,
+    run: { attempt: insertPendingSignIn(digest(token), attempt, now(deps)), event: statement },
+  });
+  return done.ok ? { kind: 'second_factor', token } : undefined;
 }
 
-/**
- * Remembers the browser; one that a person has not used before is told to them, except the very first.
- * @returns the statements, given the condition that there is a session.
- */
-async function deviceStatements(
-  deps: MailDeps,
-  user_id: string,
-  signInRequest: SignInRequest,
-): Promise<(hasSession: Condition) => Statement[]> {
+/** Remembers the device; a mail tells the user of one that is new to the account, except the very first. */
+async function deviceStatements(deps: MailDeps, user_id: string, signInRequest: SignInRequest): Promise<Statement[]> {
   const device_hash = digest(signInRequest.deviceToken);
   const { isKnown, isFirst } = await findDevice(deps.db, user_id, device_hash);
   const user = isKnown || isFirst ? undefined : await findUser(deps.db, user_id);
   // Whoever knows the password could else fill the mailbox, and the one mail that matters would be lost in it.
   const tells = user !== undefined && (await mayMailTo(deps, 'new_device', user.email));
   const values = { device: deviceName(signInRequest.userAgent) ?? '?', address: signInRequest.address };
-  return (hasSession) => [
+  return [
     rememberDevice(user_id, device_hash, now(deps)),
     ...(isKnown ? [] : [deleteSurplusDevices(user_id, device_hash)]),
-    ...(user && tells ? mailTo(deps, user, 'new_device', values, hasSession) : []),
+    ...(user && tells ? mailTo(deps, user, 'new_device', values) : []),
   ];
 }

@@ -45,13 +45,15 @@ export async function endOwnOtherSessions(
     },
     at,
   );
-  const [, , ended] = await deps.db.batch([
-    lockUser(user_id),
-    statement, // before all is ended: it is told only if there is something to end
-    endOtherSessions(user_id, session_id, 'sign_out', at),
-    ...deps.grants.revokeOfOtherSessions(user_id, session_id, 'sign_out', at),
-    deletePendingSignInsOfUser(user_id),
-    deletePendingTotp(user_id),
-  ]);
-  return ended?.changes ?? 0;
+  const { results } = await deps.db.change({
+    lock: lockUser(user_id),
+    run: {
+      event: statement, // before all is ended: it is written only if there is something to end
+      sessions: endOtherSessions(user_id, session_id, 'sign_out', at),
+      grants: deps.grants.revokeOfOtherSessions(user_id, session_id, 'sign_out', at),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      pendingTotp: deletePendingTotp(user_id),
+    },
+  });
+  return results.sessions.changes;
 }

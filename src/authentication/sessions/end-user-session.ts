@@ -1,10 +1,9 @@
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
-import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { findUser, lockUser } from '../../accounts/store.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import { notFound } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import type { RevocationDeps } from '../deps.ts';
@@ -24,31 +23,29 @@ export async function endUserSession(
 ): Promise<void> {
   await refuseAgainstAdministrator(deps, caller, user_id);
   const at = now(deps);
-  const { event_id, statement } = auditEvent(
+  const { statement } = auditEvent(
     { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } },
     at,
   );
   const mails = reason === 'administrator' ? await mailAbout(deps, { user_id, session_id }, at) : [];
-  try {
-    await deps.db.batch([
-      lockUser(user_id), // of two requests for the same session one finds it alive
-      failUnless(isActiveSessionOf(user_id, session_id, at), event_id, at),
-      endSession(session_id, reason, at),
-      ...deps.grants.revokeOfSession({ user_id, session_id }, reason, at),
-      statement,
-      ...mails,
-    ]);
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw notFound();
-    throw error;
-  }
+  const done = await deps.db.change({
+    lock: lockUser(user_id), // of two requests for the same session one finds it active
+    require: { session: isActiveSessionOf(user_id, session_id, at) },
+    run: {
+      session: endSession(session_id, reason, at),
+      grants: deps.grants.revokeOfSession({ user_id, session_id }, reason, at),
+      event: statement,
+      mails,
+    },
+  });
+  if (!done.ok) throw notFound();
 }
 
 async function mailAbout(
   deps: RevocationDeps,
   ending: { user_id: string; session_id: string },
   at: number,
-): Promise<Statement[]> {
+): Promise<Sql[]> {
   const { user_id, session_id } = ending;
   const user = await findUser(deps.db, user_id);
   if (!user || !(await deps.db.holds(isActiveSessionOf(user_id, session_id, at)))) return [];

@@ -1,20 +1,14 @@
 import { lockUser } from '../../accounts/store.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { Statement } from '../../platform/db/db.ts';
+import { mustChange, type Requirements } from '../../platform/db/change.ts';
+import type { Statement } from '../../platform/db/sql.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { acrOf, type Method } from './authentication.ts';
 import { type Session, sessionIdleSeconds, sessionSeconds } from './session.ts';
-import {
-  endSession,
-  endSurplusSessions,
-  insertSession,
-  isActiveSessionOf,
-  renewSession,
-  sessionCarries,
-} from './store.ts';
+import { endSession, endSurplusSessions, insertSession, isActiveSessionOf, renewSession } from './store.ts';
 
 type SignInContext = {
   user_id: string;
@@ -26,8 +20,8 @@ type SignInContext = {
   secondStep: boolean;
   /** When it was proved, if not now. Unix seconds. */
   authTime?: number;
-  /** Statements that fail the batch unless what was proved is true still. Behind the lock of the person's row. */
-  preconditions?: readonly Statement[];
+  /** What has to be true still, behind the lock of the user's row. */
+  preconditions?: Requirements;
   address: string;
   userAgent: string | undefined;
 };
@@ -37,7 +31,8 @@ type SignInContext = {
  * is worth nothing (ASVS 7.2.4). The same person's session goes on under its id, so that their apps stay signed in;
  * another person's ends with all its grants, as a sign-out would.
  * @param also statements to commit with it, given the session's id and secret.
- * @returns the secret for the cookie, or undefined if the person was disabled, or got a second factor, this very moment.
+ * @returns the secret for the cookie; undefined if a precondition is no longer true, or the user was disabled or got a
+ * second factor at this very moment.
  */
 export async function startSession(
   deps: StoreDeps & Pick<Deps, 'grants'>,
@@ -61,38 +56,39 @@ export async function startSession(
     user_agent: context.userAgent?.slice(0, 300) ?? null,
     second_step: context.secondStep,
   };
-  const { statement: audit } = auditEvent(
+  const { statement } = auditEvent(
     {
       action: 'session.started',
       actor: `user:${context.user_id}`,
       target: session.session_id,
       after: { user_id: context.user_id, amr: session.amr },
       address: context.address,
-      onlyIf: sessionCarries(session.session_id, session.token_hash),
     },
     at,
   );
-  // On PostgreSQL a sign-in comes before a change of password or factors, which then sees and ends it, or after.
-  const first = [lockUser(context.user_id), ...(context.preconditions ?? [])];
-  const results = await deps.db.batch([
-    ...first,
-    continues ? renewSession(session, at) : insertSession(session, at),
-    ...(continues ? [] : [endSurplusSessions(context.user_id, session.session_id, at)]),
-    ...(replaced
-      ? signOutStatements(deps, replaced, { actor: `user:${context.user_id}`, address: context.address }, at)
-      : []),
-    ...also({ session_id: session.session_id, token }),
-    audit,
-  ]);
-  return results[first.length]?.changes === 1 ? { session_id: session.session_id, token } : undefined;
+  const caller = { actor: `user:${context.user_id}`, address: context.address } as const;
+  const done = await deps.db.change({
+    // On PostgreSQL a sign-in comes before a change of password or factors, which then sees and ends it, or after.
+    lock: lockUser(context.user_id),
+    require: context.preconditions,
+    run: {
+      session: mustChange(continues ? renewSession(session, at) : insertSession(session, at)),
+      surplus: continues ? undefined : endSurplusSessions(context.user_id, session.session_id, at),
+      replaced: replaced && signOutStatements(deps, replaced, caller, at),
+      also: also({ session_id: session.session_id, token }),
+      event: statement,
+    },
+  });
+  return done.ok ? { session_id: session.session_id, token } : undefined;
 }
 
 /** Ends the session and every grant that came from it, at once and everywhere. */
 export async function signOut(deps: StoreDeps & Pick<Deps, 'grants'>, session: Session): Promise<void> {
-  await deps.db.batch(signOutStatements(deps, session, { actor: `user:${session.user_id}` }, now(deps)));
+  const ended = signOutStatements(deps, session, { actor: `user:${session.user_id}` }, now(deps));
+  await deps.db.change({ run: { ended } });
 }
 
-/** The event comes first: it asks whether there is a session to end. */
+/** The event comes first: it is written only if there is a session to end. */
 function signOutStatements(
   { grants }: Pick<Deps, 'grants'>,
   { user_id, session_id }: Session,

@@ -1,8 +1,7 @@
-import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { now } from '../../platform/clock.ts';
+import { fromNumbered } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps, SecretDeps } from '../../platform/deps.ts';
 import { loginRequired, refusal } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
 import { type Passkey, passkeyExists } from '../credentials/passkeys.store.ts';
 import type { SignInDeps } from '../deps.ts';
 import { acceptAssertion, assertionOptions } from '../passkeys/accept-assertion.ts';
@@ -44,9 +43,7 @@ export async function signInWithPasskey(
   signInRequest: SignInRequest,
 ) {
   const asked = { use: signInUse(browser), address: signInRequest.address };
-  return requireOutcome(
-    completeSignIn(deps, proofBy(deps, await acceptAssertion(deps, credential, asked)), signInRequest),
-  );
+  return requireOutcome(completeSignIn(deps, proofBy(await acceptAssertion(deps, credential, asked)), signInRequest));
 }
 
 /** For the person of a session, before something that takes a recent sign-in. */
@@ -60,17 +57,15 @@ type Confirming = { user_id: string; signInRequest: SignInRequest };
 export async function confirmWithPasskey(deps: PasskeyDeps, credential: unknown, browser: string, who: Confirming) {
   const { user_id, signInRequest } = who;
   const asked = { use: confirmUse(browser, user_id), user_id, address: signInRequest.address };
-  return requireOutcome(
-    completeSignIn(deps, proofBy(deps, await acceptAssertion(deps, credential, asked)), signInRequest),
-  );
+  return requireOutcome(completeSignIn(deps, proofBy(await acceptAssertion(deps, credential, asked)), signInRequest));
 }
 
 /** Good while the passkey is there: one that is taken away meanwhile makes no session that outlives it. */
-const proofBy = (deps: Pick<Deps, 'clock'>, passkey: Passkey): Proof => ({
+const proofBy = (passkey: Passkey): Proof => ({
   user_id: passkey.user_id,
   methods: proved,
   secondStep: false,
-  preconditions: [failUnless(passkeyExists(passkey), newId('pks'), now(deps))],
+  preconditions: { passkey: fromNumbered(passkeyExists(passkey)) },
 });
 
 /**

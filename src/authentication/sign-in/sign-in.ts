@@ -1,9 +1,9 @@
-import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { findUserByEmail } from '../../accounts/store.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
+import { fromNumbered } from '../../platform/db/sql.ts';
 import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
-import { digest, newId } from '../../platform/ids.ts';
+import { digest } from '../../platform/ids.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { needsRehash } from '../credentials/password-hash.ts';
 import { passwordOf, passwordUnchanged, replaceHash } from '../credentials/passwords.store.ts';
@@ -48,8 +48,8 @@ export async function signInWithPassword(
   if (stored && needsRehash(stored.password_hash))
     await rehashPassword(deps, user.user_id, attempt.password, stored.password_hash);
   const { user_id } = user;
-  const unchanged = failUnless(passwordUnchanged(user_id, stored?.version ?? ''), newId('pwd'), now(deps));
-  const proof = { user_id, methods: ['pwd'], secondStep: false, preconditions: [unchanged] } as const;
+  const preconditions = { password: fromNumbered(passwordUnchanged(user_id, stored?.version ?? '')) };
+  const proof = { user_id, methods: ['pwd'], secondStep: false, preconditions } as const;
   return completeSignIn(deps, proof, attempt.signInRequest);
 }
 

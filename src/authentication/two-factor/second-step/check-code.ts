@@ -1,12 +1,11 @@
 import { mayMailAbout } from '../../../accounts/mail-limits.ts';
-import { failUnless } from '../../../accounts/one-time-links/store.ts';
-import { findUser, lockUser } from '../../../accounts/store.ts';
+import { findUser } from '../../../accounts/store.ts';
 import { auditEvent } from '../../../audit/audit.ts';
 import { now } from '../../../platform/clock.ts';
-import type { Statement } from '../../../platform/db/db.ts';
+import { fromNumbered, type Statement } from '../../../platform/db/sql.ts';
 import type { Deps, LimitDeps, MailDeps } from '../../../platform/deps.ts';
 import { refusal } from '../../../platform/errors.ts';
-import { digest, newId } from '../../../platform/ids.ts';
+import { digest } from '../../../platform/ids.ts';
 import { type CodeLimits, codeLimits } from '../../../platform/limits/code-limits.ts';
 import { type MailName, mailTo } from '../../../platform/mail/mail-to.ts';
 import { backupCodeHash } from '../../credentials/backup-codes.ts';
@@ -95,12 +94,11 @@ export async function completeSecondStep(
   also: readonly Statement[] = [],
 ): Promise<Outcome | undefined> {
   const { user_id, methods } = attempt;
-  const isThere = failUnless(pendingSignInExists(attempt_hash), newId('att'), now(deps));
   const proof: Proof = {
     user_id,
     methods: [...new Set([...methods, method, 'mfa' as const])],
     secondStep: true,
-    preconditions: [lockUser(user_id), isThere],
+    preconditions: { attempt: fromNumbered(pendingSignInExists(attempt_hash)) },
   };
   const opened = method === 'hwk' ? (await guessOf(deps, attempt, signInRequest)).limits.open() : [];
   return completeSignIn(deps, proof, signInRequest, [deletePendingSignIn(attempt_hash), ...opened, ...also]);
