@@ -6,8 +6,8 @@ import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, sentence } from '../support/messages.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import { agents, lendSession, named, openWorld, password, signInWith } from './lived-in-signet.ts';
+import { type Sight, sights, type Visitors } from './page-catalogue.ts';
 import { picture } from './picture.ts';
-import { type Sight, sights, type Visitors } from './sights.ts';
 
 /** Every page, seen by a real browser: light and dark, on a phone and on a desk, in each language, with and without JavaScript. */
 

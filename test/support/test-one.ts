@@ -18,7 +18,7 @@ const everything: Choice = { nested: false };
 
 const usage = `Usage: npm run test:one -- FILE [NAME]
        npm run test:one -- NAME
-For example: npm run test:one -- test/security/refresh.test.ts "RT-03"`;
+For example: npm run test:one -- test/oauth/refresh.test.ts "RT-03"`;
 
 /** `onBothEngines` adds it to a name. */
 const withoutEngine = (name: string): string => name.replace(/ \((sqlite|postgres)\)$/, '');
