@@ -1,4 +1,4 @@
-import type { LogState } from '../audit/log-state.ts';
+import type { LogState } from '../audit/audit-log.ts';
 import type { KeyRecord } from '../oauth/signing-keys/list-keys.ts';
 import { rotationPeriodSeconds } from '../oauth/signing-keys/rotate-keys.ts';
 import { type Html, html } from '../platform/pages/html.ts';

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { logState } from '../audit/log-state.ts';
 import { administratorContext } from '../authentication/sessions/administrator.ts';
 import { countNeedingReview } from '../clients/find-clients.ts';
 import type { Deps } from '../oauth/deps.ts';
@@ -23,7 +22,7 @@ export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
       countNeedingReview(deps),
       webhookProblems(deps),
       listKeys(deps),
-      logState(deps),
+      deps.auditLog.state(),
     ]);
     return sendPage(reply, view, dashboardPage(view, { waiting, webhooks, keys, log, now: now(deps) }));
   });

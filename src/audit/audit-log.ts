@@ -1,16 +1,33 @@
 import { now } from '../platform/clock.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
+import { refusal } from '../platform/errors.ts';
+import { auditEvent, type Caller, readReason } from './audit.ts';
 import {
   AuditLogTampered,
   type ChainDeps,
+  type ChainFault,
   type ChainReport,
   type ExpectedHead,
+  findLoss,
+  genesis,
   lateThreshold,
+  readHeads,
+  recordAcceptedLoss,
   sealAuditLog,
   verifyAuditLog,
 } from './chain.ts';
 import { type AuditRow, chainHead, countUnsealed } from './store.ts';
+import type { Head } from './witness.ts';
+
+export type LogState = {
+  /** How many events are sealed, wait for their seal, and have waited for it too long. */
+  sealed: number;
+  unsealed: number;
+  late: number;
+  /** What stops the sealing, and with it the webhooks. */
+  lost: ChainFault | undefined;
+};
 
 /** Seals new events, and checks those that are sealed. */
 export type AuditLog = {
@@ -29,6 +46,14 @@ export type AuditLog = {
   publishCheckpoint(): Promise<void>;
   /** As {@link verifyAuditLog}. Without `expected`, a call while a check runs gets the report of that one. */
   verify(expected?: ExpectedHead): Promise<ChainReport>;
+  state(): Promise<LogState>;
+  /**
+   * An operator acknowledges that the end of the chain is lost, as after a restore of a backup: events are sealed again,
+   * on top of what there is. Every node learns it from the database, where it is sealed under the master key.
+   * @returns what was lost, and the place at which the chain goes on.
+   * @throws {RequestError} `invalid_state` when nothing is lost; `invalid_request` without a reason.
+   */
+  acceptLoss(caller: Caller, reason: string): Promise<{ lost: ChainFault; head: Head }>;
 };
 
 /** Seconds between two lines about the same loss, or about the head. */
@@ -88,6 +113,35 @@ export function openAuditLog(
         verifying = undefined;
       });
       return verifying;
+    },
+    async state() {
+      const lost = await findLoss(deps);
+      const head = await chainHead(deps.db);
+      const unsealed = await countUnsealed(deps.db, lateThreshold(deps, head));
+      return { sealed: head?.seq ?? 0, unsealed: unsealed.all, late: unsealed.late, lost };
+    },
+    async acceptLoss(caller, text) {
+      const reason = readReason(text);
+      const lost = await findLoss(deps);
+      if (!lost) throw refusal('invalid_state', { key: 'audit.nothing_lost', values: { file: deps.witness.path } });
+      if (lost.why === 'file') throw refusal('invalid_state', { key: 'audit.file_unreadable' });
+      const { seq, seal } = (await chainHead(deps.db)) ?? genesis;
+      const seen = await deps.witness.known();
+      const known = seen === undefined || seen === 'unreadable' ? undefined : seen;
+      const earlier = Math.max((await readHeads(deps.db, deps.vault)).accepted?.accepted ?? 0, known?.accepted ?? 0);
+      const event = auditEvent(
+        {
+          action: 'audit_log.loss_accepted',
+          ...caller,
+          reason,
+          before: { seq: lost.seq, why: lost.why, seal: known?.seal },
+          after: { seq, seal },
+        },
+        now(deps),
+      );
+      const acceptance = recordAcceptedLoss(deps.vault, { seq, seal, accepted: earlier + 1 });
+      await deps.db.change({ run: { acceptance, event: event.statement } });
+      return { lost, head: { seq, seal } };
     },
   };
 }

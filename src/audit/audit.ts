@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Sql } from '../platform/db/sql.ts';
+import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import { type EventId, newId } from '../platform/ids.ts';
 import { type Condition, insertAuditRow } from './store.ts';
 
@@ -89,3 +90,15 @@ export function toLoggedValue(value: unknown): unknown {
 /** Whether a field of a state was too long to be kept. */
 export const isDigestOnly = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'sha256' in value && 'bytes' in value;
+
+/**
+ * The reason of an action, as the log keeps it and its subject may read it: a few words that show as they were written.
+ * @throws {RequestError} `invalid_request` for nothing, for more than 500 characters, and for control characters.
+ */
+export function readReason(text: string): string {
+  const reason = text.trim().replaceAll('\r\n', '\n'); // as a form sends its line breaks
+  if (reason === '' || reason.length > 500 || /[^\P{C}\n]/u.test(reason)) {
+    throw invalidFields([fieldProblem('reason', { key: 'problem.reason' })]);
+  }
+  return reason;
+}

@@ -4,7 +4,7 @@ import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
 import { addressKey } from '../platform/ip-address.ts';
-import { countEvent, listEvents, type UnauthenticatedRow } from './unauthenticated.store.ts';
+import { countUnauthenticated, searchUnauthenticated, type UnauthenticatedRow } from './store.ts';
 
 /** Why a sign-in was refused. Administrators read a sentence for each. */
 export const refusalReasons = [
@@ -58,7 +58,7 @@ export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event
     JSON.stringify([hour, action, reason, target, detail && JSON.stringify(detail), addressKey(address)]),
   );
   const rest = { reason: overflowReason, target: null, detail: null, address: null };
-  return countEvent(
+  return countUnauthenticated(
     { event_key, hour, action, reason, target, detail, address },
     { event_key: digest(JSON.stringify([hour, action])), hour, action, ...rest },
     at,
@@ -92,7 +92,7 @@ export async function listUnauthenticated(
 ): Promise<UnauthenticatedList> {
   const place = decodeCursor('before', before);
   const from = place && { first_at: place.at, event_key: place.id };
-  const rows = await listEvents(db, {
+  const rows = await searchUnauthenticated(db, {
     target: target || undefined,
     address: address || undefined,
     before: from,

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { acceptLoss } from '../audit/accept-loss.ts';
 import type { ExpectedHead } from '../audit/chain.ts';
-import { parseTime } from '../audit/parse-time.ts';
 import {
   type AnyRecord,
   exportFormats,
   exportLogWithoutSealing,
   filterWarningOf,
+  parseTime,
   readLogWithoutSealing,
 } from '../audit/read-log.ts';
 import type { AuditFilter } from '../audit/store.ts';
@@ -103,7 +102,7 @@ export const auditCommands = {
       'Acknowledges that the end of the audit log is lost, as after a restore of a backup. Events are sealed again, after what is left.',
     options: { reason: { value: 'text', help: 'what happened; kept in the audit log', required: true } },
     async run(deps, { reason }) {
-      const { lost, head } = await acceptLoss(deps, { actor: 'cli' }, reason);
+      const { lost, head } = await deps.auditLog.acceptLoss({ actor: 'cli' }, reason);
       return {
         json: { lost, head },
         text: `Acknowledged. The log goes on after event ${head.seq}; servers seal again within a minute.`,

@@ -1,5 +1,4 @@
-import type { Caller } from '../audit/audit.ts';
-import { readReason } from '../audit/reason.ts';
+import { type Caller, readReason } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
 import { type ClientDeps, changeClient, changeStatus } from './change-client.ts';

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Deps } from '../../src/app/deps.ts';
 import { runJobs } from '../../src/app/jobs.ts';
-import { acceptLoss } from '../../src/audit/accept-loss.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { verifyAuditLog } from '../../src/audit/chain.ts';
 import { now } from '../../src/platform/clock.ts';
@@ -204,6 +203,6 @@ test('administrators read on the overview and in the check that nothing is seale
   );
   const { json } = await browser.postEmpty('/v1/admin/audit/verify');
   assert.deepEqual([json?.stopped, (json?.broken as { why: string } | undefined)?.why], [true, 'missing']);
-  await acceptLoss(signet.deps, { actor: 'cli' }, 'a test');
+  await signet.deps.auditLog.acceptLoss({ actor: 'cli' }, 'a test');
   assert.doesNotMatch((await browser.get('/admin')).text, sentence('admin.overview.audit.stopped'));
 });

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { parseTime } from '../../audit/parse-time.ts';
-import { exportFormats, exportLog, filterWarningOf, readLog } from '../../audit/read-log.ts';
+import { exportFormats, exportLog, filterWarningOf, parseTime, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { administratorContext } from '../../authentication/sessions/administrator.ts';

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseTime } from '../../audit/parse-time.ts';
-import { exportFormats, exportLog, readLog } from '../../audit/read-log.ts';
+import { exportFormats, exportLog, parseTime, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { administratorCaller } from '../../authentication/sessions/session.ts';

@@ -3,8 +3,7 @@ import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts'
 import { deleteLinksOfUser, failUnless } from '../../accounts/one-time-links/store.ts';
 import { requireUser } from '../../accounts/require-user.ts';
 import { isDisabled, lockUser, setDisabled } from '../../accounts/store.ts';
-import { type Actor, auditEvent, type Caller, callerOf } from '../../audit/audit.ts';
-import { readReason } from '../../audit/reason.ts';
+import { type Actor, auditEvent, type Caller, callerOf, readReason } from '../../audit/audit.ts';
 import { deletePendingTotp } from '../../authentication/credentials/two-factor.store.ts';
 import { deletePendingSignInsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';

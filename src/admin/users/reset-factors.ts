@@ -1,8 +1,7 @@
 import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
 import { requireUser } from '../../accounts/require-user.ts';
 import { lockUser } from '../../accounts/store.ts';
-import { auditEvent, type Caller } from '../../audit/audit.ts';
-import { readReason } from '../../audit/reason.ts';
+import { auditEvent, type Caller, readReason } from '../../audit/audit.ts';
 import { deletePasskeysOfUser, listPasskeys } from '../../authentication/credentials/passkeys.store.ts';
 import {
   countBackupCodes,
