@@ -100,7 +100,7 @@ const endingMs = 3_000;
  */
 export async function closeDeps(
   deps: Pick<Deps, 'issuances' | 'mail' | 'webhookSender' | 'clientFailures' | 'db'>,
-  jobs?: Promise<void>,
+  jobs: Promise<void> = Promise.resolve(),
 ): Promise<void> {
   await deps.issuances.close();
   const patience = AbortSignal.timeout(endingMs);
