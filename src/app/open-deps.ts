@@ -4,7 +4,7 @@ import { openWitness } from '../audit/witness.ts';
 import { type PasswordHasher, processHasher } from '../authentication/credentials/password-hash.ts';
 import { clientDirectory } from '../clients/client-directory.ts';
 import { openFailureRecorder } from '../clients/failures.ts';
-import { openRiskContext } from '../clients/risk-context.ts';
+import { openRiskContext } from '../clients/risk-signals.ts';
 import { readCredential } from '../entitlements/service-credentials/store.ts';
 import { authorizationRequests } from '../oauth/authorize/authorization-requests.ts';
 import { grants } from '../oauth/grants/revocation.ts';

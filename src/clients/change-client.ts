@@ -1,20 +1,15 @@
 import { lockUser } from '../accounts/store.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
-import type { Statement } from '../platform/db/db.ts';
-import { invalidState, notFound, rateLimited, staleRevision } from '../platform/errors.ts';
+import { mustChange } from '../platform/db/change.ts';
+import type { Statement } from '../platform/db/sql.ts';
+import type { LimitDeps } from '../platform/deps.ts';
+import { invalidState, notFound, rateLimited, refusal, staleRevision } from '../platform/errors.ts';
+import { windowLimit } from '../platform/limits/failure-limits.ts';
 import type { Client, ClientStatus } from './client.ts';
 import type { Deps } from './deps.ts';
-import { findAnyClient } from './list-clients.ts';
-import {
-  clientCarries,
-  deleteClient,
-  markClient,
-  recordSuspension,
-  setClientStatus,
-  submitForReview,
-  updateClient,
-} from './store.ts';
+import { findAnyClient } from './find-clients.ts';
+import { setClientStatus, submitForReview, updateClient } from './store.ts';
 
 export type ClientDeps = Pick<Deps, 'db' | 'clock' | 'clients'>;
 export type ClientTarget = { client_id: string; caller: Caller };
@@ -30,8 +25,8 @@ export type ClientChange = {
   to: Partial<Client>;
   /** For the log, besides the fields of the client that differ. Never a secret. */
   after?: Readonly<Record<string, unknown>>;
-  /** Statements of the same batch, given the event that the client carries if the change was made. */
-  also?: readonly Statement[] | ((event_id: string) => readonly Statement[]);
+  /** Statements that are committed with the change. */
+  also?: readonly Statement[];
   /** For a change that lets the client wait for review: how many of its owner's may, this one among them. */
   maxPending?: number;
 };
@@ -74,7 +69,7 @@ type StatusChange = { action: string; reason?: string; from: ClientStatus; to: C
  * Takes a client from one state to another. Only the state decides: an owner who edits without pause cannot outrun a
  * suspension, as they could a compare-and-swap of the whole client, and no edit is lost by it.
  *
- * @param also statements of the same batch. They run also if somebody else was quicker.
+ * @param also statements that are committed with the change.
  * @returns the client as it is now.
  * @throws notFound; invalidState unless it is in the state `from`; whatever `allow` throws.
  */
@@ -89,7 +84,6 @@ export async function changeStatus(
   await allow?.(seen);
   if (seen.status !== change.from) throw invalidState(seen.status);
   const at = now(deps);
-  const to = { status: change.to, status_reason: change.reason ?? null };
   const event = auditEvent(
     {
       action: change.action,
@@ -98,56 +92,21 @@ export async function changeStatus(
       reason: change.reason,
       before: { status: change.from },
       after: { status: change.to },
-      onlyIf: clientCarries(client_id),
     },
     at,
   );
-  const [updated] = await deps.db.batch([
-    setClientStatus({ client_id, from: change.from, ...to, event_id: event.event_id, updated_at: at }),
-    event.statement,
-    ...also,
-  ]);
+  const to = { status: change.to, status_reason: change.reason ?? null, event_id: event.event_id, updated_at: at };
+  const done = await deps.db.change({
+    run: {
+      client: mustChange(setClientStatus({ client_id, from: change.from, ...to })),
+      event: event.statement,
+      also,
+    },
+  });
   deps.clients.forget(client_id);
   const client = await findAnyClient(deps, client_id);
-  if (updated?.changes !== 1) throw invalidState(client.status);
+  if (!done.ok) throw invalidState(client.status);
   return client;
-}
-
-/**
- * Ends a client, whatever else happens to it at the same time. That it was suspended is remembered.
- * @param rule.allow throws the refusal.
- * @param rule.unless a state in which it stays; `allow` is asked once more when it has come into that meanwhile.
- * @throws notFound, also for the second of two.
- */
-export async function endClient(
-  deps: ClientDeps,
-  { client_id, caller }: { client_id: string; caller: Caller },
-  { allow, unless = null }: { allow: (client: Client) => void; unless?: ClientStatus | null },
-): Promise<void> {
-  const seen = await findAnyClient(deps, client_id);
-  allow(seen);
-  const at = now(deps);
-  const event = auditEvent(
-    {
-      action: 'client.deleted',
-      ...caller,
-      target: client_id,
-      before: loggedState(seen),
-      onlyIf: clientCarries(client_id),
-    },
-    at,
-  );
-  // The event asks whether the row carries its id, so a row that goes is marked first, and goes last.
-  const [marked] = await deps.db.batch([
-    markClient(client_id, event.event_id, unless),
-    event.statement,
-    recordSuspension(client_id, event.event_id, at),
-    ...deleteClient(client_id, event.event_id),
-  ]);
-  deps.clients.forget(client_id);
-  if (marked?.changes === 1) return;
-  allow(await findAnyClient(deps, client_id));
-  throw notFound();
 }
 
 /** @returns undefined if the client is not what was seen any more; then nothing was written. */
@@ -165,28 +124,70 @@ async function tryChange(
       target: seen.client_id,
       reason: change.reason,
       ...difference(seen, { ...seen, ...to }, change.after),
-      onlyIf: clientCarries(seen.client_id),
     },
     at,
   );
   const changed: Client = { ...seen, updated_at: at, ...to, event_id: event.event_id };
   const update =
     maxPending === undefined
-      ? [updateClient(changed, seen)]
-      : [...lockOwner(seen), submitForReview(changed, { event_id: seen.event_id, maxPending })];
-  const results = await deps.db.batch([
-    ...update,
-    event.statement,
-    ...(typeof also === 'function' ? also(event.event_id) : also),
-  ]);
-  if (results[update.length - 1]?.changes !== 1) return undefined;
+      ? updateClient(changed, seen)
+      : submitForReview(changed, { event_id: seen.event_id, maxPending });
+  const done = await deps.db.change({
+    lock: maxPending === undefined ? [] : lockOwner(seen),
+    run: { client: mustChange(update), event: event.statement, also },
+  });
+  if (!done.ok) return undefined;
   deps.clients.forget(seen.client_id);
   return changed;
 }
 
-/** So that of two batches that let a client wait for review the second counts the first. */
+/** Of two changes that submit a client for review the second then counts the first. */
 export const lockOwner = ({ owner_user_id }: Pick<Client, 'owner_user_id'>): Statement[] =>
   owner_user_id === null ? [] : [lockUser(owner_user_id)];
+
+/** @param owner_user_id whose client it must be; null: one without an owner, for administrators and the command line. */
+export type OwnTarget = ClientTarget & { owner_user_id: string | null };
+
+/**
+ * {@link changeClient} for owners: edits, new secrets and retired ones. Each change is a row of the audit log for good,
+ * so one person makes only so many in an hour, of all their clients together. What is refused, or says what is already
+ * so, has written nothing and does not count: it costs the store what a look costs. What counts is taken before the
+ * first attempt to write, so of any number at once no more are made.
+ * @throws notFound for a client of somebody else; accessDenied to administrators for one that has an owner; rateLimited;
+ * whatever `decide` throws.
+ */
+export function changeOwnClient(
+  deps: ClientDeps & LimitDeps,
+  target: OwnTarget,
+  decide: (client: Client) => ClientChange | undefined | Promise<ClientChange | undefined>,
+): Promise<Client> {
+  let isCounted = target.owner_user_id === null;
+  return changeClient(deps, target, async (client) => {
+    requireOwnClient(client, target);
+    const change = await decide(client);
+    if (change === undefined || isCounted) return change;
+    await changesOf(deps).take(target.owner_user_id!);
+    isCounted = true; // also if somebody else changes the client meanwhile, and this has to be decided again
+    return change;
+  });
+}
+
+const changesOf = (deps: LimitDeps) =>
+  windowLimit(deps, {
+    name: 'client-change',
+    limit: deps.config.limits.clientChangesPerHour,
+    windowSeconds: 3600,
+  });
+
+/**
+ * An owner changes what is theirs; administrators and the command line, for whom `owner_user_id` is null, what has
+ * no owner.
+ * @throws notFound for a client of somebody else; accessDenied to administrators for one that has an owner.
+ */
+export function requireOwnClient(client: Client, { owner_user_id }: { owner_user_id: string | null }): void {
+  if (client.owner_user_id === owner_user_id) return;
+  throw owner_user_id === null ? refusal('access_denied', { key: 'clients.has_owner' }) : notFound();
+}
 
 /** What the log keeps of a client. No secret is among them. */
 const loggedFields = [

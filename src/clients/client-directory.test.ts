@@ -5,12 +5,27 @@ import { clientDirectory } from './client-directory.ts';
 
 const row = {
   client_id: 'cl_1',
+  owner_user_id: null,
+  is_first_party: 0,
   name: 'App',
+  client_type: 'public',
   redirect_uris: '["https://rp.test/cb"]',
   allowed_scopes: '["openid"]',
-  pending_change: null,
+  logo_url: null,
+  homepage_url: null,
+  id_token_signed_response_alg: 'EdDSA',
+  refresh_retry_window: 0,
+  consent: 'skip',
   status: 'approved',
+  status_reason: null,
+  revision: 1,
+  pending_change: null,
+  event_id: 'evt_1',
+  created_at: 0,
+  updated_at: 0,
+  secret_id: null,
   secret_hash: null,
+  secret_created_at: null,
   secret_expires_at: null,
 };
 
@@ -25,7 +40,7 @@ function countingDirectory() {
     const { rows, failure } = store;
     await Promise.resolve();
     if (failure) throw failure;
-    return rows.filter(({ client_id }) => client_id === params[0]);
+    return rows.filter(({ client_id }) => client_id === params[0]).map((one) => ({ ...one }));
   };
   const db = createDb({ engine: 'sqlite', run_id: '1-a', isRunning: unused, query, commit: unused, close: unused });
   const pass = (more: number) => {

@@ -1,31 +1,48 @@
-import type { Caller } from '../audit/audit.ts';
+import { auditEvent, type Caller } from '../audit/audit.ts';
+import { now } from '../platform/clock.ts';
 import { notFound, refusal } from '../platform/errors.ts';
-import { type ClientDeps, endClient } from './change-client.ts';
+import { type ClientDeps, loggedState } from './change-client.ts';
+import type { Client } from './client.ts';
+import { findAnyClient } from './find-clients.ts';
+import * as store from './store.ts';
 
-/** Two years, for whoever waits until nobody remembers. */
+/** Two years, so that nobody outwaits the reviewers' memory. */
 export const suspensionRememberedSeconds = 730 * 86_400;
 
 /**
- * The client, its secrets, its grants and the consents that people gave to it are gone; its tokens are inactive from
- * then on. The log keeps what it was. A suspended one stays until an administrator deletes it, and is remembered for
- * reviewers afterwards: its owner must not wipe out by a deletion what the next review has to know.
+ * Deletes the client, its secrets, its grants and the consents that users gave to it; its tokens are inactive from then
+ * on. The log keeps what it was. A suspended one stays until an administrator deletes it, and is remembered for reviewers
+ * afterwards: its owner must not wipe out by a deletion what the next review has to know.
  *
  * @param target.owner_user_id whose client it must be; left out when an administrator or the command line asks.
- * @throws notFound for an unknown client and for one of somebody else; invalidState for an owner's suspended one.
+ * @throws notFound for an unknown client, for one of another user, and for the second of two deletions; invalidState for
+ * an owner's suspended one.
  */
 export async function deleteClient(
   deps: ClientDeps,
-  { owner_user_id, ...target }: { client_id: string; owner_user_id?: string; caller: Caller },
+  { client_id, owner_user_id, caller }: { client_id: string; owner_user_id?: string; caller: Caller },
 ): Promise<void> {
-  if (owner_user_id === undefined) return endClient(deps, target, { allow: () => {} });
-  await endClient(deps, target, {
-    allow: (client) => {
-      if (client.owner_user_id !== owner_user_id) throw notFound();
-      if (client.status === 'suspended') throw suspendedStays();
-    },
-    unless: 'suspended',
+  const requireDeletable = (client: Client) => {
+    if (owner_user_id === undefined) return;
+    if (client.owner_user_id !== owner_user_id) throw notFound();
+    if (client.status === 'suspended') {
+      throw refusal(
+        'invalid_state',
+        { key: 'clients.suspended_stays' },
+        { details: { current_status: client.status } },
+      );
+    }
+  };
+  const seen = await findAnyClient(deps, client_id);
+  requireDeletable(seen);
+  const at = now(deps);
+  const event = auditEvent({ action: 'client.deleted', ...caller, target: client_id, before: loggedState(seen) }, at);
+  const unless = owner_user_id === undefined ? undefined : 'suspended';
+  const done = await deps.db.change({
+    run: { ...store.deleteClient(client_id, { event_id: event.event_id, unless, now: at }), event: event.statement },
   });
+  deps.clients.forget(client_id);
+  if (done.ok) return;
+  requireDeletable(await findAnyClient(deps, client_id)); // it may have been suspended meanwhile
+  throw notFound();
 }
-
-const suspendedStays = () =>
-  refusal('invalid_state', { key: 'clients.suspended_stays' }, { details: { current_status: 'suspended' } });

@@ -1,7 +1,7 @@
 import type { Deps as EntitlementDeps } from '../entitlements/deps.ts';
 import type { ClientDirectory } from './client-directory.ts';
 import type { FailureRecorder } from './failures.ts';
-import type { ReadRiskContext } from './risk-context.ts';
+import type { ReadRiskContext } from './risk-signals.ts';
 
 export type Deps = EntitlementDeps & {
   /** Keeps what went wrong with a client for its owner. */

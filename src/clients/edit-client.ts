@@ -1,10 +1,16 @@
 import type { Deps } from '../platform/deps.ts';
 import { rateLimited, staleRevision } from '../platform/errors.ts';
 import type { Limits } from '../platform/limits/limit-settings.ts';
-import { type ClientChange, type ClientDeps, reviewRetrySeconds, sameJson } from './change-client.ts';
-import { changeOwnClient, type OwnTarget } from './change-own-client.ts';
+import {
+  type ClientChange,
+  type ClientDeps,
+  changeOwnClient,
+  type OwnTarget,
+  reviewRetrySeconds,
+  sameJson,
+} from './change-client.ts';
 import { type Client, type ReviewedFields, reviewedFields } from './client.ts';
-import { hasTooManyPending } from './list-clients.ts';
+import { hasTooManyPending } from './find-clients.ts';
 import type { ClientEdit } from './registration.ts';
 
 /**

@@ -1,48 +1,59 @@
-import type { Db, Statement } from '../platform/db/db.ts';
+import type { Db } from '../platform/db/db.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { inOneSlice } from '../platform/db/slices.ts';
+import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
+import type { ClientId } from '../platform/ids.ts';
 
-/** The table `client_failures`: one row for all failures that are alike. `detail` is JSON. Times are Unix seconds. */
-export type FailureRow = {
-  failure_id: string;
-  client_id: string;
-  stage: string;
-  code: string;
-  detail: string | null;
+/** The table `client_failures`: one row for all failures that are alike. Times are Unix seconds. */
+const FailureRow = row('client_failures', {
+  failure_id: text,
+  client_id: id<ClientId>(),
+  stage: text,
+  code: text,
+  /** JSON, parsed by its reader: an older version may have kept more kinds than this one knows. */
+  detail: nullable(text),
   /** The first time. */
-  at: number;
-  last_at: number;
-  count: number;
-};
-
-/** The first one of its `failure_id` makes the row, each further one counts up. Nothing for a client that is gone. */
-export const countFailure = (row: Omit<FailureRow, 'last_at' | 'count'>): Statement => ({
-  sql: `insert into client_failures (failure_id, client_id, stage, code, detail, at, last_at, count)
-        select $1, client_id, $3, $4, $5, cast($6 as bigint), cast($6 as bigint), 1 from clients where client_id = $2
-        on conflict (failure_id) do update set count = client_failures.count + 1, last_at = excluded.last_at`,
-  params: [row.failure_id, row.client_id, row.stage, row.code, row.detail, row.at],
+  at: integer,
+  last_at: integer,
+  count: integer,
 });
+export type FailureRow = RowOf<typeof FailureRow>;
+
+/** The first of its `failure_id` makes the row, each further one counts up. Nothing for a client that was deleted. */
+export const countFailure = ({
+  failure_id,
+  client_id,
+  stage,
+  code,
+  detail,
+  at,
+}: Omit<FailureRow, 'last_at' | 'count'>): Sql =>
+  sql`insert into client_failures (failure_id, client_id, stage, code, detail, at, last_at, count)
+      select ${failure_id}, client_id, ${stage}, ${code}, ${detail}, ${asBigint(at)}, ${asBigint(at)}, 1
+        from clients where client_id = ${client_id}
+      on conflict (failure_id) do update set count = client_failures.count + 1, last_at = excluded.last_at`;
 
 /**
  * Of one kind, keeps so many that happened last. On PostgreSQL rows that two nodes write at the same instant do not see
  * each other, so a few more may last until the next one.
  */
-export const trimFailures = (kind: Pick<FailureRow, 'client_id' | 'stage' | 'code'>, kept: number): Statement => ({
-  sql: `delete from client_failures
-         where client_id = $1 and stage = $2 and code = $3 and failure_id not in
-               (select failure_id from client_failures where client_id = $1 and stage = $2 and code = $3
-                 order by last_at desc, failure_id limit $4)`,
-  params: [kind.client_id, kind.stage, kind.code, kept],
-});
+export const trimFailures = (kind: Pick<FailureRow, 'client_id' | 'stage' | 'code'>, kept: number): Sql => {
+  const isOfKind = sql`client_id = ${kind.client_id} and stage = ${kind.stage} and code = ${kind.code}`;
+  return sql`delete from client_failures
+              where ${isOfKind} and failure_id not in
+                    (select failure_id from client_failures where ${isOfKind}
+                      order by last_at desc, failure_id limit ${kept})`;
+};
 
-/** All that are kept, whichever happened last first. */
+/** All that are kept, the most recent first. */
 export const failuresOf = (db: Db, client_id: string) =>
-  db.all<FailureRow>(
-    `select failure_id, client_id, stage, code, detail, at, last_at, count from client_failures
-      where client_id = $1 order by last_at desc, failure_id`,
-    [client_id],
+  db.all(
+    FailureRow,
+    sql`select ${FailureRow.columns} from client_failures where client_id = ${client_id} order by last_at desc, failure_id`,
   );
 
 export const purgeFailures = (db: Db, before: number, rows: number) =>
   db.run(
-    'delete from client_failures where failure_id in (select failure_id from client_failures where last_at < $1 order by last_at limit $2)',
-    [before, rows],
+    sql`delete from client_failures where
+        ${inOneSlice('client_failures', 'failure_id', sql`last_at < ${before} order by last_at`, rows)}`,
   );

@@ -56,10 +56,11 @@ test('while the store is slow a thousand failures wait, and what comes on top is
   const { db } = await freshDatabase(t, 'sqlite');
   const isOpen = Promise.withResolvers<void>();
   const written: string[] = [];
-  db.batch = async (statements) => {
+  const { commit } = db;
+  db.commit = async (steps) => {
     await isOpen.promise;
-    written.push(String(statements[0]?.params?.[1]));
-    return [];
+    written.push(String(steps[0]?.params?.at(-1)));
+    return commit(steps);
   };
   const deps = { db, clock: () => 1_800_000_000_000, log: pino({ level: 'silent' }) };
   const recorder = openFailureRecorder(deps);

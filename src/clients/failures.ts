@@ -123,10 +123,12 @@ async function writeFailure(deps: StoreDeps, place: Place, { code, detail: descr
   const detail = describe ? JSON.stringify(truncateDetail(describe())) : null;
   const { client_id, stage } = place;
   const failure_id = `fail_${digest(JSON.stringify([client_id, stage, code, detail]))}`;
-  await deps.db.batch([
-    countFailure({ failure_id, ...place, code, detail, at: now(deps) }),
-    trimFailures({ ...place, code }, maxKept),
-  ]);
+  await deps.db.change({
+    run: {
+      failure: countFailure({ failure_id, ...place, code, detail, at: now(deps) }),
+      trimmed: trimFailures({ ...place, code }, maxKept),
+    },
+  });
 }
 
 const longest = 300;

@@ -4,8 +4,7 @@ import { onBothEngines } from '../../test/support/databases.ts';
 import type { Db } from '../platform/db/db.ts';
 import { RequestError } from '../platform/errors.ts';
 import { deleteClient } from './delete-client.ts';
-import { countNeedingReview, findClients } from './find-clients.ts';
-import { findAnyClient } from './list-clients.ts';
+import { countNeedingReview, findAnyClient, findClients } from './find-clients.ts';
 import { clientReview } from './read-review.ts';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from './review-client.ts';
 

@@ -1,13 +1,23 @@
 import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../platform/errors.ts';
+import { digest, newId, newSecret } from '../platform/ids.ts';
 import { isActiveSecret } from '../platform/stored-secret.ts';
-import type { ClientDeps } from './change-client.ts';
-import { changeOwnClient, type OwnTarget, requireOwnClient } from './change-own-client.ts';
+import { type ClientDeps, changeOwnClient, type OwnTarget, requireOwnClient } from './change-client.ts';
 import type { Client, ClientSecret } from './client.ts';
-import { newClientSecret, newSecretRow } from './client-secret.ts';
-import { findAnyClient } from './list-clients.ts';
+import { findAnyClient } from './find-clients.ts';
 import { deleteExpiredSecrets, expireSecret, insertSecret } from './store.ts';
+
+/** `cs_` and 256 random bits, so that a leaked one is found by its looks. Shown once; the store has its digest. */
+export const newClientSecret = (): string => newSecret('cs_');
+
+/** What the store keeps of it. @param at Unix seconds. */
+export const newSecretRow = (secret: string, at: number): ClientSecret => ({
+  secret_id: newId('sec'),
+  secret_hash: digest(secret),
+  created_at: at,
+  expires_at: null,
+});
 
 /** One in use, and one that replaces it. */
 const maxActiveSecrets = 2;
@@ -75,10 +85,10 @@ export async function addSecret(
         ...(ended.length > 0 && { retired: ended.map(({ secret_id }) => secret_id), expires_at }),
       },
       to: { updated_at: client.updated_at }, // nothing that a reviewer reads has changed
-      also: (event_id) => [
+      also: [
         deleteExpiredSecrets(client_id, now(deps)),
-        insertSecret({ ...secret, client_id }, event_id),
-        ...ended.map(({ secret_id }) => expireSecret({ secret_id, client_id, expires_at: expires_at ?? 0 }, event_id)),
+        insertSecret({ ...secret, client_id }),
+        ...ended.map(({ secret_id }) => expireSecret(secret_id, client_id, expires_at ?? 0)),
       ],
     };
   });
@@ -115,9 +125,7 @@ export async function retireSecret(
       action: 'client.secret_retired',
       after: { secret_id: secret.secret_id, expires_at },
       to: { updated_at: client.updated_at },
-      also: (event_id) => [
-        expireSecret({ secret_id: secret.secret_id, client_id: client.client_id, expires_at }, event_id),
-      ],
+      also: [expireSecret(secret.secret_id, client.client_id, expires_at)],
     };
   });
   return retired!;

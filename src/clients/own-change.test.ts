@@ -4,7 +4,7 @@ import { ada, administrator, refusedWith, world } from '../../test/support/clien
 import { onBothEngines } from '../../test/support/databases.ts';
 import { RequestError } from '../platform/errors.ts';
 import { editClient } from './edit-client.ts';
-import { findAnyClient } from './list-clients.ts';
+import { findAnyClient } from './find-clients.ts';
 import { addSecret, listSecrets, retireSecret } from './manage-secrets.ts';
 import { readClientEdit, readRegistration } from './registration.ts';
 

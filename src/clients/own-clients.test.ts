@@ -6,8 +6,7 @@ import { matchesActiveSecret } from '../platform/stored-secret.ts';
 import { type Client, clientRecord } from './client.ts';
 import { deleteClient } from './delete-client.ts';
 import { editClient } from './edit-client.ts';
-import { findClients } from './find-clients.ts';
-import { findAnyClient, findOwnClient, listOwnClients } from './list-clients.ts';
+import { findAnyClient, findClients, findOwnClient, listOwnClients } from './find-clients.ts';
 import { rejectClient } from './review-client.ts';
 
 const hour = 3600;

@@ -1,14 +1,15 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
+import { mustChange } from '../platform/db/change.ts';
 import type { Deps, LimitDeps } from '../platform/deps.ts';
 import { rateLimited } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
 import { type ClientDeps, lockOwner, loggedState, reviewRetrySeconds } from './change-client.ts';
 import type { Client } from './client.ts';
-import { newClientSecret, newSecretRow } from './client-secret.ts';
+import { newClientSecret, newSecretRow } from './manage-secrets.ts';
 import type { Registration } from './registration.ts';
-import { clientCarries, insertClient, insertSecret } from './store.ts';
+import { insertClient, insertSecret } from './store.ts';
 
 /** How fast one person may register; how much of it may wait for the administrators is asked when it is written. */
 const registrationsOf = (deps: LimitDeps) =>
@@ -56,18 +57,19 @@ export async function registerClient(
       ...of.caller,
       target: client_id,
       after: loggedState(draft),
-      onlyIf: clientCarries(client_id),
     },
     at,
   );
   const client: Client = { ...draft, event_id: event.event_id };
-  const insert = [...lockOwner(client), insertClient(client, deps.config.limits.pendingClients)];
-  const results = await deps.db.batch([
-    ...insert,
-    ...secrets.map((secret) => insertSecret({ ...secret, client_id }, event.event_id)),
-    event.statement,
-  ]);
-  if (results[insert.length - 1]?.changes !== 1) throw rateLimited(reviewRetrySeconds);
+  const done = await deps.db.change({
+    lock: lockOwner(client),
+    run: {
+      client: mustChange(insertClient(client, deps.config.limits.pendingClients)),
+      secrets: secrets.map((secret) => insertSecret({ ...secret, client_id })),
+      event: event.statement,
+    },
+  });
+  if (!done.ok) throw rateLimited(reviewRetrySeconds);
   deps.clients.forget(client_id);
   return { client, client_secret };
 }

@@ -1,9 +1,15 @@
 import { type Caller, readReason } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
-import { type ClientDeps, changeClient, changeStatus } from './change-client.ts';
-import { type Client, needsConsentChoice, needsReview, proposedFields, type ReviewedFields } from './client.ts';
-import { checkPolicy, type PolicyChange, policyAfter } from './client-policy.ts';
+import { type ClientDeps, type ClientTarget, changeClient, changeStatus, sameJson } from './change-client.ts';
+import {
+  type Client,
+  type ConsentPolicy,
+  needsConsentChoice,
+  needsReview,
+  proposedFields,
+  type ReviewedFields,
+} from './client.ts';
 import type { Deps } from './deps.ts';
 import { refuseSelfApproval } from './reviewer.ts';
 
@@ -77,12 +83,7 @@ export async function rejectClient(
   });
 }
 
-/**
- * Stops an approved client, and with it every grant that people gave to it.
- *
- * The grants are revoked by the batch itself and not by whether it won: every way out of `approved` is a suspension or
- * the end of the client, so a suspension that lost its race had nothing left to revoke.
- */
+/** Stops an approved client, and with it every grant that users gave to it. */
 export const suspendClient = async (
   deps: ClientDeps & Pick<Deps, 'grants'>,
   target: ReviewTarget,
@@ -120,4 +121,45 @@ function narrowedScopes(client: Client, wanted: Approval['allowed_scopes']): Par
     throw invalidFields([fieldProblem('allowed_scopes', { key: 'problem.client.narrowed_scopes' })]);
   }
   return { allowed_scopes };
+}
+
+/** What administrators decide about a client beside what its owner asks for. Left out: as it is. */
+export type PolicyChange = {
+  consent?: ConsentPolicy;
+  /** Seconds, 0 to 60. */
+  refresh_retry_window?: number;
+};
+
+/** @throws invalidFields for a retry window that is none. */
+export function checkPolicy({ refresh_retry_window = 0 }: PolicyChange): void {
+  if (Number.isInteger(refresh_retry_window) && refresh_retry_window >= 0 && refresh_retry_window <= 60) return;
+  throw invalidFields([fieldProblem('refresh_retry_window', { key: 'problem.client.refresh_retry_window' })]);
+}
+
+/** The policy of a client after the change. */
+export const policyAfter = (client: Client, change: PolicyChange): Required<PolicyChange> => ({
+  consent: change.consent ?? client.consent,
+  refresh_retry_window: change.refresh_retry_window ?? client.refresh_retry_window,
+});
+
+/**
+ * Changes the policy of a client that has been approved, suspended ones included. A client that still waits gets its
+ * policy with the approval. The revision stays: nothing that its owner asked for is different.
+ *
+ * @returns the client as it is now; unchanged, and without an audit event, if that is the policy already.
+ * @throws notFound; invalidState for a client that was never approved; invalidFields; accessDenied as {@link refuseSelfApproval}
+ * says, since whoever may not approve a client may not loosen what its approval decided either.
+ */
+export async function changePolicy(
+  deps: ClientDeps & Pick<Deps, 'config'>,
+  target: ClientTarget,
+  change: PolicyChange,
+): Promise<Client> {
+  checkPolicy(change);
+  return changeClient(deps, target, async (client) => {
+    await refuseSelfApproval(deps, target.caller.actor, client);
+    if (client.status !== 'approved' && client.status !== 'suspended') throw invalidState(client.status);
+    const to = policyAfter(client, change);
+    return sameJson(to, policyAfter(client, {})) ? undefined : { action: 'client.policy_changed', to };
+  });
 }

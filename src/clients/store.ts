@@ -1,321 +1,264 @@
-import type { Condition } from '../audit/store.ts';
-import type { Db, Statement } from '../platform/db/db.ts';
-import { atMostOneSlice } from '../platform/db/slices.ts';
-import { escapeLike } from '../platform/db/sql.ts';
+import Type from 'typebox';
+import { mustChange, type Write } from '../platform/db/change.ts';
+import type { Db } from '../platform/db/db.ts';
+import { choice, flag, id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
+import { allOf, asBigint, asText, escapeLike, type Sql, sql } from '../platform/db/sql.ts';
 import { emailKey } from '../platform/email-address.ts';
-import type { Client, ClientSecret, ClientStatus } from './client.ts';
+import type { ClientId, EventId, SecretId, UserId } from '../platform/ids.ts';
+import {
+  type Client,
+  type ClientSecret,
+  type ClientStatus,
+  clientStatuses,
+  clientTypes,
+  consentPolicies,
+  type ReviewedFields,
+} from './client.ts';
+import type { Scope } from './scopes.ts';
+import { algorithms } from './signing-algorithm.ts';
 
-/** The tables `clients`, `client_secrets` and `remembered_suspensions`. Lists are JSON texts. */
+/** The tables `clients`, `client_secrets` and `remembered_suspensions`. */
+const ClientRow = row('clients', {
+  client_id: id<ClientId>(),
+  owner_user_id: nullable(id<UserId>()),
+  is_first_party: flag,
+  name: text,
+  client_type: choice(...clientTypes),
+  redirect_uris: json(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
+  allowed_scopes: json(Type.Unsafe<readonly Scope[]>(Type.Array(Type.String()))),
+  logo_url: nullable(text),
+  homepage_url: nullable(text),
+  id_token_signed_response_alg: choice(...algorithms),
+  refresh_retry_window: integer,
+  consent: choice(...consentPolicies),
+  status: choice(...clientStatuses),
+  status_reason: nullable(text),
+  revision: integer,
+  pending_change: nullable(json(Type.Unsafe<Partial<ReviewedFields>>(Type.Object({})))),
+  event_id: id<EventId>(),
+  created_at: integer,
+  updated_at: integer,
+});
 
-type ClientRow = Omit<Client, 'is_first_party' | 'redirect_uris' | 'allowed_scopes' | 'pending_change' | 'secrets'> & {
-  is_first_party: number;
-  redirect_uris: string;
-  allowed_scopes: string;
-  pending_change: string | null;
-};
-type ClientWithSecretRow = ClientRow & {
-  secret_id: string | null;
-  secret_hash: string;
-  secret_created_at: number;
-  secret_expires_at: number | null;
-};
+const SecretRow = row('client_secrets', {
+  secret_id: id<SecretId>(),
+  client_id: id<ClientId>(),
+  secret_hash: text,
+  created_at: integer,
+  expires_at: nullable(integer),
+});
 
-const columns = `c.client_id, c.owner_user_id, c.is_first_party, c.name, c.client_type, c.redirect_uris, c.allowed_scopes, c.logo_url,
-  c.homepage_url, c.id_token_signed_response_alg, c.refresh_retry_window, c.consent, c.status, c.status_reason,
-  c.revision, c.pending_change, c.event_id, c.created_at, c.updated_at`;
-
-const toClient = (row: ClientRow, secrets: readonly ClientSecret[]): Client => ({
-  client_id: row.client_id,
-  owner_user_id: row.owner_user_id,
-  is_first_party: row.is_first_party === 1,
-  name: row.name,
-  client_type: row.client_type,
-  redirect_uris: JSON.parse(row.redirect_uris),
-  allowed_scopes: JSON.parse(row.allowed_scopes),
-  logo_url: row.logo_url,
-  homepage_url: row.homepage_url,
-  id_token_signed_response_alg: row.id_token_signed_response_alg,
-  refresh_retry_window: row.refresh_retry_window,
-  consent: row.consent,
-  status: row.status,
-  status_reason: row.status_reason,
-  revision: row.revision,
-  pending_change: row.pending_change === null ? null : JSON.parse(row.pending_change),
-  event_id: row.event_id,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  secrets,
+const ClientWithSecret = row('clients c left join client_secrets s', {
+  ...ClientRow.fields,
+  secret_id: nullable(id<SecretId>()),
+  secret_hash: nullable(text),
+  secret_created_at: nullable(integer),
+  secret_expires_at: nullable(integer),
 });
 
 /** The client and its secrets in one read: a row for each secret, and one for a client that has none. */
 export async function readClient(db: Db, client_id: string): Promise<Client | undefined> {
-  const rows = await db.all<ClientWithSecretRow>(
-    `select ${columns}, s.secret_id, s.secret_hash, s.created_at as secret_created_at,
-            s.expires_at as secret_expires_at
-       from clients c left join client_secrets s on s.client_id = c.client_id
-      where c.client_id = $1 and c.status <> 'deleted' order by s.created_at, s.secret_id`,
-    [client_id],
+  const rows = await db.all(
+    ClientWithSecret,
+    sql`select ${ClientRow.columnsOf('c')}, s.secret_id, s.secret_hash, s.created_at as secret_created_at,
+               s.expires_at as secret_expires_at
+          from clients c left join client_secrets s on s.client_id = c.client_id
+         where c.client_id = ${client_id} and c.status <> 'deleted' order by s.created_at, s.secret_id`,
   );
   const [first] = rows;
   if (first === undefined) return undefined;
+  const { secret_id: _, secret_hash: __, secret_created_at: ___, secret_expires_at: ____, ...client } = first;
   const secrets = rows.flatMap(({ secret_id, secret_hash, secret_created_at, secret_expires_at }) =>
-    secret_id === null
+    secret_id === null || secret_hash === null || secret_created_at === null
       ? []
       : [{ secret_id, secret_hash, created_at: secret_created_at, expires_at: secret_expires_at }],
   );
-  return toClient(first, secrets);
+  return { ...client, secrets };
 }
 
-/** A list is for reading about clients, not for authenticating them, so its clients come without secrets. */
+/** Lists are for reading about clients, not for authenticating them, so their clients come without secrets. */
+const withoutSecrets = (client: RowOf<typeof ClientRow>): Client => ({ ...client, secrets: [] });
+
 export async function readClientsOfOwner(db: Db, owner_user_id: string): Promise<Client[]> {
-  const rows = await db.all<ClientRow>(
-    `select ${columns} from clients c where c.owner_user_id = $1 order by c.created_at, c.client_id`,
-    [owner_user_id],
+  const rows = await db.all(
+    ClientRow,
+    sql`select ${ClientRow.columns} from clients where owner_user_id = ${owner_user_id} order by created_at, client_id`,
   );
-  return rows.map((row) => toClient(row, []));
+  return rows.map(withoutSecrets);
 }
 
-/** What an administrator looks through: one state, or what waits for a review, new clients and changes alike. */
+/** What an administrator looks through: one status, or what waits for a review, new clients and changes alike. */
 export type ClientListing = ClientStatus | 'all' | 'waiting' | 'pending_change';
 
 export type ClientSearch = {
   listing: ClientListing;
-  /** A part of the name, a part of the owner's name or e-mail address, or an id of either; empty for all. */
+  /** A part of the name, a part of the owner's name or email address, or an id of either; empty for all. */
   query: string;
   /** Where the page before ended. */
   after: { created_at: number; client_id: string } | undefined;
   limit: number;
 };
 
-/** As `needsReview` says: an edit of a suspended client is nothing to decide until the client is reinstated. */
-const hasPendingChange = `(c.status = 'approved' and c.pending_change is not null)`;
-const waits = `(c.status = 'pending_review' or ${hasPendingChange})`;
+/** As `needsReview` says: an edit of a suspended client is not decided until the client is reinstated. */
+const hasPendingChange = sql`(c.status = 'approved' and c.pending_change is not null)`;
+const needsReview = sql`(c.status = 'pending_review' or ${hasPendingChange})`;
 
-function conditionOf(listing: ClientListing): string {
-  if (listing === 'all') return 'true';
-  if (listing === 'waiting') return waits;
-  return listing === 'pending_change' ? hasPendingChange : 'c.status = $8';
+function isListed(listing: ClientListing): Sql {
+  if (listing === 'all') return sql`c.status <> 'deleted'`;
+  if (listing === 'waiting') return needsReview;
+  return listing === 'pending_change' ? hasPendingChange : sql`c.status = ${listing}`;
 }
 
-/** Oldest first, a page at a time. Letters beyond ASCII are found in the case in which they were written. */
+/** Letters beyond ASCII are found in the case in which they were written. */
+function matches(query: string): Sql {
+  const [lower, exact, address] = [query.toLowerCase(), query, emailKey(query)].map((part) => `%${escapeLike(part)}%`);
+  return sql`(${query} = '' or c.client_id = ${query} or c.owner_user_id = ${query}
+    or lower(c.name) like ${lower!} escape '!' or c.name like ${exact!} escape '!'
+    or exists (select 1 from users u
+                where u.user_id = c.owner_user_id
+                  and (u.email_key like ${address!} escape '!' or lower(u.name) like ${lower!} escape '!'
+                       or u.name like ${exact!} escape '!')))`;
+}
+
+/** Oldest first, a page at a time. */
 export async function searchClients(db: Db, { listing, query, after, limit }: ClientSearch): Promise<Client[]> {
-  const inListing = conditionOf(listing);
-  const rows = await db.all<ClientRow>(
-    `select ${columns} from clients c
-      where ($1 = '' or c.client_id = $1 or c.owner_user_id = $1 or lower(c.name) like $2 escape '!'
-             or c.name like $3 escape '!'
-             or exists (select 1 from users u
-                         where u.user_id = c.owner_user_id
-                           and (u.email_key like $7 escape '!' or lower(u.name) like $2 escape '!'
-                                or u.name like $3 escape '!')))
-        and c.status <> 'deleted' and (c.created_at, c.client_id) > (cast($4 as bigint), $5) and ${inListing}
-      order by c.created_at, c.client_id limit $6`,
-    [
-      query,
-      `%${escapeLike(query.toLowerCase())}%`,
-      `%${escapeLike(query)}%`,
-      after?.created_at ?? -1,
-      after?.client_id ?? '',
-      limit,
-      `%${escapeLike(emailKey(query))}%`,
-      ...(inListing === 'c.status = $8' ? [listing] : []),
-    ],
+  const rows = await db.all(
+    ClientRow,
+    sql`select ${ClientRow.columnsOf('c')} from clients c
+         where ${matches(query)} and ${isListed(listing)}
+           and (c.created_at, c.client_id) > (${asBigint(after?.created_at ?? -1)}, ${after?.client_id ?? ''})
+         order by c.created_at, c.client_id limit ${limit}`,
   );
-  return rows.map((row) => toClient(row, []));
+  return rows.map(withoutSecrets);
 }
 
-/** How many wait for a review: new clients, and changes of approved ones. */
+/** How many clients need a review: new ones, and approved ones with a change. */
 export async function countClientsNeedingReview(db: Db): Promise<{ pending: number; changes: number }> {
-  const row = await db.get<{ pending: number; changes: number }>(
-    `select count(case when c.status = 'pending_review' then 1 end) as pending,
-            count(case when c.status <> 'pending_review' then 1 end) as changes
-       from clients c where ${waits}`,
+  const counts = await db.get(
+    row('clients', { pending: integer, changes: integer }),
+    sql`select count(case when c.status = 'pending_review' then 1 end) as pending,
+               count(case when c.status <> 'pending_review' then 1 end) as changes
+          from clients c where ${needsReview}`,
   );
-  return { pending: Number(row?.pending ?? 0), changes: Number(row?.changes ?? 0) };
+  return { pending: counts?.pending ?? 0, changes: counts?.changes ?? 0 };
 }
 
-/** What a client under review is compared with, as it is stored. `version` is another one whenever the rest may be. */
-export type ComparedRow = Pick<Client, 'client_id' | 'owner_user_id' | 'name'> & {
-  redirect_uris: string;
-  version: string;
-};
-
-/** The names and redirect URIs of clients in one state, the longest there first. */
-export const readComparedClients = (db: Db, status: ClientStatus, limit: number) =>
-  db.all<ComparedRow>(
-    `select client_id, owner_user_id, name, redirect_uris, event_id as version from clients where status = $1
-      order by created_at, client_id limit $2`,
-    [status, limit],
-  );
-
-/** Clients that were suspended when they were deleted, the last ones first. */
-export const readRememberedSuspensions = (db: Db, limit: number) =>
-  db.all<ComparedRow>(
-    `select client_id, owner_user_id, name, redirect_uris, 'deleted' as version from remembered_suspensions
-      order by deleted_at desc, client_id limit $1`,
-    [limit],
-  );
-
-/** For a client that is about to be deleted, by the event that it carries; nothing unless it is suspended. */
-export const recordSuspension = (client_id: string, event_id: string, now: number): Statement => ({
-  sql: `insert into remembered_suspensions (client_id, owner_user_id, name, redirect_uris, deleted_at)
-        select client_id, owner_user_id, name, redirect_uris, cast($3 as bigint)
-          from clients where client_id = $1 and event_id = $2 and status = 'suspended'`,
-  params: [client_id, event_id, now],
+/** What a client under review is compared with. `version` differs whenever the rest may. */
+const ComparedRow = row('clients', {
+  ...ClientRow.pick('client_id', 'owner_user_id', 'name', 'redirect_uris').fields,
+  version: text,
 });
+export type ComparedRow = RowOf<typeof ComparedRow>;
+
+/** The names and redirect URIs of clients in one status, the oldest first. */
+export const readComparedClients = (db: Db, status: ClientStatus, limit: number) =>
+  db.all(
+    ComparedRow,
+    sql`select client_id, owner_user_id, name, redirect_uris, event_id as version from clients
+         where status = ${status} order by created_at, client_id limit ${limit}`,
+  );
+
+/** Clients that were suspended when they were deleted, the latest first. */
+export const readRememberedSuspensions = (db: Db, limit: number) =>
+  db.all(
+    ComparedRow,
+    sql`select client_id, owner_user_id, name, redirect_uris, 'deleted' as version from remembered_suspensions
+         order by deleted_at desc, client_id limit ${limit}`,
+  );
+
+/** For a client that is about to be deleted; nothing unless it is suspended. */
+const recordSuspension = (client_id: string, now: number): Sql =>
+  sql`insert into remembered_suspensions (client_id, owner_user_id, name, redirect_uris, deleted_at)
+      select client_id, owner_user_id, name, redirect_uris, ${asBigint(now)}
+        from clients where client_id = ${client_id} and status = 'suspended'`;
 
 export const purgeRememberedSuspensions = (db: Db, before: number, rows: number) =>
   db.run(
-    `delete from remembered_suspensions where client_id in
-       (select client_id from remembered_suspensions where deleted_at < $1 order by deleted_at limit $2)`,
-    [before, rows],
+    sql`delete from remembered_suspensions where
+        ${inOneSlice('remembered_suspensions', 'client_id', sql`deleted_at < ${before} order by deleted_at`, rows)}`,
   );
 
-const allColumns = (client: Client) => [
-  client.client_id,
-  client.name,
-  JSON.stringify(client.redirect_uris),
-  JSON.stringify(client.allowed_scopes),
-  client.logo_url,
-  client.homepage_url,
-  client.id_token_signed_response_alg,
-  client.refresh_retry_window,
-  client.consent,
-  client.status,
-  client.status_reason,
-  client.revision,
-  client.pending_change === null ? null : JSON.stringify(client.pending_change),
-  client.event_id,
-  client.updated_at,
-];
+/** Whether a user has fewer than `max` clients in review. The change locks the user; without an owner it is always so. */
+const hasRoomInReview = (owner_user_id: Sql, max: number): Sql =>
+  sql`(select count(*) from clients other
+        where other.owner_user_id = ${owner_user_id} and other.status = 'pending_review') < ${asBigint(max)}`;
 
-/** How many clients of a person wait for review, in the SQL of a batch that has locked the person. Nobody's do not count. */
-const countPending = (owner_user_id: string) =>
-  `(select count(*) from clients other
-     where other.owner_user_id = ${owner_user_id} and other.status = 'pending_review')`;
+/** Changes nothing when the owner already has `maxPending` clients in review. */
+export const insertClient = (client: Client, maxPending: number): Sql =>
+  sql`insert into clients ${ClientRow.select(client)} where ${hasRoomInReview(asText(client.owner_user_id), maxPending)}`;
 
-/** Changes nothing when the owner already has `maxPending` clients waiting for review. */
-export const insertClient = (client: Client, maxPending: number): Statement => ({
-  sql: `insert into clients
-      (client_id, name, redirect_uris, allowed_scopes, logo_url, homepage_url, id_token_signed_response_alg,
-       refresh_retry_window, consent, status, status_reason, revision, pending_change, event_id, updated_at,
-       owner_user_id, client_type, created_at, is_first_party)
-    select $1, $2, $3, $4, $5, $6, $7, cast($8 as bigint), $9, $10, $11, cast($12 as bigint), $13, $14,
-           cast($15 as bigint), $16, $17, cast($18 as bigint), cast($20 as bigint)
-     where ${countPending('$16')} < cast($19 as bigint)`,
-  params: [
-    ...allColumns(client),
-    client.owner_user_id,
-    client.client_type,
-    client.created_at,
-    maxPending,
-    client.is_first_party ? 1 : 0,
-  ],
-});
+export const insertSecret = (secret: ClientSecret & { client_id: string }): Sql =>
+  sql`insert into client_secrets ${SecretRow.values(secret)}`;
 
-/** For the client that `event_id` made or changed; if it did not, there is nothing to keep a secret for. */
-export const insertSecret = (secret: ClientSecret & { client_id: string }, event_id: string): Statement => ({
-  sql: `insert into client_secrets (secret_id, client_id, secret_hash, created_at, expires_at)
-    select $1, client_id, $3, cast($4 as bigint), cast($5 as bigint)
-      from clients where client_id = $2 and event_id = $6`,
-  params: [secret.secret_id, secret.client_id, secret.secret_hash, secret.created_at, secret.expires_at, event_id],
-});
+/** From `expires_at` on it authenticates nobody. */
+export const expireSecret = (secret_id: string, client_id: string, expires_at: number): Sql =>
+  sql`update client_secrets set expires_at = ${expires_at} where secret_id = ${secret_id} and client_id = ${client_id}`;
 
-/** From `expires_at` on it authenticates nobody. Only for a client that this event has just changed. */
-export const expireSecret = (
-  secret: { secret_id: string; client_id: string; expires_at: number },
-  event_id: string,
-): Statement => ({
-  sql: `update client_secrets set expires_at = $3
-         where secret_id = $1 and client_id = $2
-           and exists (select 1 from clients where client_id = $2 and event_id = $4)`,
-  params: [secret.secret_id, secret.client_id, secret.expires_at, event_id],
-});
-
-/** What has ended is not kept for ever: the list of a client's secrets stays as short as it looks. */
-export const deleteExpiredSecrets = (client_id: string, endedBy: number): Statement => ({
-  sql: 'delete from client_secrets where client_id = $1 and expires_at <= $2',
-  params: [client_id, endedBy],
-});
+/** Keeps the list of a client's secrets as short as it looks. */
+export const deleteExpiredSecrets = (client_id: string, endedBy: number): Sql =>
+  sql`delete from client_secrets where client_id = ${client_id} and expires_at <= ${endedBy}`;
 
 /** Compare-and-swap: writes `client` over the state that `seen` was read from, or changes nothing. */
-export const updateClient = (client: Client, seen: { event_id: string }): Statement => ({
-  sql: `update clients
-       set name = $2, redirect_uris = $3, allowed_scopes = $4, logo_url = $5, homepage_url = $6,
-           id_token_signed_response_alg = $7, refresh_retry_window = $8, consent = $9, status = $10,
-           status_reason = $11, revision = $12, pending_change = $13, event_id = $14, updated_at = $15
-     where client_id = $1 and event_id = $16`,
-  params: [...allColumns(client), seen.event_id],
-});
+export const updateClient = (client: Client, seen: { event_id: string }): Sql => {
+  const { client_id, owner_user_id: _, is_first_party: __, client_type: ___, created_at: ____, ...fields } = client;
+  return sql`update clients set ${ClientRow.set(fields)} where client_id = ${client_id} and event_id = ${seen.event_id}`;
+};
 
 /** The same for a change after which it waits for review, unless `maxPending` others of its owner do already. */
-export function submitForReview(client: Client, seen: { event_id: string; maxPending: number }): Statement {
-  const { sql, params = [] } = updateClient(client, seen);
-  const mayWait = `(status = 'pending_review' or ${countPending('clients.owner_user_id')} < cast($17 as bigint))`;
-  return { sql: `${sql} and ${mayWait}`, params: [...params, seen.maxPending] };
-}
+export const submitForReview = (client: Client, seen: { event_id: string; maxPending: number }): Sql =>
+  sql`${updateClient(client, seen)}
+      and (status = 'pending_review' or ${hasRoomInReview(sql`clients.owner_user_id`, seen.maxPending)})`;
 
-/** Whoever holds the row is waited for; then only its state decides. */
-export const setClientStatus = (
-  to: Pick<Client, 'client_id' | 'status' | 'status_reason' | 'event_id' | 'updated_at'> & { from: ClientStatus },
-): Statement => ({
-  sql: `update clients set status = $3, status_reason = $4, event_id = $5, updated_at = $6
-         where client_id = $1 and status = $2`,
-  params: [to.client_id, to.from, to.status, to.status_reason, to.event_id, to.updated_at],
-});
+/** Only the status decides: an edit at the same time is waited for and kept. */
+export const setClientStatus = ({
+  client_id,
+  from,
+  ...to
+}: Pick<Client, 'client_id' | 'status' | 'status_reason' | 'event_id' | 'updated_at'> & {
+  from: ClientStatus;
+}): Sql => sql`update clients set ${ClientRow.set(to)} where client_id = ${client_id} and status = ${from}`;
 
-/** Lets the client carry the event, and changes nothing else. @param unless a state in which it does not. */
-export const markClient = (client_id: string, event_id: string, unless: ClientStatus | null): Statement => ({
-  sql: `update clients set event_id = $2
-         where client_id = $1 and status <> 'deleted' and (cast($3 as text) is null or status <> $3)`,
-  params: [client_id, event_id, unless],
-});
-
-/** What ends many grants of a client at once covers those of earlier epochs. */
-export const raiseGrantsEpochOfClient = (client_id: string): Statement => ({
-  sql: 'update clients set grants_epoch = grants_epoch + 1 where client_id = $1',
-  params: [client_id],
-});
+/** What revokes many grants of a client at once covers those of earlier epochs. */
+export const raiseGrantsEpochOfClient = (client_id: string): Sql =>
+  sql`update clients set grants_epoch = grants_epoch + 1 where client_id = ${client_id}`;
 
 /** Of which a client may have any number of rows. */
-const unboundedTables = ['grants', 'consents', 'authorization_requests'];
-const fitsOneSlice = unboundedTables.map((table) => atMostOneSlice(table, 'client_id')).join(' and ');
+const fitOneSlice = (client_id: string): Sql =>
+  allOf(['grants', 'consents', 'authorization_requests'].map((table) => fitsOneSlice(table, 'client_id', client_id)));
 
 /**
  * Its secrets, grants and consents go with it, unless they are more than one statement may delete. Then the row stays for
- * a while as `deleted`, a status that nothing serves and nobody is shown, and a job deletes what hangs on it.
+ * a while as `deleted`, a status that no read returns, and a job deletes what hangs on it. Refuses, as `client`, when
+ * the client is deleted already or has the status `unless`.
  */
-export const deleteClient = (client_id: string, event_id: string): Statement[] => [
-  {
-    sql: `delete from clients where client_id = $1 and event_id = $2 and ${fitsOneSlice}`,
-    params: [client_id, event_id],
-  },
-  {
-    sql: `update clients set status = 'deleted', owner_user_id = null where client_id = $1 and event_id = $2`,
-    params: [client_id, event_id],
-  },
-];
-
-/** What somebody registered stays when their account is deleted, without an owner. */
-export const orphanClientsOf = (owner_user_id: string): Statement => ({
-  sql: 'update clients set owner_user_id = null where owner_user_id = $1',
-  params: [owner_user_id],
+export const deleteClient = (
+  client_id: string,
+  { event_id, unless, now }: { event_id: EventId; unless: ClientStatus | undefined; now: number },
+): { client: Write<never, true>; deletion: Sql[] } => ({
+  // The new event lets a concurrent compare-and-swap fail.
+  client: mustChange(
+    sql`update clients set event_id = ${event_id}
+         where client_id = ${client_id} and status <> 'deleted' ${unless ? sql`and status <> ${unless}` : sql``}`,
+  ),
+  deletion: [
+    recordSuspension(client_id, now),
+    sql`delete from clients where client_id = ${client_id} and ${fitOneSlice(client_id)}`,
+    sql`update clients set status = 'deleted', owner_user_id = null where client_id = ${client_id}`,
+  ],
 });
+
+/** Clients stay when the account of their owner is deleted, without an owner. */
+export const orphanClientsOf = (owner_user_id: string): Sql =>
+  sql`update clients set owner_user_id = null where owner_user_id = ${owner_user_id}`;
 
 /** Clients whose rows are still to be deleted. */
 export const deletedClients = (db: Db) =>
-  db.all<{ client_id: string }>(
-    `select client_id from clients where status = 'deleted' order by created_at limit 1000`,
+  db.all(
+    ClientRow.pick('client_id'),
+    sql`select client_id from clients where status = 'deleted' order by created_at limit 1000`,
   );
 
 /** The last row of one, unless another node has left more than one statement may delete. */
 export const deleteDeletedClient = (db: Db, client_id: string) =>
-  db.run(`delete from clients where client_id = $1 and status = 'deleted' and ${fitsOneSlice}`, [client_id]);
-
-/** For an audit event's `onlyIf`: the client carries that event, so the change was made. */
-export const clientCarries =
-  (client_id: string) =>
-  (event_id: string): Condition => ({
-    sql: 'exists (select 1 from clients where client_id = $1 and event_id = $2)',
-    params: [client_id, event_id],
-  });
+  db.run(sql`delete from clients where client_id = ${client_id} and status = 'deleted' and ${fitOneSlice(client_id)}`);

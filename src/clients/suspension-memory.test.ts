@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { ada, refusedWith, review, world } from '../../test/support/client-world.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
+import { interleave } from '../../test/support/store-spy.ts';
 import type { Deps } from '../app/deps.ts';
 import { runJobs } from '../app/jobs.ts';
-import type { Statement } from '../platform/db/db.ts';
 import { deleteClient } from './delete-client.ts';
-import { findAnyClient } from './list-clients.ts';
+import { findAnyClient } from './find-clients.ts';
 import { clientReview } from './read-review.ts';
 import { suspendClient } from './review-client.ts';
 
@@ -19,13 +19,9 @@ onBothEngines(
     const target = { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada };
     const suspended = refusedWith('invalid_state', { current_status: 'suspended' });
     // Suspended between what the deletion has read and what it writes.
-    const db = Object.assign(Object.create(deps.db), {
-      batch: async (statements: Statement[]) => {
-        await suspendClient(deps, review(client), 'Phishing.');
-        return deps.db.batch(statements);
-      },
-    });
-    await assert.rejects(deleteClient({ ...deps, db }, target), suspended);
+    const stop = interleave(deps.db, () => suspendClient(deps, review(client), 'Phishing.'));
+    await assert.rejects(deleteClient(deps, target), suspended);
+    stop();
     await assert.rejects(deleteClient(deps, target), suspended);
     await assert.rejects(deleteClient(deps, { ...target, owner_user_id: 'usr_eve' }), refusedWith('not_found'));
     assert.equal((await findAnyClient(deps, client.client_id)).status, 'suspended');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { insertSecret, readClient } from '../../src/clients/store.ts';
+import { insertSecret } from '../../src/clients/store.ts';
 import { now } from '../../src/platform/clock.ts';
 import { digest } from '../../src/platform/ids.ts';
 import { assertRefused, basic, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
@@ -64,13 +64,9 @@ testSignet('client authentication', { env: { SIGNET_TRUST_PROXY: '1' } }, async 
 
   await t.test('CA-02: both halves of Basic are form-decoded, so a secret may hold any character', async () => {
     const awkward = 'a:b%c+d&é=/ f';
-    const stored = await readClient(signet.deps.db, client.client_id);
     const secret = { secret_id: 'sec_awkward', secret_hash: digest(awkward), expires_at: null };
-    const { sql, params } = insertSecret(
-      { ...secret, client_id: client.client_id, created_at: now(signet.deps) },
-      stored!.event_id,
-    );
-    assert.equal((await signet.deps.db.run(sql, params)).changes, 1);
+    const row = { ...secret, client_id: client.client_id, created_at: now(signet.deps) };
+    assert.equal((await signet.deps.db.run(insertSecret(row))).changes, 1);
     signet.deps.clients.forget(client.client_id);
 
     const encoded = { authorization: basic(client.client_id, awkward) };

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { quickJobs, runJobs } from '../../src/app/jobs.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';

@@ -1,5 +1,4 @@
-import type { Answer, Browser } from './browser.ts';
-import { newBrowser } from './browser.ts';
+import { type Answer, type Browser, newBrowser } from './browser.ts';
 import { addPasskey } from './passkeys.ts';
 import { type Fields, type RegisteredClient, redirectedTo, type Tokens, tokensOf } from './relying-party.ts';
 import type { Signet } from './signet.ts';

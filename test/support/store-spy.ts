@@ -47,3 +47,23 @@ export function holdNextCall(db: Db, match: RegExp): { reached: Promise<void>; r
     },
   };
 }
+
+/**
+ * Runs `before` ahead of every change of this store, except for those that `before` makes itself.
+ * @returns takes it away again.
+ */
+export function interleave(db: Db, before: () => Promise<unknown>): () => void {
+  const { commit } = db;
+  let isRunning = false;
+  const interleaved: typeof commit = async (steps) => {
+    if (!isRunning) {
+      isRunning = true;
+      await before().finally(() => {
+        isRunning = false;
+      });
+    }
+    return commit(steps);
+  };
+  Object.assign(db, { commit: interleaved });
+  return () => void Object.assign(db, { commit });
+}

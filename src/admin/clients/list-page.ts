@@ -1,5 +1,5 @@
-import type { ListedClient } from '../../clients/assess-risks.ts';
 import { type Client, type ClientStatus, hasPendingChange } from '../../clients/client.ts';
+import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html } from '../../platform/pages/html.ts';

@@ -1,11 +1,15 @@
 import Type from 'typebox';
-import { listedRecords } from '../../clients/assess-risks.ts';
 import { consentPolicies, reviewedRecord } from '../../clients/client.ts';
-import { changePolicy } from '../../clients/client-policy.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { findClients, listings } from '../../clients/find-clients.ts';
-import { clientReview, reviewRecord } from '../../clients/read-review.ts';
-import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../clients/review-client.ts';
+import { clientReview, listedRecords, reviewRecord } from '../../clients/read-review.ts';
+import {
+  approveClient,
+  changePolicy,
+  reinstateClient,
+  rejectClient,
+  suspendClient,
+} from '../../clients/review-client.ts';
 import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { ClientRecord } from '../../developer/api/operations.ts';

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorVisitor } from '../../authentication/sessions/session.ts';
-import { listedWithRisks } from '../../clients/assess-risks.ts';
 import { consentPolicies } from '../../clients/client.ts';
 import { findClients } from '../../clients/find-clients.ts';
-import { clientReview } from '../../clients/read-review.ts';
+import { clientReview, listedWithRisks } from '../../clients/read-review.ts';
 import { approveClient } from '../../clients/review-client.ts';
 import { readReviewerProblem } from '../../clients/reviewer.ts';
 import { scopeNames } from '../../clients/scopes.ts';

@@ -3,7 +3,7 @@ import { readAdministratorProblem } from '../../accounts/new-administrator.ts';
 import { requireUser } from '../../accounts/require-user.ts';
 import { listSessions } from '../../authentication/sessions/list-sessions.ts';
 import { administratorVisitor } from '../../authentication/sessions/session.ts';
-import { listOwnClients } from '../../clients/list-clients.ts';
+import { listOwnClients } from '../../clients/find-clients.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/list-grants.ts';

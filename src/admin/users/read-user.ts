@@ -6,7 +6,7 @@ import { listPasskeys } from '../../authentication/credentials/passkeys.store.ts
 import { passwordOf } from '../../authentication/credentials/passwords.store.ts';
 import { countBackupCodes, findTotp } from '../../authentication/credentials/two-factor.store.ts';
 import { activeSessionsOf } from '../../authentication/sessions/store.ts';
-import { listOwnClients } from '../../clients/list-clients.ts';
+import { listOwnClients } from '../../clients/find-clients.ts';
 import { listEntitlements } from '../../entitlements/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { activeGrantsOf } from '../../oauth/grants/grant-lists.store.ts';

@@ -7,7 +7,7 @@ import {
   failureCodes,
   failureStages,
 } from '../../clients/failures.ts';
-import { findOwnClient } from '../../clients/list-clients.ts';
+import { findOwnClient } from '../../clients/find-clients.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { type SignIn, signInsOfClient } from '../../oauth/grants/grant-lists.store.ts';
 import { now } from '../../platform/clock.ts';

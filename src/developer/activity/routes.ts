@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { developerContext } from '../../authentication/sessions/developer.ts';
-import { findOwnClient } from '../../clients/list-clients.ts';
+import { findOwnClient } from '../../clients/find-clients.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { clientActivity } from './activity.ts';

@@ -4,7 +4,7 @@ import { requireRecentSession, requireSession, type Session } from '../../authen
 import { clientRecord } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
-import { findOwnClient, listOwnClients } from '../../clients/list-clients.ts';
+import { findOwnClient, listOwnClients } from '../../clients/find-clients.ts';
 import { addSecret, listSecrets, readOverlap, retireSecret } from '../../clients/manage-secrets.ts';
 import { registerClient } from '../../clients/register-client.ts';
 import { checkDraft, readClientEdit, readRegistration } from '../../clients/registration.ts';

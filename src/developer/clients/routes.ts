@@ -7,7 +7,7 @@ import {
 import { approvedFields, type Client } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
-import { findOwnClient, hasTooManyPending, listOwnClients } from '../../clients/list-clients.ts';
+import { findOwnClient, hasTooManyPending, listOwnClients } from '../../clients/find-clients.ts';
 import { readClientEdit } from '../../clients/registration.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type DeveloperContext, developerContext } from '../../authentication/sessions/developer.ts';
-import { hasTooManyPending } from '../../clients/list-clients.ts';
+import { hasTooManyPending } from '../../clients/find-clients.ts';
 import { registerClient } from '../../clients/register-client.ts';
 import { readRegistration } from '../../clients/registration.ts';
 import type { Deps } from '../../oauth/deps.ts';

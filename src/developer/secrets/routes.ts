@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type DeveloperContext, recentDeveloperContext } from '../../authentication/sessions/developer.ts';
-import { findOwnClient } from '../../clients/list-clients.ts';
+import { findOwnClient } from '../../clients/find-clients.ts';
 import { addSecret, isOverlap, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { fieldProblem, invalidFields, RequestError } from '../../platform/errors.ts';

@@ -1,4 +1,4 @@
-import type { RegisteredBy } from '../../clients/registered-by.ts';
+import type { RegisteredBy } from '../../clients/presentation.ts';
 import { isScope } from '../../clients/scopes.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';

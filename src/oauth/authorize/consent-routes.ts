@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { currentSession, type Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
-import { registeredBy } from '../../clients/registered-by.ts';
+import { registeredBy } from '../../clients/presentation.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
