@@ -325,3 +325,57 @@ testSignet('a client that is not approved', async ({ signet, t }) => {
     }
   });
 });
+
+testSignet('the authorization code flow, from the sign-in page to tokens that work', async ({ signet }) => {
+  const client = await signet.registerClient();
+  const person = await signet.newUser();
+
+  const first = await person.browser.get(client.authorizePath());
+  assert.equal(first.status, 302);
+  const signInPath = first.location;
+  assert.match(signInPath, /^\/signin\?request=/);
+  assert.equal((await person.browser.get(signInPath)).status, 200);
+  const request = new URL(signInPath, signet.url).searchParams.get('request') ?? '';
+  const signedIn = await person.signIn({ request });
+  assert.equal(signedIn.status, 303);
+  const back = redirectedTo(await person.browser.get(signedIn.location));
+  assert.equal(back.base, 'https://rp.test/cb');
+  assert.equal(back.get('state'), 's1');
+  assert.equal(back.get('iss'), signet.url);
+
+  const tokens = tokensOf(await client.redeem(back.get('code') ?? ''));
+  assert.equal(tokens.expires_in, 3600);
+  assert.deepEqual((await signet.userinfo(tokens.access_token)).json, { sub: person.user_id });
+  assert.equal((await client.introspect(tokens.access_token)).json?.active, true);
+  const next = tokensOf(await client.refresh(tokens.refresh_token));
+  assert.notEqual(next.refresh_token, tokens.refresh_token);
+});
+
+/** The id of the request that waits for this person's browser. */
+async function waitingRequest(person: TestUser, client: RegisteredClient, changes: Record<string, string> = {}) {
+  const answer = await person.browser.get(client.authorizePath(changes));
+  return redirectedTo(answer).get('request') ?? assert.fail(`nothing waits: ${answer.location}`);
+}
+
+const goOn = (person: TestUser, request: string) =>
+  person.browser.get(`/oauth/authorize/continue?request=${request}`, { accept: 'application/json' });
+
+testSignet('FL-01: an authorization request continues only in the browser that began it', async ({ signet }) => {
+  const client = await signet.registerClient();
+  const [victim, attacker] = [await signet.newUser(), await signet.newUser()];
+  const request = await waitingRequest(victim, client);
+  await waitingRequest(attacker, client);
+  assert.ok(attacker.browser.cookies.has('signet_browser'));
+  assert.equal((await attacker.signIn({ request })).status, 400);
+  assert.equal((await attacker.signIn()).status, 303);
+  assertRefused(await goOn(attacker, request), 400, 'invalid_request');
+});
+
+testSignet('id_token_hint: the user who signs in must be the one that it names', async ({ signet }) => {
+  const client = await signet.registerClient();
+  const [meant, other] = [await signet.signedInUser(), await signet.newUser()];
+  const { id_token: id_token_hint } = await meant.obtainTokens(client);
+  const request = await waitingRequest(other, client, { id_token_hint });
+  assert.equal((await other.signIn({ request })).status, 303);
+  assert.equal(redirectedTo(await goOn(other, request)).get('error'), 'login_required');
+});

@@ -230,3 +230,18 @@ test('FL-01: an answer counts once, and only from whoever is asked by then', asy
   assert.equal((await decide(person, String(early.get('request')), 'allow')).status, 303);
   assert.equal(await given(), 1, 'the sign-in that was asked for has not happened');
 });
+
+testSignet(
+  'CO-01: consent that one user gave to an authorization request does not count for the next',
+  async ({ signet }) => {
+    const client = await signet.registerClient({ consent: 'required' });
+    const [first, second] = [await signet.signedInUser(), await signet.newUser()];
+    const request = askedAbout(await ask(first, client));
+    assert.equal((await decide(first, request, 'allow')).status, 303);
+    // The same browser, before it goes on: somebody else signs in for the same request.
+    const shared = second.with({ browser: first.browser });
+    assert.equal((await shared.signIn({ request })).status, 303);
+    const next = await shared.browser.get(`/oauth/authorize/continue?request=${request}`);
+    assert.match(next.location, /^\/consent\?request=/);
+  },
+);

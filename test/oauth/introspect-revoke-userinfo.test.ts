@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import { readAnswer } from '../support/browser.ts';
-import { type Engine, onBothEngines } from '../support/databases.ts';
 import type { TestUser } from '../support/person.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
 import {
@@ -14,35 +12,18 @@ import {
   type Tokens,
   tokensOf,
 } from '../support/relying-party.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { startSignet, testSignet } from '../support/signet.ts';
 
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 const inactive = '{"active":false}';
 const revoke = (client: RegisteredClient, token: string, more: Record<string, string> = {}) =>
   client.post('/oauth/revoke', { token, ...more });
 
-type World = {
-  signet: Signet;
-  client: RegisteredClient;
-  other: RegisteredClient;
-  publicClient: RegisteredClient;
-  person: TestUser;
-};
-
-async function startWorld(t: TestContext, engine: Engine): Promise<World> {
-  const signet = await startSignet(t, { engine });
-  return {
-    signet,
-    client: await signet.registerClient({ allowed_scopes: allScopes }),
-    other: await signet.registerClient(),
-    publicClient: await signet.registerClient({ client_type: 'public' }),
-    person: await signet.signedInUser(),
-  };
-}
-
-onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
-  const world = await startWorld(t, engine);
-  const { signet, client, other, publicClient, person } = world;
+testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
+  const client = await signet.registerClient({ allowed_scopes: allScopes });
+  const other = await signet.registerClient();
+  const publicClient = await signet.registerClient({ client_type: 'public' });
+  const person = await signet.signedInUser();
   const tokens = await person.obtainTokens(client);
   const path = '/oauth/userinfo';
 
@@ -167,9 +148,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
     signet.clock.advance(3600);
     const foreign = await person.obtainTokens(other);
     const elsewhere = await startSignet(t);
-    const stranger = await (await elsewhere.signedInUser()).obtainTokens(
-      (await elsewhere.registerClient()).at(elsewhere),
-    );
+    const stranger = await (await elsewhere.signedInUser()).obtainTokens(await elsewhere.registerClient());
     const dead = [
       'unknown',
       'rt_unknown',
@@ -244,7 +223,7 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
   });
 
   await t.test('IN-03: what ends a token ends it on every node within a second', async (t) => {
-    const beside = await startSignet(t, { engine, beside: signet });
+    const beside = await startSignet(t, { beside: signet });
     const onBoth = async (token: string) =>
       Promise.all([signet, beside].map(async (node) => (await client.at(node).introspect(token)).json?.active));
     const endings: Record<string, (issued: Tokens, owner: TestUser) => Promise<unknown>> = {
@@ -280,8 +259,9 @@ onBothEngines('userinfo, introspection and revocation', async (t, engine) => {
   });
 });
 
-onBothEngines('RV-03: a revocation that the store cannot keep is 503 and never 200', async (t, engine) => {
-  const { signet, client, person } = await startWorld(t, engine);
+testSignet('RV-03: a revocation that the store cannot keep is 503 and never 200', async ({ signet }) => {
+  const client = await signet.registerClient({ allowed_scopes: allScopes });
+  const person = await signet.signedInUser();
   const tokens = await person.obtainTokens(client);
   const { databaseUrl } = signet.deps.config;
   if (databaseUrl) {
@@ -304,4 +284,10 @@ onBothEngines('RV-03: a revocation that the store cannot keep is 503 and never 2
   for (const path of ['openid-configuration', 'jwks.json']) {
     assert.equal((await fetch(`${signet.url}/.well-known/${path}`)).status, 200);
   }
+});
+
+testSignet('introspection by a client that authenticates and is not approved is 403', async ({ signet }) => {
+  const client = await signet.registerClient({ approved: false });
+  assert.equal((await client.introspect('any')).status, 403);
+  assert.equal((await client.with({ client_secret: 'wrong' }).introspect('any')).status, 401);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
-import { assertRefused, claimsOf, type Tokens, tokensOf } from '../support/relying-party.ts';
+import { assertRefused, claimsOf, type RegisteredClient, type Tokens, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const day = 86_400;
@@ -235,4 +235,63 @@ testSignet('RT-05: a refresh token ends after 90 days, however often it is used'
   signet.clock.advance(1);
   assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
   assert.deepEqual((await client.introspect(tokens.refresh_token)).json, inactive);
+});
+
+/** The refresh token was used again outside of its retry window, so the grant is revoked. */
+async function assertGrantRevoked(client: RegisteredClient, tokens: Tokens): Promise<void> {
+  assertRefused(await client.refresh(tokens.refresh_token), 400, 'invalid_grant');
+  assert.deepEqual((await client.introspect(tokens.access_token)).json, inactive);
+}
+
+testSignet('a refresh token within the retry window of its client', async ({ signet, t }) => {
+  const person = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: person, refresh_retry_window: 30 });
+
+  await t.test('is answered again with the same successor until the window ends', async () => {
+    const first = await person.obtainTokens(client);
+    const lost = tokensOf(await client.refresh(first.refresh_token));
+    signet.clock.advance(30);
+    const again = tokensOf(await client.refresh(first.refresh_token));
+    assert.equal(again.refresh_token, lost.refresh_token);
+    assert.notEqual(again.access_token, lost.access_token);
+    assert.equal(claimsOf(again.access_token).iat, signet.clock() / 1000);
+    assert.equal((await signet.userinfo(again.access_token)).status, 200);
+    signet.clock.advance(1); // 31 seconds after the rotation: asking again did not move the window
+    assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+    await assertGrantRevoked(client, again);
+  });
+
+  await t.test('is a replay once its successor was used', async () => {
+    const first = await person.obtainTokens(client);
+    const second = tokensOf(await client.refresh(first.refresh_token));
+    const third = tokensOf(await client.refresh(second.refresh_token));
+    assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+    await assertGrantRevoked(client, third);
+  });
+
+  await t.test('is answered to its own client only', async () => {
+    const other = await signet.registerClient({ owner: person, refresh_retry_window: 60 });
+    const first = await person.obtainTokens(client);
+    const second = tokensOf(await client.refresh(first.refresh_token));
+    assertRefused(await other.refresh(first.refresh_token), 400, 'invalid_grant');
+    assertRefused(await client.with({ client_secret: null }).refresh(first.refresh_token), 401, 'invalid_client');
+    assert.equal(tokensOf(await client.refresh(first.refresh_token)).refresh_token, second.refresh_token);
+  });
+
+  await t.test('is refused once the grant is revoked', async () => {
+    const first = await person.obtainTokens(client);
+    const { refresh_token } = tokensOf(await client.refresh(first.refresh_token));
+    await person.browser.post('/signout');
+    assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+    assertRefused(await client.refresh(refresh_token), 400, 'invalid_grant');
+  });
+});
+
+testSignet('without a retry window the second use of a refresh token revokes its grant', async ({ signet }) => {
+  const person = await signet.signedInUser();
+  const client = await signet.registerClient({ owner: person, refresh_retry_window: 0 });
+  const first = await person.obtainTokens(client);
+  const second = tokensOf(await client.refresh(first.refresh_token));
+  assertRefused(await client.refresh(first.refresh_token), 400, 'invalid_grant');
+  await assertGrantRevoked(client, second);
 });
