@@ -6,12 +6,12 @@ import { RequestError } from '../platform/errors.ts';
 import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
 import { sendPage } from '../platform/pages/page.ts';
-import { adminAuditRoutes } from './audit/routes.ts';
+import { auditOperations } from './audit/operations.ts';
 import { clientOperations } from './clients/operations.ts';
 import { ownerlessClientOperations } from './clients/ownerless-operations.ts';
 import { invitationPage } from './invitation-page.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
-import { adminKeyRoutes } from './keys/routes.ts';
+import { keyOperations } from './keys/operations.ts';
 import { serviceCredentialOperations } from './service-credentials/operations.ts';
 import { accessOperations } from './users/access-operations.ts';
 import { userOperations } from './users/operations.ts';
@@ -46,14 +46,14 @@ export async function adminRoutes(app: FastifyInstance, deps: Deps) {
 
 /** `/v1/admin/...`: the same use-cases as the pages and the command line. */
 export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
-  await adminKeyRoutes(app, deps);
-  await adminAuditRoutes(app, deps);
   addOperations(app, deps, [
     ...clientOperations,
     ...ownerlessClientOperations,
     ...userOperations,
     ...accessOperations,
+    ...keyOperations,
     ...serviceCredentialOperations,
     ...webhookOperations,
+    ...auditOperations,
   ]);
 }

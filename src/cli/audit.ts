@@ -9,7 +9,6 @@ import {
   readLogWithoutSealing,
 } from '../audit/read-log.ts';
 import type { AuditFilter } from '../audit/store.ts';
-import { listUnauthenticated } from '../audit/unauthenticated.ts';
 import { listed, time } from '../platform/cli/report.ts';
 import { command, UsageError } from './command.ts';
 
@@ -34,28 +33,6 @@ export const auditCommands = {
         return { json: { events }, text: `No event matches the filter.${doubt ? ` ${whatIsMeant[doubt]}` : ''}` };
       }
       return listed('events', events, ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'], line);
-    },
-  }),
-  'audit unauthenticated': command({
-    summary:
-      'Shows refused sign-ins and asked links, newest first; what is alike within an hour is one line that counts.',
-    options: {
-      target: { value: 'id', help: 'the id of the person whose account it is about' },
-      address: { value: 'address', help: 'where it came from, as it is shown' },
-      limit: { value: 'n', whole: [1, 500], help: 'how many at most; 50 without it' },
-    },
-    async run(deps, { target, address, limit = 50 }) {
-      const { events } = await listUnauthenticated(deps, { target, address, limit });
-      if (events.length === 0) return { json: { events }, text: 'There is none.' };
-      return listed('events', events, ['FIRST', 'LAST', 'COUNT', 'ACTION', 'TARGET', 'REASON', 'ADDRESS'], (row) => [
-        time(row.first_at),
-        time(row.last_at),
-        String(row.count),
-        row.action,
-        row.target ?? '-',
-        row.reason ?? '-',
-        row.address ?? '-',
-      ]);
     },
   }),
   'audit export': command({

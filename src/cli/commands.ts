@@ -1,5 +1,7 @@
+import { auditOperations } from '../admin/audit/operations.ts';
 import { clientOperations } from '../admin/clients/operations.ts';
 import { ownerlessClientOperations } from '../admin/clients/ownerless-operations.ts';
+import { keyOperations } from '../admin/keys/operations.ts';
 import { serviceCredentialOperations } from '../admin/service-credentials/operations.ts';
 import { accessOperations } from '../admin/users/access-operations.ts';
 import { userOperations } from '../admin/users/operations.ts';
@@ -18,8 +20,8 @@ export const commandGroups: readonly (readonly [heading: string, commands: Reado
   ['Clients', { ...clientCommands, ...commandsOf([...clientOperations, ...ownerlessClientOperations]) }],
   ['Service credentials', commandsOf(serviceCredentialOperations)],
   ['Webhooks', webhookCommands],
-  ['Audit log', auditCommands],
-  ['Operation', operationCommands],
+  ['Audit log', { ...auditCommands, ...commandsOf(auditOperations) }],
+  ['Operation', { ...operationCommands, ...commandsOf(keyOperations) }],
 ];
 
 export const commands: ReadonlyMap<string, Command> = new Map(

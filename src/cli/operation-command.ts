@@ -70,6 +70,7 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
       return {
         json: part.json ? await part.json(result, input, deps) : result,
         text: await part.text(result, input, deps),
+        failed: part.failed?.(result),
       };
     },
   };

@@ -1,8 +1,13 @@
-import Type from 'typebox';
+import Type, { type Static, type TObject } from 'typebox';
 import { chainFaults } from '../../audit/chain.ts';
-import { exportFormats } from '../../audit/read-log.ts';
-import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
-import { administrationAccess } from '../operation-parts.ts';
+import { exportFormats, exportLog, parseTime, readLog } from '../../audit/read-log.ts';
+import type { AuditFilter } from '../../audit/store.ts';
+import { listUnauthenticated } from '../../audit/unauthenticated.ts';
+import { table, time } from '../../platform/cli/report.ts';
+import { invalidFields } from '../../platform/errors.ts';
+import { operation } from '../../platform/http/operation.ts';
+import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { administration, limit } from '../operation-parts.ts';
 
 const AuditRecord = Type.Object({
   seq: Type.Integer({ minimum: 1, description: 'Its place in the chain.' }),
@@ -18,34 +23,51 @@ const AuditRecord = Type.Object({
   seal: Type.String(),
 });
 
-const filters = {
-  action: { description: 'Such as client.approved, or its first word.' },
-  actor: { description: 'Who did it: user:<id>, client:<id>, service:<id>, cli, system.' },
-  target: { description: 'The id of what it happened to.' },
-  since: { description: 'Unix seconds, or a day or time such as 2027-01-31T08:00:00Z.' },
-  until: { description: 'The same; a day is included whole.' },
-  before: { description: 'Only events with a lower `seq`.', schema: Type.Integer({ minimum: 1 }) },
+export const auditFilters = {
+  action: Type.Optional(Type.String({ description: 'Such as client.approved, or its first word.' })),
+  actor: Type.Optional(Type.String({ description: 'Who did it: user:<id>, client:<id>, service:<id>, cli, system.' })),
+  target: Type.Optional(Type.String({ description: 'The id of what it happened to.' })),
+  since: Type.Optional(Type.String({ description: 'Unix seconds, or a day or time such as 2027-01-31T08:00:00Z.' })),
+  until: Type.Optional(Type.String({ description: 'The same; a day is included whole.' })),
+  before: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Only events with a lower `seq`.' }),
+  ),
 };
 
-export const list: OperationDescription = {
-  ...administrationAccess,
-  summary: 'The audit log',
-  parameters: {
-    ...filters,
-    limit: { description: 'How many at most.', schema: Type.Integer({ minimum: 1, maximum: 500, default: 50 }) },
-  },
-  answers: {
-    200: {
-      description: 'Newest first. `next` is `before` of the next page.',
-      schema: Type.Object({ events: Type.Array(AuditRecord), next: nullable(Type.Integer({ minimum: 1 })) }),
-    },
+/** @throws {RequestError} `invalid_request` for a time that is none. */
+export const filterOf = ({ since, until, ...same }: Static<TObject<typeof auditFilters>>): AuditFilter => ({
+  ...same,
+  since: readTime('since', since, 'first'),
+  until: readTime('until', until, 'last'),
+});
+
+function readTime(path: string, text: string | undefined, edge: 'first' | 'last'): number | undefined {
+  const at = text === undefined ? undefined : parseTime(text, edge);
+  if (text === undefined || at !== undefined) return at;
+  throw invalidFields([{ path, message: 'Must be Unix seconds, or a date such as 2027-01-31.' }]);
+}
+
+export const listAuditEvents = operation({
+  ...administration,
+  id: 'listAuditEvents',
+  method: 'GET',
+  path: '/v1/admin/audit',
+  summary: 'List the events of the audit log',
+  query: { ...auditFilters, limit },
+  answer: {
+    description: 'Newest first. `next` is `before` of the next page.',
+    schema: Type.Object({ events: Type.Array(AuditRecord), next: nullable(Type.Integer({ minimum: 1 })) }),
   },
   refusals: ['invalid_request'],
-};
+  async run(deps, { query: { limit, ...filters } }) {
+    const { events, next = null } = await readLog(deps, filterOf(filters), limit);
+    return { events, next };
+  },
+});
 
 const UnauthenticatedRecord = Type.Object({
   action: Type.String(),
-  reason: nullable(Type.String({ description: '`more`: what had no row of its own any more in that hour.' })),
+  reason: nullable(Type.String({ description: '`more`: events that no longer had a row of their own in that hour.' })),
   target: nullable(Type.String({ description: 'Whose account it is about.' })),
   detail: Type.Unknown(),
   address: nullable(Type.String({ description: 'Where the first of them came from.' })),
@@ -54,58 +76,101 @@ const UnauthenticatedRecord = Type.Object({
   count: Type.Integer({ minimum: 1 }),
 });
 
-export const listUnauthenticated: OperationDescription = {
-  ...administrationAccess,
-  summary: 'What was tried without being signed in',
+export const listUnauthenticatedEvents = operation({
+  ...administration,
+  id: 'listUnauthenticatedEvents',
+  method: 'GET',
+  path: '/v1/admin/audit/unauthenticated',
+  summary: 'List events of requesters who were not signed in',
   description:
-    'Refused sign-ins, and links to sign up or to reset a password that were asked for. What is alike within an hour is one entry that counts. They are kept for a time and are not part of the audit log.',
-  parameters: {
-    target: { description: 'The id of the person whose account it is about.' },
-    address: { description: 'Where it came from, as it is listed.' },
-    before: { description: '`next` of the page before.' },
-    limit: { description: 'How many at most.', schema: Type.Integer({ minimum: 1, maximum: 500, default: 50 }) },
+    'Refused sign-ins, and requested links to sign up or to reset a password. Events that are alike within an hour are ' +
+    'one entry that counts. They are kept for a time and are not part of the audit log.',
+  query: {
+    target: Type.Optional(Type.String({ description: 'The id of the person whose account it is about.' })),
+    address: Type.Optional(Type.String({ description: 'Where it came from, as it is listed.' })),
+    before: Type.Optional(Type.String({ description: '`next` of the page before.' })),
+    limit,
   },
-  answers: {
-    200: {
-      description: 'Newest first. `next` is `before` of the next page.',
-      schema: Type.Object({ events: Type.Array(UnauthenticatedRecord), next: nullable(Type.String()) }),
-    },
+  answer: {
+    description: 'Newest first. `next` is `before` of the next page.',
+    schema: Type.Object({ events: Type.Array(UnauthenticatedRecord), next: nullable(Type.String()) }),
   },
   refusals: ['invalid_request'],
-};
-
-export const exportAll: OperationDescription = {
-  ...administrationAccess,
-  summary: 'The audit log as a file',
-  parameters: {
-    format: { description: 'JSON lines without it.', schema: Type.Enum([...exportFormats]) },
-    ...filters,
+  async run(deps, { query }) {
+    const { events, next = null } = await listUnauthenticated(deps, query);
+    return { events, next };
   },
-  answers: { 200: { description: 'Newest first, as an attachment.', media: ['application/jsonl', 'text/csv'] } },
-  refusals: ['invalid_request'],
-};
+  command: {
+    name: 'audit unauthenticated',
+    summary: 'List refused sign-ins and requested links, newest first; those alike within an hour are one line.',
+    fixed: { before: undefined },
+    json: ({ events }) => ({ events }),
+    text: ({ events }) =>
+      events.length === 0
+        ? 'There are none.'
+        : table([
+            ['FIRST', 'LAST', 'COUNT', 'ACTION', 'TARGET', 'REASON', 'ADDRESS'],
+            ...events.map((event) => [
+              time(event.first_at),
+              time(event.last_at),
+              String(event.count),
+              event.action,
+              event.target ?? '-',
+              event.reason ?? '-',
+              event.address ?? '-',
+            ]),
+          ]),
+  },
+});
 
-export const verify: OperationDescription = {
-  ...administrationAccess,
-  summary: 'Prove that nothing in the audit log was changed or taken out',
-  answers: {
-    200: {
-      description: '`broken` names the first place that is not as it was; null while all are.',
-      schema: Type.Object({
-        verified: Type.Integer({ minimum: 0 }),
-        head: Type.Object({ seq: Type.Integer({ minimum: 0 }), seal: Type.String() }),
-        unsealed: Type.Integer({ minimum: 0 }),
-        unsealed_late: Type.Integer({
-          minimum: 0,
-          description: 'Events without a seal that claim to be from long ago.',
-        }),
-        stopped: Type.Boolean({
-          description:
-            'The end of the log is lost: no event is sealed and no webhook is sent until an operator acknowledges it.',
-        }),
-        broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...chainFaults]) })),
+export const verifyAuditLog = operation({
+  ...administration,
+  id: 'verifyAuditLog',
+  method: 'POST',
+  path: '/v1/admin/audit/verify',
+  summary: 'Verify that no event of the audit log was changed or removed',
+  answer: {
+    description: '`broken` names the first place that is not as it was; null while all are.',
+    schema: Type.Object({
+      verified: Type.Integer({ minimum: 0 }),
+      head: Type.Object({ seq: Type.Integer({ minimum: 0 }), seal: Type.String() }),
+      unsealed: Type.Integer({ minimum: 0 }),
+      unsealed_late: Type.Integer({
+        minimum: 0,
+        description: 'Events without a seal that claim to be from long ago.',
       }),
-    },
+      stopped: Type.Boolean({
+        description:
+          'The end of the log is lost: no event is sealed and no webhook is sent until an operator acknowledges it.',
+      }),
+      broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...chainFaults]) })),
+    }),
   },
+  async run(deps) {
+    const { broken = null, ...report } = await deps.auditLog.verify();
+    return { ...report, broken };
+  },
+});
+
+const mediaTypes = { jsonl: 'application/jsonl', csv: 'text/csv; charset=utf-8' } as const;
+
+export const exportAuditLog = operation({
+  ...administration,
+  id: 'exportAuditLog',
+  method: 'GET',
+  path: '/v1/admin/audit/export',
+  summary: 'Export the audit log as a file',
+  query: {
+    format: Type.Optional(Type.Enum([...exportFormats], { description: 'JSON lines without it.' })),
+    ...auditFilters,
+  },
+  answer: { description: 'Newest first, as an attachment.', media: ['application/jsonl', 'text/csv'] },
   refusals: ['invalid_request'],
-};
+  run: async (deps, { query: { format = 'jsonl', ...filters } }) => ({
+    name: `audit-log.${format}`,
+    type: mediaTypes[format],
+    content: exportLog(deps, filterOf(filters), format),
+  }),
+});
+
+export const auditOperations = [listAuditEvents, listUnauthenticatedEvents, exportAuditLog, verifyAuditLog];

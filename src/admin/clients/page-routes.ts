@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorVisitor } from '../../authentication/sessions/session.ts';
+import { administratorPage } from '../../authentication/sessions/session.ts';
 import { consentPolicies } from '../../clients/client.ts';
 import { findClients } from '../../clients/find-clients.ts';
 import { clientReview, listedWithRisks } from '../../clients/read-review.ts';
@@ -10,7 +10,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';
-import { pagesFor, type Visit } from '../../platform/pages/page-routes.ts';
+import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { checkedNames, explains } from '../components.ts';
 import { clientFilters, clientsPage } from './list-page.ts';
 import * as operations from './operations.ts';
@@ -21,7 +21,7 @@ const one = `${list}/:client_id` as const;
 
 /** The review (decisions §11): the queue, what is asked for, and the decision about exactly that. */
 export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorVisitor);
+  const pages = pagesFor(app, deps, administratorPage);
 
   pages.show(list, async ({ view, query }) => {
     const filter = clientFilters.find((name) => name === query.state) ?? (query.q?.trim() ? 'all' : 'waiting');
@@ -30,12 +30,12 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
     return clientsPage(view, { filter, clients: await listedWithRisks(deps, clients), next, query });
   });
 
-  pages.show(one, (visit) => pageOf(visit, { query: visit.query }));
+  pages.show(one, (context) => pageOf(context, { query: context.query }));
 
   const onPage = {
     page: one,
     explains,
-    redraw: (visit: VisitOfClient, { problem }: { problem: Html | false }) => pageOf(visit, { problem }),
+    redraw: (context: ClientContext, { problem }: { problem: Html | false }) => pageOf(context, { problem }),
   };
   // The form has no default for consent, which only this page asks for.
   pages.post(`${one}/approve`, {
@@ -72,7 +72,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   async function pageOf(
-    { view, administrator_id, client_id }: VisitOfClient,
+    { view, administrator_id, client_id }: ClientContext,
     shown: { problem?: Html | false; query?: Parameters },
   ) {
     const review = await clientReview(deps, client_id);
@@ -81,7 +81,7 @@ export async function clientPageRoutes(app: FastifyInstance, deps: Deps) {
   }
 }
 
-type VisitOfClient = Visit<Awaited<ReturnType<typeof administratorVisitor.authenticate>>, typeof one>;
+type ClientContext = PageContext<Awaited<ReturnType<typeof administratorPage.authenticate>>, typeof one>;
 
 /** The one that the page showed; 0, which no client has, for what is no number. */
 const revisionOf = ({ revision = '' }: Parameters): number => (/^\d{1,15}$/.test(revision) ? Number(revision) : 0);

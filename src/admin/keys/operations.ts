@@ -1,7 +1,11 @@
 import Type from 'typebox';
 import { algorithms } from '../../clients/signing-algorithm.ts';
-import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
-import { administrationAccess } from '../operation-parts.ts';
+import { type KeyRecord as Key, listKeys } from '../../oauth/signing-keys/list-keys.ts';
+import { publishedBeforeUseSeconds, rotateNow } from '../../oauth/signing-keys/rotate-keys.ts';
+import { table, time } from '../../platform/cli/report.ts';
+import { operation } from '../../platform/http/operation.ts';
+import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { administration } from '../operation-parts.ts';
 
 const KeyRecord = Type.Object({
   kid: Type.String(),
@@ -12,23 +16,56 @@ const KeyRecord = Type.Object({
   retired_at: nullable(Time),
 });
 
-export const list: OperationDescription = {
-  ...administrationAccess,
-  summary: 'The signing keys',
-  answers: {
-    200: { description: 'Public parts alone, by algorithm.', schema: Type.Object({ keys: Type.Array(KeyRecord) }) },
-  },
-};
+const describe = (keys: readonly Key[]) =>
+  table([
+    ['KID', 'ALGORITHM', 'STATUS', 'PUBLISHED', 'ACTIVE SINCE'],
+    ...keys.map((key) => [key.kid, key.algorithm, key.status, time(key.created_at), time(key.activated_at)]),
+  ]);
 
-export const rotate: OperationDescription = {
-  ...administrationAccess,
-  summary: 'Let the next signing keys sign now',
-  description: 'A key that was published less than 15 minutes ago waits: relying parties may not have seen it.',
-  answers: {
-    200: {
-      description: '`rotated` names the keys that stopped signing; none if the next ones are too young.',
-      schema: Type.Object({ rotated: Type.Array(Type.String()), keys: Type.Array(KeyRecord) }),
-    },
+const waitMinutes = publishedBeforeUseSeconds / 60;
+
+export const listSigningKeys = operation({
+  ...administration,
+  id: 'listSigningKeys',
+  method: 'GET',
+  path: '/v1/admin/keys',
+  summary: 'List the signing keys',
+  answer: { description: 'Public parts alone, by algorithm.', schema: Type.Object({ keys: Type.Array(KeyRecord) }) },
+  run: async (deps) => ({ keys: await listKeys(deps) }),
+  command: {
+    name: 'keys list',
+    summary: 'List the signing keys: active ones sign, next ones are published ahead, retiring ones still verify.',
+    text: ({ keys }) => describe(keys),
   },
-  refusals: ['invalid_request'],
-};
+});
+
+export const rotateSigningKeys = operation({
+  ...administration,
+  id: 'rotateSigningKeys',
+  method: 'POST',
+  path: '/v1/admin/keys/rotate',
+  summary: 'Rotate the signing keys',
+  description: `The next keys sign from now on. A key that was published less than ${waitMinutes} minutes ago waits: relying parties may not have seen it.`,
+  answer: {
+    description: '`rotated` names the keys that stopped signing; none if the next ones are too young.',
+    schema: Type.Object({ rotated: Type.Array(Type.String()), keys: Type.Array(KeyRecord) }),
+  },
+  async run(deps, { caller }) {
+    const rotated = await rotateNow(deps, caller);
+    await deps.keys.refresh(); // the key set is published at once
+    return { rotated, keys: await listKeys(deps) };
+  },
+  command: {
+    name: 'keys rotate',
+    summary: `Rotate the signing keys. A next key that was published less than ${waitMinutes} minutes ago waits: relying parties may not have seen it.`,
+    failed: ({ rotated }) => rotated.length === 0,
+    text: ({ rotated, keys }) =>
+      `${
+        rotated.length > 0
+          ? `Rotated; ${rotated.length} key(s) stopped signing.`
+          : 'Nothing rotated: the next keys were published too recently. Try again in a quarter of an hour.'
+      }\n\n${describe(keys)}`,
+  },
+});
+
+export const keyOperations = [listSigningKeys, rotateSigningKeys];

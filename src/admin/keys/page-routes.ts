@@ -1,21 +1,19 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorContext } from '../../authentication/sessions/administrator.ts';
+import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listKeys } from '../../oauth/signing-keys/list-keys.ts';
-import { rotateNow } from '../../oauth/signing-keys/rotate-keys.ts';
-import { sendPage } from '../../platform/pages/page.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
+import { rotateSigningKeys } from './operations.ts';
 import { keysPage } from './page.ts';
 
-export async function keyPageRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/admin/keys', { config: { page: true } }, async (request, reply) => {
-    const { view, query } = await administratorContext(deps, request);
-    return sendPage(reply, view, keysPage(view, await listKeys(deps), query));
-  });
+const path = '/admin/keys';
 
-  app.post('/admin/keys/rotate', { config: { page: true, form: '/admin/keys' } }, async (request, reply) => {
-    const { caller } = await administratorContext(deps, request);
-    const rotated = await rotateNow(deps, caller);
-    await deps.keys.refresh();
-    return reply.redirect(`/admin/keys?done=${rotated.length > 0 ? 'rotated' : 'waiting'}`, 303);
+export async function keyPageRoutes(app: FastifyInstance, deps: Deps) {
+  const pages = pagesFor(app, deps, administratorPage);
+  pages.show(path, async ({ view, query }) => keysPage(view, await listKeys(deps), query));
+  pages.run(rotateSigningKeys, {
+    page: path,
+    done: ({ rotated }) => `${path}?done=${rotated.length > 0 ? 'rotated' : 'waiting'}`,
+    redraw: async ({ view, query }) => keysPage(view, await listKeys(deps), query),
   });
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorVisitor } from '../../authentication/sessions/session.ts';
+import { administratorPage } from '../../authentication/sessions/session.ts';
 import { allCredentials } from '../../entitlements/service-credentials/list-credentials.ts';
 import { findCredential } from '../../entitlements/service-credentials/manage-credential.ts';
 import { permissions } from '../../entitlements/service-credentials/service-credential.ts';
@@ -16,7 +16,7 @@ const one = `${list}/:client_id` as const;
 
 /** Credentials of back ends. A secret is answered directly, once: no address leads to it again. */
 export async function serviceCredentialPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorVisitor);
+  const pages = pagesFor(app, deps, administratorPage);
 
   pages.show(list, async ({ view, query }) => credentialsPage(view, await allCredentials(deps), { query }));
 

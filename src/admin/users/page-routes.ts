@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify';
 import { readAdministratorProblem } from '../../accounts/new-administrator.ts';
 import { requireUser } from '../../accounts/require-user.ts';
 import { listSessions } from '../../authentication/sessions/list-sessions.ts';
-import { administratorVisitor } from '../../authentication/sessions/session.ts';
+import { administratorPage } from '../../authentication/sessions/session.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/list-grants.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { pagesFor, type Visit } from '../../platform/pages/page-routes.ts';
+import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { explains } from '../components.ts';
 import * as access from './access-operations.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
@@ -26,13 +26,13 @@ const writesShown = 20;
 
 /** Users, and what an administrator may do about one of them. */
 export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorVisitor);
+  const pages = pagesFor(app, deps, administratorPage);
 
   pages.show(list, async ({ view, query: { q = '', after } }) =>
     usersPage(view, q, await findUsers(deps, { query: q, after })),
   );
 
-  pages.show(one, (visit) => pageOf(visit, { query: visit.query }));
+  pages.show(one, (context) => pageOf(context, { query: context.query }));
 
   pages.show(`${one}/entitlements`, async ({ view, user_id, query: { product, before } }) => {
     const user = await requireUser(deps, user_id);
@@ -43,7 +43,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   const onPage = {
     page: one,
     explains,
-    redraw: (visit: VisitOfUser, { problem }: Pick<UserView, 'problem'>) => pageOf(visit, { problem }),
+    redraw: (context: UserContext, { problem }: Pick<UserView, 'problem'>) => pageOf(context, { problem }),
   };
   // The form of a page always gives a reason, so that the log has one.
   const withReason = { input: ({ reason = '' }: Parameters) => ({ body: { reason } }) };
@@ -70,7 +70,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   });
 
   async function pageOf(
-    { view, caller, administrator_id, user_id }: VisitOfUser,
+    { view, caller, administrator_id, user_id }: UserContext,
     shown: Pick<UserView, 'problem' | 'query'>,
   ) {
     const overview = await userOverview(deps, user_id);
@@ -97,7 +97,7 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
   }
 }
 
-type VisitOfUser = Visit<Awaited<ReturnType<typeof administratorVisitor.authenticate>>, typeof one>;
+type UserContext = PageContext<Awaited<ReturnType<typeof administratorPage.authenticate>>, typeof one>;
 
 const roleOf = ({ role }: Parameters): 'user' | 'admin' => {
   if (role !== 'user' && role !== 'admin') throw invalidRequest('role must be user or admin.');

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorVisitor } from '../../authentication/sessions/session.ts';
+import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { readChoice } from '../../platform/http/query.ts';
 import { pagesFor, type Refused } from '../../platform/pages/page-routes.ts';
@@ -24,7 +24,7 @@ const deliveriesShown = 25;
 
 /** Webhooks, and what became of their deliveries. */
 export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
-  const pages = pagesFor(app, deps, administratorVisitor);
+  const pages = pagesFor(app, deps, administratorPage);
 
   pages.show(list, async ({ view, query }) => webhooksPage(view, await webhooksWithDead(deps), { query }));
 

@@ -143,7 +143,7 @@ export const recentlySignedIn: Access<Deps, { session: Session; caller: Caller }
 };
 
 /** An administrator at a page. */
-export const administratorVisitor: Access<Deps, { caller: Caller; administrator_id: string }> = {
+export const administratorPage: Access<Deps, { caller: Caller; administrator_id: string }> = {
   scheme: 'SessionCookie',
   description: 'Takes an administrator, whose sign-in is at most an hour old, or 15 minutes for a change.',
   refusals: ['login_required', 'access_denied', 'reauthentication_required'],
@@ -154,4 +154,4 @@ export const administratorVisitor: Access<Deps, { caller: Caller; administrator_
 };
 
 /** An administrator. The command line runs the same operations, with a caller and without a user. */
-export const administrator: Access<Deps, { caller: Caller }> = administratorVisitor;
+export const administrator: Access<Deps, { caller: Caller }> = administratorPage;

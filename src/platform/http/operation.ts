@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify';
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import Value from 'typebox/value';
@@ -34,6 +35,12 @@ type DeepReadonly<Value> = Value extends readonly (infer One)[]
     ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
     : Value;
 
+/** The answer of an operation that names media types. */
+export type FileAnswer = { name: string; type: string; content: AsyncIterable<string> };
+
+export const sendFile = (reply: FastifyReply, { name, type, content }: FileAnswer): FastifyReply =>
+  reply.header('content-disposition', `attachment; filename="${name}"`).type(type).send(Readable.from(content));
+
 type CommandOperand<Deps> = {
   /** What to type, as `<value>` in the help. */
   value?: string;
@@ -62,8 +69,8 @@ type Shape<Deps, Given, Result> = {
   example?: unknown;
   /** Parameters that are not in it are ignored. */
   query?: TProperties;
-  /** 204 without a schema; otherwise 200 with the members that the schema names, and no others. */
-  answer: { description: string; schema?: TSchema };
+  /** 200 with the members that the schema names, and no others; a file of one of `media`; or 204 with neither. */
+  answer: { description: string; schema?: TSchema; media?: readonly string[] };
   /** Besides those of the access and of malformed input. */
   refusals?: readonly ErrorCode[];
   /** @param input the requester, the path parameters by name, and the checked `body` and `query`. */
@@ -83,6 +90,8 @@ type Shape<Deps, Given, Result> = {
     defaults?: Readonly<Record<string, unknown>>;
     /** Members that have no option. */
     fixed?: Readonly<Record<string, unknown>>;
+    /** Whether the exit code is 1. */
+    failed?(result: Result): boolean;
     /** What a terminal shows. */
     text(result: Result, input: Given, deps: Deps): string | Promise<string>;
     /** What `--json` prints; the result itself without it. */
@@ -107,15 +116,20 @@ export const operation = <
   Query extends TProperties = Record<never, never>,
   Answer extends TSchema = Type.TVoid,
   Parses extends true | undefined = undefined,
+  const Media extends readonly string[] | undefined = undefined,
 >(
-  definition: Shape<Deps, Input<Requester, Path, Body, Query, Parses>, DeepReadonly<Static<Answer>>> & {
+  definition: Shape<
+    Deps,
+    Input<Requester, Path, Body, Query, Parses>,
+    Media extends readonly string[] ? FileAnswer : DeepReadonly<Static<Answer>>
+  > & {
     path: Path;
     access: Access<Deps, Requester>;
     body?: Body;
     parsesBody?: Parses;
     example?: Static<Body>;
     query?: Query;
-    answer: { schema?: Answer };
+    answer: { schema?: Answer; media?: Media };
   },
 ) => definition;
 
@@ -127,6 +141,7 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
       method,
       url,
       config: { operation: describe(one) },
+      exposeHeadRoute: answer.media === undefined, // the file would be made and thrown away
       schema: {
         ...(body && !parsesBody && { body }),
         ...(query && { querystring: query }),
@@ -141,6 +156,7 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
         if (!body && isWrite(request) && method !== 'DELETE') readNoBody(request.body);
         const { requester, params, query } = request;
         const result = await one.run(deps, { ...requester, ...(params as object), body: request.body, query });
+        if (answer.media) return sendFile(reply, result as FileAnswer);
         return answer.schema ? result : reply.code(204).send();
       },
     });
@@ -196,7 +212,7 @@ const describe = <Deps>({
     ...Object.fromEntries(Object.entries(query).map(([name, schema]) => [name, describeParameter(schema)])),
   },
   body: body && { schema: body, example },
-  answers: { [answer.schema ? 200 : 204]: answer },
+  answers: { [answer.schema || answer.media ? 200 : 204]: answer },
   refusals: [...(rest.refusals ?? []), ...(body || rest.method === 'GET' ? [] : ['invalid_request' as const])],
 });
 

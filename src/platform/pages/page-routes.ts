@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../errors.ts';
 import type { Access } from '../http/access.ts';
 import { fillPath } from '../http/fill-path.ts';
-import type { Operation, PathParameters, RunOf } from '../http/operation.ts';
+import { type FileAnswer, type Operation, type PathParameters, type RunOf, sendFile } from '../http/operation.ts';
 import { type Parameters, readForm } from '../http/parameters.ts';
 import { alert, fieldAlert } from './form.ts';
 import { type Html, html } from './html.ts';
@@ -11,7 +11,7 @@ import { refusalMessage } from './refusal-message.ts';
 import type { View } from './view.ts';
 
 /** A request for a page: its authenticated requester, its path parameters by name, and how to draw the answer. */
-export type Visit<Requester, Path extends string> = Requester &
+export type PageContext<Requester, Path extends string> = Requester &
   PathParameters<Path> & {
     readonly view: View;
     /** Of the query; reading it throws `invalid_request` if it is malformed. */
@@ -23,10 +23,10 @@ export type Visit<Requester, Path extends string> = Requester &
 /** Why a form was refused, to be shown above it. */
 export type Refused = { readonly refusal: RequestError; readonly problem: Html | false; readonly form: Parameters };
 
-type Redraw<Visitor> = {
+type Redraw<Context> = {
   /** The path of the page with the form. */
   page: string;
-  redraw(visit: Visitor, refused: Refused): Page | Promise<Page>;
+  redraw(context: Context, refused: Refused): Page | Promise<Page>;
   /** Which refusals that page shows; the others get an error page. Without it, those of fields. */
   explains?(refusal: RequestError): boolean;
 };
@@ -40,9 +40,9 @@ export function pagesFor<Deps, Requester extends object>(
   deps: Deps,
   access: Access<Deps, Requester>,
 ) {
-  async function signInRequestOf<Path extends string>(request: FastifyRequest, reply: FastifyReply) {
+  async function contextOf<Path extends string>(request: FastifyRequest, reply: FastifyReply) {
     const requester = await access.authenticate(deps, request);
-    const visit = {
+    const context = {
       ...requester,
       ...(request.params as object),
       view: request.view,
@@ -52,28 +52,40 @@ export function pagesFor<Deps, Requester extends object>(
       request,
       reply,
     };
-    return visit as unknown as Visit<Requester, Path>;
+    return context as unknown as PageContext<Requester, Path>;
   }
 
   const pages = {
-    show<const Path extends string>(path: Path, draw: (visit: Visit<Requester, Path>) => Page | Promise<Page>): void {
+    show<const Path extends string>(
+      path: Path,
+      draw: (context: PageContext<Requester, Path>) => Page | Promise<Page>,
+    ): void {
       app.get(path, { config: { page: true } }, async (request, reply) => {
-        const visit = await signInRequestOf<Path>(request, reply);
-        return sendPage(reply, visit.view, await draw(visit));
+        const context = await contextOf<Path>(request, reply);
+        return sendPage(reply, context.view, await draw(context));
       });
+    },
+
+    /** A file that a page links to. */
+    download<const Path extends string>(path: Path, make: (context: PageContext<Requester, Path>) => FileAnswer): void {
+      app.get(path, { config: { page: true }, exposeHeadRoute: false }, async (request, reply) =>
+        sendFile(reply, make(await contextOf<Path>(request, reply))),
+      );
     },
 
     /** The `POST` of a form. What it did is shown on another page (post/redirect/get), a secret at once. */
     post<const Path extends string>(
       path: Path,
-      form: { act(visit: Visit<Requester, Path>, form: Parameters): Promise<Outcome> } & Redraw<Visit<Requester, Path>>,
+      form: { act(context: PageContext<Requester, Path>, form: Parameters): Promise<Outcome> } & Redraw<
+        PageContext<Requester, Path>
+      >,
     ): void {
       app.post(path, { config: { page: true, form: form.page } }, async (request, reply) => {
-        const visit = await signInRequestOf<Path>(request, reply);
+        const context = await contextOf<Path>(request, reply);
         const parameters = readForm(request.body);
-        return answerForm(reply, visit.view, {
-          act: () => form.act(visit, parameters),
-          redraw: (refusal, problem) => form.redraw(visit, { refusal, problem, form: parameters }),
+        return answerForm(reply, context.view, {
+          act: () => form.act(context, parameters),
+          redraw: (refusal, problem) => form.redraw(context, { refusal, problem, form: parameters }),
           explains: form.explains,
         });
       });
@@ -90,17 +102,19 @@ export function pagesFor<Deps, Requester extends object>(
       }: {
         path?: Path;
         /** What the form says of the operation's input. */
-        input?(form: Parameters, visit: Visit<Requester, Path>): Partial<RunOf<One>['input']>;
+        input?(form: Parameters, context: PageContext<Requester, Path>): Partial<RunOf<One>['input']>;
         /** A path, in which the path parameters are filled in, or what to make of the result. */
-        done: string | ((result: RunOf<One>['result'], visit: Visit<Requester, Path>) => Outcome);
-      } & Redraw<Visit<Requester, Path>>,
+        done:
+          | string
+          | ((result: RunOf<One>['result'], context: PageContext<Requester, Path>) => Outcome | Promise<Outcome>);
+      } & Redraw<PageContext<Requester, Path>>,
     ): void {
       pages.post<Path>(path, {
-        async act(visit, form) {
-          const given = { ...visit, query: {}, body: undefined, ...input?.(form, visit) };
+        async act(context, form) {
+          const given = { ...context, query: {}, body: undefined, ...input?.(form, context) };
           const result = await operation.run(deps, given);
-          if (typeof done === 'string') return fillPath(done, visit.request.params as Record<string, string>);
-          return done(result as RunOf<One>['result'], visit);
+          if (typeof done === 'string') return fillPath(done, context.request.params as Record<string, string>);
+          return done(result as RunOf<One>['result'], context);
         },
         ...rest,
       });

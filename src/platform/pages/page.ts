@@ -9,6 +9,8 @@ import { isUnfinished } from './unfinished.ts';
 import type { View } from './view.ts';
 
 export type Page = {
+  /** Of the answer; 200 if left out. */
+  status?: number;
   title: string;
   /** What stands in the `main` element. */
   content: Html;
@@ -82,7 +84,7 @@ function languageChoice({ locale, query, t }: View): Html | false {
   return html`<footer class="foot"><nav aria-label="${t('layout.languages')}"><ul>${locales.map(entry)}</ul></nav></footer>\n`;
 }
 
-export function sendPage(reply: FastifyReply, view: View, page: Page, status = 200): FastifyReply {
+export function sendPage(reply: FastifyReply, view: View, page: Page, status = page.status ?? 200): FastifyReply {
   const formAction = page.endsAt === undefined ? "'self'" : `'self' ${new URL(page.endsAt).protocol}`;
   const markup = layout(view, page).toString();
   const { signedInUser } = reply.request;
