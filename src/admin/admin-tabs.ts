@@ -1,4 +1,4 @@
-import { navigation } from '../platform/pages/navigation.ts';
+import { navigation } from '../platform/pages/page.ts';
 
 /** The pages of administrators, in the order of their navigation. The last one leads back. */
 export const adminTab = navigation('admin.navigation', {

@@ -2,8 +2,7 @@ import type { RequestError } from '../platform/errors.ts';
 import type { Parameters } from '../platform/http/parameters.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { copyButton, notice } from '../platform/pages/form.ts';
-import { type Html, html } from '../platform/pages/html.ts';
-import { untrusted } from '../platform/pages/untrusted-text.ts';
+import { type Html, html, untrusted } from '../platform/pages/html.ts';
 import type { View } from '../platform/pages/view.ts';
 
 /** A moment to the second, as one compares it with a log elsewhere. @param at Unix seconds. */

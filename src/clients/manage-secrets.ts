@@ -1,8 +1,7 @@
 import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../platform/errors.ts';
-import { digest, newId, newSecret } from '../platform/ids.ts';
-import { isActiveSecret } from '../platform/stored-secret.ts';
+import { digest, isActiveSecret, newId, newSecret } from '../platform/ids.ts';
 import { type ClientDeps, changeOwnClient, type OwnTarget, requireOwnClient } from './change-client.ts';
 import type { Client, ClientSecret } from './client.ts';
 import { findAnyClient } from './find-clients.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { refusedWith, review, world } from '../../test/support/client-world.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
 import type { Caller } from '../audit/audit.ts';
-import { matchesActiveSecret } from '../platform/stored-secret.ts';
+import { matchesActiveSecret } from '../platform/ids.ts';
 import { type Client, clientRecord } from './client.ts';
 import { deleteClient } from './delete-client.ts';
 import { editClient } from './edit-client.ts';

@@ -1,6 +1,5 @@
 import type { Client, ClientStatus } from '../clients/client.ts';
-import { type Html, html } from '../platform/pages/html.ts';
-import { untrusted } from '../platform/pages/untrusted-text.ts';
+import { type Html, html, untrusted } from '../platform/pages/html.ts';
 import type { View } from '../platform/pages/view.ts';
 
 const classOf: Readonly<Record<ClientStatus, string>> = {

@@ -1,4 +1,4 @@
-import { navigation } from '../platform/pages/navigation.ts';
+import { navigation } from '../platform/pages/page.ts';
 
 /** The pages of people who build on this service, in the order of their navigation. The last one leads back. */
 export const developerTab = navigation('developer.navigation', {

@@ -1,4 +1,4 @@
-import { hash, randomFillSync } from 'node:crypto';
+import { hash, randomFillSync, timingSafeEqual } from 'node:crypto';
 
 /** Random bytes are drawn from the operating system by the page: one call for 128 ids instead of one for each. */
 const pool = Buffer.allocUnsafe(4096);
@@ -62,3 +62,21 @@ export const newSecret = (prefix = ''): string => prefix + random(32);
  * The raw string is hashed, never its decoded bytes, since several strings decode to the same bytes.
  */
 export const digest = (secret: string): string => hash('sha256', secret, 'base64url');
+
+/** What the store keeps of a secret that was shown once. `expires_at` is Unix seconds; null while it has no end. */
+export type StoredSecret = { readonly secret_hash: string; readonly expires_at: number | null };
+
+/** @param at Unix seconds. */
+export const isActiveSecret = ({ expires_at }: Pick<StoredSecret, 'expires_at'>, at: number): boolean =>
+  expires_at === null || expires_at > at;
+
+/**
+ * Whether `secret` is one of the active ones. Every digest is compared, in constant time, so that the time does not
+ * tell which one was close.
+ * @param at Unix seconds.
+ */
+export function matchesActiveSecret(secrets: readonly StoredSecret[], secret: string, at: number): boolean {
+  const sent = Buffer.from(digest(secret));
+  const equal = secrets.filter(({ secret_hash }) => timingSafeEqual(sent, Buffer.from(secret_hash)));
+  return equal.some((one) => isActiveSecret(one, at));
+}

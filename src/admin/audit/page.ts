@@ -1,9 +1,8 @@
 import type { ChainReport } from '../../audit/chain.ts';
 import type { AuditRecord, FilterWarning, LogPage } from '../../audit/read-log.ts';
 import { alert, notice } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
 import { adminTab } from '../admin-tabs.ts';

@@ -5,9 +5,8 @@ import {
   type UnauthenticatedRecord,
 } from '../../audit/unauthenticated.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
 import { adminTab } from '../admin-tabs.ts';

@@ -1,8 +1,7 @@
 import { type Client, proposedFields, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import { changesOf, type FieldChange, type LastRejection } from '../../clients/read-review.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
-import { untrusted, untrustedUrl } from '../../platform/pages/untrusted-text.ts';
+import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 
 type Field = keyof ReviewedFields;

@@ -2,9 +2,8 @@ import { type Client, type ClientStatus, hasPendingChange } from '../../clients/
 import type { ListedClient } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { adminTab } from '../admin-tabs.ts';
 import { badge, doneNotice, type Tone } from '../components.ts';

@@ -2,9 +2,8 @@ import { overlaps } from '../../entitlements/service-credentials/manage-credenti
 import { permissions, type ServiceCredential } from '../../entitlements/service-credentials/service-credential.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
 import { adminTab } from '../admin-tabs.ts';

@@ -1,9 +1,8 @@
 import type { User } from '../../accounts/user.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
 import type { EntitlementVersion, StoredEntitlement } from '../../entitlements/store.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
 import { adminTab } from '../admin-tabs.ts';

@@ -1,7 +1,6 @@
 import type { User } from '../../accounts/user.ts';
-import { html } from '../../platform/pages/html.ts';
+import { html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { adminTab } from '../admin-tabs.ts';
 import { badge } from '../components.ts';

@@ -1,6 +1,5 @@
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrusted, untrustedUrl } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { type DeliveryPage, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import type { Delivery, DeliveryState } from '../../webhooks/store.ts';

@@ -1,8 +1,7 @@
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrustedUrl } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
 import type { DeliveryPage } from '../../webhooks/list-webhooks.ts';

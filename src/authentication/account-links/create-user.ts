@@ -6,7 +6,7 @@ import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { type FieldProblem, fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { displayNameProblem, normalizeName } from '../../platform/text/display-name.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
 import { type PasswordContext, passwordProblems } from '../credentials/password-policy.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
 import type { Deps } from '../deps.ts';

@@ -1,6 +1,6 @@
 import { emailProblem } from '../../platform/email-address.ts';
 import { locales } from '../../platform/i18n/translate.ts';
-import { displayNameProblem, normalizeName } from '../../platform/text/display-name.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
 import type { Provider } from '../credentials/providers.ts';
 
 /** Who has signed in upstream, as far as we believe it. */

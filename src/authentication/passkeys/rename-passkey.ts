@@ -5,7 +5,7 @@ import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
-import { displayNameProblem, normalizeName } from '../../platform/text/display-name.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
 import { type Passkey, passkeyExists, renamePasskey } from '../credentials/passkeys.store.ts';
 import { passkeyId } from '../credentials/relying-party.ts';
 import { limitSecurityChanges } from '../credentials/security-changes.ts';

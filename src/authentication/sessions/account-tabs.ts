@@ -1,4 +1,4 @@
-import { navigation } from '../../platform/pages/navigation.ts';
+import { navigation } from '../../platform/pages/page.ts';
 
 /** The pages that a person looks after an account with, in the order of their navigation. */
 export const accountTab = navigation('account.navigation', {

@@ -1,8 +1,7 @@
 import type { Client } from '../../clients/client.ts';
 import { commonEnd, commonStart } from '../../clients/failures.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
 import { backLink } from '../client-status.ts';

@@ -1,9 +1,8 @@
 import { type Client, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrusted, untrustedUrl } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
 import type { ClientAction, HistoryEvent } from '../activity/activity.ts';

@@ -13,7 +13,7 @@ import type { Deps } from '../../oauth/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
-import { normalizeName } from '../../platform/text/display-name.ts';
+import { normalizeName } from '../../platform/text/visible-text.ts';
 import { clientHistory } from '../activity/activity.ts';
 import { clientPath } from '../client-status.ts';
 import { editBodyOf, formValuesOf, readFormValues } from '../registration/form-values.ts';

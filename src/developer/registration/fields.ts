@@ -3,8 +3,7 @@ import { scopeNames } from '../../clients/scopes.ts';
 import { algorithms } from '../../clients/signing-algorithm.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
-import { untrusted } from '../../platform/pages/untrusted-text.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { type FormValues, linesOf, scopeField } from './form-values.ts';
 

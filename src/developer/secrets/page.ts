@@ -1,9 +1,8 @@
 import type { Client } from '../../clients/client.ts';
 import { type Overlap, overlaps, type SecretRecord } from '../../clients/manage-secrets.ts';
 import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
-import { type Html, html } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { untrusted } from '../../platform/pages/untrusted-text.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { backLink, clientPath } from '../client-status.ts';
 import { developerTab } from '../developer-tabs.ts';

@@ -3,7 +3,7 @@ import { now } from '../../platform/clock.ts';
 import type { Statement } from '../../platform/db/db.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../../platform/errors.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
-import { displayNameProblem, normalizeName } from '../../platform/text/display-name.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
 import type { Deps } from '../deps.ts';
 import { isProduct, type Permission, permissions, type ServiceCredential } from './service-credential.ts';
 import {

@@ -1,4 +1,4 @@
-import type { StoredSecret } from '../../platform/stored-secret.ts';
+import type { StoredSecret } from '../../platform/ids.ts';
 
 /** What a back end may do by itself (decisions §12). */
 export const permissions = ['entitlements:write', 'tokens:introspect'] as const;

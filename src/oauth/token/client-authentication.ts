@@ -4,7 +4,7 @@ import { now } from '../../platform/clock.ts';
 import { invalidClient, invalidRequest } from '../../platform/errors.ts';
 import { readBasic } from '../../platform/http/basic-credentials.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import { matchesActiveSecret } from '../../platform/stored-secret.ts';
+import { matchesActiveSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 
 type ClientDeps = Pick<Deps, 'clock' | 'clients' | 'clientFailures' | 'clientSecretLimits'>;

@@ -1,13 +1,20 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ForeignKeyViolation, OutcomeUnknown, StoreUnavailable, storeReason } from '../db/db.ts';
-import { invalidRequest, notFound, outcomeUnknown, RequestError, refusal, unavailable } from '../errors.ts';
+import {
+  type ErrorCode,
+  invalidRequest,
+  notFound,
+  outcomeUnknown,
+  RequestError,
+  refusal,
+  unavailable,
+} from '../errors.ts';
 import { fillPath } from '../http/fill-path.ts';
 import { guardAnswer } from '../http/guard.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../ids.ts';
 import { type Html, html } from './html.ts';
 import { sendPage } from './page.ts';
-import { refusalMessage } from './refusal-message.ts';
 import { unfinishedAt } from './unfinished.ts';
 import { type View, type ViewDeps, viewOf } from './view.ts';
 
@@ -183,3 +190,20 @@ const expectedMediaType = (request: FastifyRequest) =>
   request.url.startsWith('/v1/')
     ? 'The body must be application/json.'
     : 'The body must be application/x-www-form-urlencoded.';
+
+/** What is said of a refusal that has no sentence of its own. The others are for who builds on us, in English. */
+const sentences: Partial<Record<ErrorCode, MessageKey>> = {
+  not_found: 'refusal.not_found',
+  invalid_state: 'refusal.invalid_state',
+  stale_revision: 'refusal.stale_revision',
+  server_error: 'refusal.server_error',
+  temporarily_unavailable: 'refusal.temporarily_unavailable',
+};
+
+/** A refusal in its reader's language; undefined if it exists in English alone. */
+export function refusalMessage(view: View, { userMessage, code, retryAfter }: RequestError): Html | undefined {
+  if (userMessage !== undefined) return view.t(userMessage.key, userMessage.values);
+  if (code === 'rate_limited') return view.t('signin.too_many', { wait: view.duration(retryAfter ?? 60) });
+  const key = sentences[code];
+  return key === undefined ? undefined : view.t(key);
+}

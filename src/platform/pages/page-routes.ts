@@ -4,10 +4,10 @@ import type { Access } from '../http/access.ts';
 import { fillPath } from '../http/fill-path.ts';
 import { type FileAnswer, type Operation, type PathParameters, type RunOf, sendFile } from '../http/operation.ts';
 import { type Parameters, readForm } from '../http/parameters.ts';
+import { refusalMessage } from './errors.ts';
 import { alert, fieldAlert } from './form.ts';
 import { type Html, html } from './html.ts';
 import { type Page, sendPage } from './page.ts';
-import { refusalMessage } from './refusal-message.ts';
 import type { View } from './view.ts';
 
 /** A request for a page: its authenticated requester, its path parameters by name, and how to draw the answer. */

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { representations, sendRepresentation } from '../http/representations.ts';
-import { locales, nameOfLanguage } from '../i18n/translate.ts';
+import { locales, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
 import { bindForms } from './bound-forms.ts';
 import type { Branding } from './branding.ts';
 import { type Html, html } from './html.ts';
-import type { Tab } from './navigation.ts';
 import { isUnfinished } from './unfinished.ts';
 import type { View } from './view.ts';
 
@@ -43,7 +42,7 @@ ${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer
 <body${(tab || aside) && html` class="account"`}>
 <a class="skip" href="#main">${t('layout.skip')}</a>
 <header class="brand"><a href="/account"><img src="${branding.logo.path}" alt="" width="28" height="28"> ${branding.name}</a>${tab && signOutForm(t)}</header>
-${tab ? navigation(t, tab) : aside}<main id="main">
+${tab ? navigationOf(t, tab) : aside}<main id="main">
 ${
   isUnfinished(view.query) &&
   html`<div class="alert" role="alert"><p>${t('layout.unfinished')}</p></div>
@@ -59,7 +58,7 @@ const signOutForm = (t: View['t']): Html => html`
 <form method="post" action="/signout"><button type="submit" id="signout-submit" class="quiet">${t('account.sign_out')}</button></form>
 `;
 
-const navigation = (t: View['t'], { label, tabs, current }: Tab): Html =>
+const navigationOf = (t: View['t'], { label, tabs, current }: Tab): Html =>
   html`<nav class="tabs" aria-label="${t(label)}">
 <ul>${Object.entries(tabs).map(
     ([tab, { path, label }]) =>
@@ -111,3 +110,16 @@ export async function assetRoutes(app: FastifyInstance, { branding }: { branding
     });
   }
 }
+
+type Tabs = Readonly<Record<string, { path: string; label: MessageKey }>>;
+
+/** The navigation beside a page, and the tab in it that the page belongs to. */
+type Tab = { label: MessageKey; tabs: Tabs; current: string };
+
+/**
+ * @param label names the navigation for screen readers.
+ * @param tabs in their order.
+ */
+export const navigation =
+  <const Known extends Tabs>(label: MessageKey, tabs: Known) =>
+  (current: keyof Known & string): Tab => ({ label, tabs, current });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { untrusted, untrustedUrl } from '../pages/untrusted-text.ts';
+import { untrusted, untrustedUrl } from '../pages/html.ts';
 import { clientInitials, visibleText } from './visible-text.ts';
 
 test('what cannot be seen is written out, and what can is left alone', () => {

@@ -2,7 +2,7 @@
  * Characters that are drawn as nothing or turn the letters around them: control, format (bidirectional overrides,
  * zero-width, soft hyphen), surrogate, private and unassigned characters, line separators, blank letters.
  */
-export const invisible = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
+const invisible = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
 /** Line breaks and tabs are let through; they are spaces on a page. */
 const hidden = new RegExp(`(?![\\n\\t])(?:${invisible.source})`, 'gu');
 
@@ -24,3 +24,28 @@ export const clientInitials = (name: string): string =>
     .slice(0, 2)
     .map((word) => [...word][0]!.toUpperCase())
     .join('') || '?';
+
+const longestName = 100;
+const unfit = `Must have 1 to ${longestName} characters, with something to see among them.`;
+
+/**
+ * What stands against the name of a person or a client, judged as it would be stored: without spaces around it. People
+ * decide by names whom to trust, so a name must look like what it is.
+ */
+export function displayNameProblem(name: string): string | undefined {
+  const trimmed = name.trim();
+  // By its code units first, so that nothing longer is looked at.
+  if (trimmed.length > 2 * longestName) return unfit;
+  if (/\p{M}{4}/u.test(trimmed)) return 'Must not stack more than three marks on a letter.';
+  if (invisible.test(trimmed)) return 'Must not hold control, invisible or text-direction characters.';
+  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(trimmed) || [...trimmed].length > longestName) {
+    return unfit;
+  }
+  return undefined;
+}
+
+/**
+ * The name as it is stored: in one composed form, so that two names that look the same are the same.
+ * @param name one without a {@link displayNameProblem}; composing a text of any length would take its square in time.
+ */
+export const normalizeName = (name: string): string => name.trim().normalize('NFC');

@@ -10,8 +10,8 @@ import type { LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { displayNameProblem, normalizeName } from '../../platform/text/display-name.ts';
 import { shapeProblems } from '../../platform/text/field-problems.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
 
 /** Body of `PATCH /v1/me`. Other members are refused rather than ignored: whoever sends `role` believes that it did something. */
 export const ProfileBody = Type.Object(
