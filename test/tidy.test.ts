@@ -94,7 +94,6 @@ test('no use-case knows Fastify', () => {
     'src/app/app.ts',
     'src/authentication/sessions/session.ts',
     'src/authentication/sessions/browser.ts',
-    'src/oauth/authorize/browser.ts',
     'src/authentication/sessions/return-target.ts',
   ];
   assertNone(

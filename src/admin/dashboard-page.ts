@@ -1,6 +1,5 @@
 import type { LogState } from '../audit/audit-log.ts';
-import type { KeyRecord } from '../oauth/signing-keys/list-keys.ts';
-import { rotationPeriodSeconds } from '../oauth/signing-keys/rotate-keys.ts';
+import { type KeyRecord, rotationPeriodSeconds } from '../oauth/signing-keys/signing-keys.ts';
 import { type Html, html } from '../platform/pages/html.ts';
 import type { Page } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';

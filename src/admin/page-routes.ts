@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { administratorContext } from '../authentication/sessions/administrator.ts';
 import { countNeedingReview } from '../clients/find-clients.ts';
 import type { Deps } from '../oauth/deps.ts';
-import { listKeys } from '../oauth/signing-keys/list-keys.ts';
+import { listKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
 import { sendPage } from '../platform/pages/page.ts';
 import { webhookProblems } from '../webhooks/list-webhooks.ts';

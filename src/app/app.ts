@@ -16,14 +16,9 @@ import { secondStepRoutes } from '../authentication/two-factor/second-step/route
 import { clientRoutes } from '../developer/api/routes.ts';
 import { developerRoutes } from '../developer/routes.ts';
 import { entitlementRoutes } from '../entitlements/routes.ts';
-import { accountChoiceRoutes } from '../oauth/authorize/account-routes.ts';
-import { consentRoutes } from '../oauth/authorize/consent-routes.ts';
 import { authorizeRoutes } from '../oauth/authorize/routes.ts';
 import { connectedAppRoutes } from '../oauth/connected-apps/routes.ts';
-import { oidcRoutes } from '../oauth/discovery/routes.ts';
-import { introspectionRoutes } from '../oauth/introspect/routes.ts';
-import { revocationRoutes } from '../oauth/revoke/routes.ts';
-import { keyRoutes } from '../oauth/signing-keys/routes.ts';
+import { discoveryRoutes } from '../oauth/discovery/routes.ts';
 import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/bodies.ts';
 import { guard } from '../platform/http/guard.ts';
@@ -81,13 +76,9 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
 
   await healthRoutes(app, deps);
   await assetRoutes(app, deps);
-  await keyRoutes(app, deps);
-  await oidcRoutes(app, deps);
+  await discoveryRoutes(app, deps);
   await authorizeRoutes(app, deps);
-  await accountChoiceRoutes(app, deps);
   await tokenRoutes(app, deps);
-  await introspectionRoutes(app, deps);
-  await revocationRoutes(app, deps);
   await signInRoutes(app, deps);
   await secondStepRoutes(app, deps);
   await twoFactorRoutes(app, deps);
@@ -99,7 +90,6 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await passwordRoutes(app, deps);
   await emailAddressRoutes(app, deps);
   await userRoutes(app, deps);
-  await consentRoutes(app, deps);
   await federationRoutes(app, deps);
   await accountRoutes(app, deps);
   await sessionRoutes(app, deps);

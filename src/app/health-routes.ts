@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { canSign } from '../oauth/signing-keys/list-keys.ts';
+import { canSign } from '../oauth/signing-keys/signing-keys.ts';
 import { RequestError } from '../platform/errors.ts';
 import { sendRefusal } from '../platform/pages/errors.ts';
 import type { Deps } from './deps.ts';

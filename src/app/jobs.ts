@@ -8,13 +8,16 @@ import { suspensionRememberedSeconds } from '../clients/delete-client.ts';
 import { purgeFailures } from '../clients/failures.store.ts';
 import { failureKeptSeconds } from '../clients/failures.ts';
 import { purgeRememberedSuspensions } from '../clients/store.ts';
-import { purgePendingRequests } from '../oauth/authorize/store.ts';
-import { finishClientDeletions } from '../oauth/finish-client-deletions.ts';
-import { applyBulkRevocations } from '../oauth/grants/apply-bulk-revocations.ts';
-import { purgeExpiredGrants, purgeUnredeemedGrants } from '../oauth/grants/store.ts';
-import { purgeRevokedAccessTokens } from '../oauth/revoke/store.ts';
-import { rotateDueKeys } from '../oauth/signing-keys/rotate-keys.ts';
-import { accessTokenSeconds } from '../oauth/token/issue-tokens.ts';
+import {
+  finishClientDeletions,
+  purgeExpiredGrants,
+  purgePendingRequests,
+  purgeRevokedAccessTokens,
+  purgeUnredeemedGrants,
+} from '../oauth/cleanup.ts';
+import { applyBulkRevocations } from '../oauth/grants/grants.ts';
+import { rotateDueKeys } from '../oauth/signing-keys/signing-keys.ts';
+import { accessTokenSeconds } from '../oauth/token/tokens.ts';
 import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';

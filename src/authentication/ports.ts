@@ -1,4 +1,5 @@
 import type { Statement } from '../platform/db/db.ts';
+import type { Sql } from '../platform/db/sql.ts';
 
 /** Why a grant was revoked. It stays on the row. */
 export type RevocationReason =
@@ -33,8 +34,8 @@ export type Grants = {
     now: number,
   ): readonly Statement[];
   revokeOfClient(client_id: string, reason: RevocationReason, now: number): readonly Statement[];
-  /** Condition, its placeholders from `$1`: the user has an active grant that came from another session. */
-  hasGrantElsewhere(user_id: string, session_id: string): { sql: string; params: string[] };
+  /** A condition: the user has an active grant that came from another session. */
+  hasGrantElsewhere(user_id: string, session_id: string): Sql;
 };
 
 /** An authorization request that waits in one browser until its user has signed in. */

@@ -44,14 +44,6 @@ export type FailureDetail = {
 /** `detail` is asked for only if there is room for one more. */
 export type Failure = { code: FailureCode; detail?: () => FailureDetail };
 
-/** As the `cause` of a refusal: what the owner of the client may read about it. */
-export class FailureCause {
-  readonly failure: Failure;
-  constructor(code: FailureCode, detail?: FailureDetail) {
-    this.failure = { code, detail: detail && (() => detail) };
-  }
-}
-
 /**
  * Anybody can make a client's requests fail, so little is kept: this many different ones of each kind, which is a stage
  * and a code, and of a kind this many are written in a minute. A kind has room of its own, or whoever wants to hide one

@@ -1,5 +1,5 @@
 import type { Deps as ClientDeps } from '../clients/deps.ts';
-import type { Issuances } from './issuances.ts';
+import type { Issuances } from './grants/issuances.ts';
 import type { KeyRing } from './signing-keys/key-ring.ts';
 
 export type Deps = ClientDeps & {

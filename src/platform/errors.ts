@@ -105,11 +105,6 @@ export const invalidFields = (problems: readonly FieldProblem[], cause?: unknown
     details: { fields: problems.map(({ path, message }) => ({ path, message })) },
     problems,
   });
-export const invalidGrant = (description: string, cause?: unknown) =>
-  new RequestError('invalid_grant', description, { cause });
-export const invalidScope = (description: string) => new RequestError('invalid_scope', description);
-/** A token without any scope would be good for nothing, and is not issued. */
-export const nothingAllowed = () => invalidScope('The client is no longer allowed any of the requested scopes.');
 export const invalidClient = (cause?: unknown) =>
   new RequestError('invalid_client', 'Client authentication failed.', { cause });
 export const invalidToken = (cause?: unknown) =>

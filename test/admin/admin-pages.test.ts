@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findClients } from '../../src/clients/find-clients.ts';
-import { endGrantOf } from '../../src/oauth/grants/end-grant.ts';
+import { revokeGrantByAdministrator } from '../../src/oauth/grants/grants.ts';
 import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
@@ -327,7 +327,7 @@ test('a session and a grant are ended one by one, or all at once', async (t) => 
   await person.signIn();
   await follow(admin, await admin.browser.post(`${path}/sign-out`));
   assert.equal((await person.browser.get('/v1/me')).status, 401);
-  await assert.rejects(endGrantOf(signet.deps, { actor: 'cli' }, 'gr_unknown'));
+  await assert.rejects(revokeGrantByAdministrator(signet.deps, { actor: 'cli' }, 'gr_unknown'));
   assert.equal((await admin.browser.post(`${path}/grants/gr_unknown/end`)).status, 404);
 });
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import * as jose from 'jose';
 import { findUserByEmail } from '../../src/accounts/store.ts';
-import { rotateNow } from '../../src/oauth/signing-keys/rotate-keys.ts';
+import { rotateNow } from '../../src/oauth/signing-keys/signing-keys.ts';
 import { freePort } from '../support/free-port.ts';
 import { assertRefused, claimsOf, type RegisteredClient, redirectedTo, type Tokens } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';

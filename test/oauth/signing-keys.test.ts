@@ -5,7 +5,7 @@ import { calculateJwkThumbprint, createLocalJWKSet, decodeProtectedHeader, type 
 import { readConfig } from '../../src/app/config.ts';
 import { keepKeysFresh, startJobs } from '../../src/app/jobs.ts';
 import { openDeps } from '../../src/app/open-deps.ts';
-import { rotateDueKeys, rotateNow } from '../../src/oauth/signing-keys/rotate-keys.ts';
+import { rotateDueKeys, rotateNow } from '../../src/oauth/signing-keys/signing-keys.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';

@@ -12,7 +12,7 @@ import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import { openRiskContext } from '../../src/clients/risk-signals.ts';
-import { grants } from '../../src/oauth/grants/revocation.ts';
+import { grants } from '../../src/oauth/grants/grants.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { RequestError } from '../../src/platform/errors.ts';
 import { type Engine, freshDatabase } from './databases.ts';

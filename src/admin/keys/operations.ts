@@ -1,7 +1,11 @@
 import Type from 'typebox';
 import { algorithms } from '../../clients/signing-algorithm.ts';
-import { type KeyRecord as Key, listKeys } from '../../oauth/signing-keys/list-keys.ts';
-import { publishedBeforeUseSeconds, rotateNow } from '../../oauth/signing-keys/rotate-keys.ts';
+import {
+  type KeyRecord as Key,
+  listKeys,
+  publishedBeforeUseSeconds,
+  rotateNow,
+} from '../../oauth/signing-keys/signing-keys.ts';
 import { table, time } from '../../platform/cli/report.ts';
 import { operation } from '../../platform/http/operation.ts';
 import { nullable, Time } from '../../platform/http/operation-description.ts';

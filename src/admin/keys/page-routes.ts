@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { listKeys } from '../../oauth/signing-keys/list-keys.ts';
+import { listKeys } from '../../oauth/signing-keys/signing-keys.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { rotateSigningKeys } from './operations.ts';
 import { keysPage } from './page.ts';

@@ -1,5 +1,5 @@
-import type { KeyRecord } from '../../oauth/signing-keys/list-keys.ts';
-import { retiringSeconds, rotationPeriodSeconds } from '../../oauth/signing-keys/rotate-keys.ts';
+import type { KeyRecord } from '../../oauth/signing-keys/signing-keys.ts';
+import { retiringSeconds, rotationPeriodSeconds } from '../../oauth/signing-keys/signing-keys.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';

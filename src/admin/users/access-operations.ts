@@ -5,8 +5,7 @@ import { listSessions, sessionRecord } from '../../authentication/sessions/list-
 import { SessionRecord } from '../../authentication/sessions/operations.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { entitlementHistory, historyRecord } from '../../entitlements/read-history.ts';
-import { endGrantOf } from '../../oauth/grants/end-grant.ts';
-import { grantRecord, listGrants } from '../../oauth/grants/list-grants.ts';
+import { grantRecord, listGrants, revokeGrantByAdministrator } from '../../oauth/grants/grants.ts';
 import { table, time } from '../../platform/cli/report.ts';
 import { operation } from '../../platform/http/operation.ts';
 import { nullable, Time } from '../../platform/http/operation-description.ts';
@@ -135,7 +134,7 @@ export const revokeGrant = operation({
   parameters: { grant_id: 'As in the list.' },
   answer: ended,
   refusals: ['not_found'],
-  run: (deps, { caller, grant_id }) => endGrantOf(deps, caller, grant_id),
+  run: (deps, { caller, grant_id }) => revokeGrantByAdministrator(deps, caller, grant_id),
   command: {
     name: 'grants revoke',
     json: (_, { grant_id }) => ({ revoked: grant_id }),

@@ -8,7 +8,7 @@ import type { Role, User } from '../../accounts/user.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { deletePendingSignInsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
-import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
+import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import { UniqueViolation } from '../../platform/db/db.ts';
 import type { LimitDeps, MailDeps } from '../../platform/deps.ts';

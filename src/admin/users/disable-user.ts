@@ -8,7 +8,7 @@ import { deletePendingTotp } from '../../authentication/credentials/two-factor.s
 import { deletePendingSignInsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
+import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
 import type { StoreDeps } from '../../platform/deps.ts';

@@ -6,7 +6,7 @@ import { administratorPage } from '../../authentication/sessions/session.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { listGrants } from '../../oauth/grants/list-grants.ts';
+import { listGrants } from '../../oauth/grants/grants.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';

@@ -3,7 +3,7 @@ import { deviceName } from '../../authentication/sessions/device.ts';
 import type { ListedSession } from '../../authentication/sessions/store.ts';
 import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
-import type { ListedGrant } from '../../oauth/grants/grant-lists.store.ts';
+import type { ListedGrant } from '../../oauth/grants/grants.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';

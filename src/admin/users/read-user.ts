@@ -9,7 +9,7 @@ import { activeSessionsOf } from '../../authentication/sessions/store.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { listEntitlements } from '../../entitlements/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { activeGrantsOf } from '../../oauth/grants/grant-lists.store.ts';
+import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import { decodeCursor, encodeCursor } from '../../platform/db/cursor.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
@@ -66,7 +66,7 @@ export async function userOverview(deps: LimitDeps, user_id: string): Promise<Us
     factorState(deps, user_id),
     passwordLimits(deps).lockStateOf(user.email),
     activeSessionsOf(deps.db, user_id, at),
-    activeGrantsOf(deps.db, user_id, at, maxCounted),
+    listGrants(deps, user_id, maxCounted),
     listOwnClients(deps, user_id),
     listEntitlements(deps.db, user_id),
   ]);

@@ -11,7 +11,7 @@ import {
 } from '../../authentication/credentials/two-factor.store.ts';
 import { deletePendingSignInsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
-import { revokeGrantsOfUser } from '../../oauth/grants/store.ts';
+import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';

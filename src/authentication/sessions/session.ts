@@ -10,6 +10,9 @@ import { refuseFormOfAnother } from '../../platform/pages/bound-forms.ts';
 import { twoFactors } from './authentication.ts';
 import { expireSession, findSession, type SessionRow, touchSession } from './store.ts';
 
+/** For statements of other rooms that depend on a session. */
+export { hasEveryFactor } from './store.ts';
+
 /** Three days without use, fourteen in all (decisions §3). */
 export const sessionIdleSeconds = 3 * 86_400;
 export const sessionSeconds = 14 * 86_400;

@@ -45,8 +45,7 @@ const SessionRow = row('sessions', {
 export type SessionRow = RowOf<typeof SessionRow>;
 
 /** True of a session `s` that has seen the second factor, if its user has one. */
-export const hasEveryFactor = `(s.acr = '${twoFactors}' or not ${hasTotp('s.user_id')})`;
-const everyFactor = raw(hasEveryFactor);
+export const hasEveryFactor = raw(`(s.acr = '${twoFactors}' or not ${hasTotp('s.user_id')})`);
 
 /**
  * For changes of factors, address or password: true of a session `s` that was confirmed with the strongest kind of factor
@@ -63,7 +62,7 @@ export const findSession = (db: Db, token_hash: string, now: number) =>
   db.get(
     SessionRow,
     sql`select s.session_id, s.token_hash, s.user_id, s.created_at as session_created_at, s.auth_time, s.amr, s.acr,
-               case when ${everyFactor} then 0 else 1 end as lacks_second_factor,
+               case when ${hasEveryFactor} then 0 else 1 end as lacks_second_factor,
                case when ${strongestFactor} then 0 else 1 end as lacks_strongest_factor,
                case when ${isUnexpired(now)} then 0 else 1 end as has_expired,
                s.last_seen_at, s.expires_at, u.email, u.email_verified_at, u.name, u.picture, u.role, u.locale,

@@ -9,7 +9,7 @@ import {
 } from '../../clients/failures.ts';
 import { findOwnClient } from '../../clients/find-clients.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { type SignIn, signInsOfClient } from '../../oauth/grants/grant-lists.store.ts';
+import { type SignIn, signInsOfClient } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
 
 type ActivityDeps = Pick<Deps, 'db' | 'clock'>;

@@ -1,3 +1,4 @@
+import Type, { type Static } from 'typebox';
 import { type Acr, acrs } from '../../authentication/sessions/authentication.ts';
 import { type Client, type ClientStatus, isClientId } from '../../clients/client.ts';
 import { closestMatch, type Failure } from '../../clients/failures.ts';
@@ -7,56 +8,83 @@ import { RequestError } from '../../platform/errors.ts';
 import type { parseParameters } from '../../platform/http/parameters.ts';
 import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
 import type { Deps } from '../deps.ts';
-import { isCodeChallenge } from '../token/pkce.ts';
-import { AuthorizationError } from './authorization-error.ts';
+import { isCodeChallenge } from '../token/authorization-code-grant.ts';
+import { undefinedIfInvalid } from '../token/tokens.ts';
 
 type ClientDeps = Pick<Deps, 'clients' | 'clientFailures'>;
 
 export const prompts = ['none', 'login', 'consent', 'select_account'] as const;
 type Prompt = (typeof prompts)[number];
 
-/** An authorization request that passed every check, as it is kept while a person signs in. */
-export type AuthorizationRequest = {
-  client_id: string;
-  redirect_uri: string;
-  state: string | undefined;
-  scope: string;
-  nonce: string | undefined;
-  code_challenge: string;
-  prompt: Prompt[];
+/** An authorization request that has passed every check, as it is stored while its user signs in. */
+export const AuthorizationRequest = Type.Object({
+  client_id: Type.String(),
+  redirect_uri: Type.String(),
+  state: Type.Optional(Type.String()),
+  scope: Type.String(),
+  nonce: Type.Optional(Type.String()),
+  code_challenge: Type.String(),
+  prompt: Type.Array(Type.Enum(prompts)),
   /** Seconds. */
-  max_age: number | undefined;
-  /** The first of `acr_values` that exists here: what the client would like, voluntarily (OIDC Core §5.5.1.1). */
-  acr: Acr | undefined;
-  login_hint: string | undefined;
-  ui_locales: string | undefined;
+  max_age: Type.Optional(Type.Integer()),
+  /** The first of `acr_values` that exists here: a voluntary wish of the client (OIDC Core §5.5.1.1). */
+  acr: Type.Optional(Type.Enum(acrs)),
+  login_hint: Type.Optional(Type.String()),
+  ui_locales: Type.Optional(Type.String()),
   /** The subject of a genuine `id_token_hint`. */
-  hint_sub: string | undefined;
-};
+  hint_sub: Type.Optional(Type.String()),
+});
+export type AuthorizationRequest = Static<typeof AuthorizationRequest>;
 
-/** Bytes of what we keep for a client and give back: while its person signs in, that is a row of ours. */
+/** What an authorization response may say in `error` (RFC 6749 §4.1.2.1, OIDC Core §3.1.2.6). */
+type AuthorizationErrorCode =
+  | 'invalid_request'
+  | 'unsupported_response_type'
+  | 'invalid_scope'
+  | 'access_denied'
+  | 'login_required'
+  | 'consent_required'
+  | 'account_selection_required'
+  | 'request_not_supported'
+  | 'request_uri_not_supported'
+  | 'registration_not_supported';
+
+/** Thrown once client and redirect_uri are known to be good: the browser takes the error to the client. */
+export class AuthorizationError extends Error {
+  override name = 'AuthorizationError';
+  readonly code: AuthorizationErrorCode;
+  /** The part of the request, for the diagnosis that the owner of the client reads. */
+  readonly about: 'scope' | 'pkce' | undefined;
+  constructor(code: AuthorizationErrorCode, description: string, about?: 'scope' | 'pkce') {
+    super(description);
+    this.code = code;
+    this.about = about;
+  }
+}
+
+/** Bytes of a value that is returned to the client; it is stored while the user signs in. */
 const longestEcho = 4096;
 
 type Parsed = ReturnType<typeof parseParameters>;
-/** Where an answer may go. */
+/** Where the authorization response goes. */
 type RedirectTarget = { client: Client; redirect_uri: string; state: string | undefined };
 
-/** Why a client may not send people here. */
+/** Why a client may not start a sign-in. */
 const refusalByStatus = {
   pending_review: 'is waiting for its review, so it cannot start a sign-in yet.',
   rejected: 'was turned down in its review, so it cannot start a sign-in.',
   suspended: 'is suspended, so it cannot start a sign-in.',
 } as const satisfies Record<Exclude<ClientStatus, 'approved'>, string>;
 
-/** The description is for whoever builds the client; the person who was sent here reads in their own language. */
+/** `description` is for the developer of the client, `userMessage` for the user. */
 const invalidLink = (description: string, userMessage: MessageDescriptor) =>
   new RequestError('invalid_request', description, { userMessage });
 const missing = (parameter: 'client_id' | 'redirect_uri') =>
   invalidLink(`${parameter} is missing.`, { key: 'authorize.missing', values: { parameter } });
 
 /**
- * First phase: who asks, and where an answer may go. Until both are known, a refusal is a page and never a redirect,
- * or we would send people wherever a link tells us (OAuth 2.1 §7.13.2). That holds for clients nobody has reviewed too.
+ * First phase: the client and the redirect_uri. Until both are known, a refusal is a page and never a redirect, which
+ * would make this an open redirector (OAuth 2.1 §7.13.2). That includes clients that were never reviewed.
  * @throws {RequestError} `invalid_request` naming the parameter; `unauthorized_client`.
  */
 export async function authorizeClient(deps: ClientDeps, { values, repeated }: Parsed): Promise<RedirectTarget> {
@@ -84,17 +112,14 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
   }
   if (client.status !== 'approved') {
     note({ code: 'client_not_approved' });
-    // A name that nobody has reviewed is not repeated in our own words: it may be a sentence.
+    // The messages name the client only where its name was reviewed: it may be a sentence.
     const userMessage = { key: `authorize.${client.status}`, values: { client: client.name } } as const;
     throw new RequestError('unauthorized_client', `This client ${refusalByStatus[client.status]}`, { userMessage });
   }
   return { client, redirect_uri, state: repeated.has('state') ? undefined : values.state };
 }
 
-/**
- * The first phase once more, for a request that waited for its person: its client may have been stopped meanwhile, and
- * its redirect_uri withdrawn.
- */
+/** The first phase again, for a pending request: meanwhile its client may have been suspended, its redirect_uri removed. */
 export const recheckClient = (deps: ClientDeps, { client_id, redirect_uri }: AuthorizationRequest) =>
   authorizeClient(deps, { values: { client_id, redirect_uri }, repeated: new Set() });
 
@@ -151,7 +176,7 @@ function refuseUnsupported(values: Parsed['values']): void {
   }
 }
 
-/** Left out, it means the default, cut to what the client may have; asked for in so many words, all or nothing. */
+/** The default is cut to what the client may have; an explicit scope is granted whole or refused. */
 function readScope(client: Client, scope: string | undefined): string {
   const allowed: readonly string[] = client.allowed_scopes;
   const wanted = scope === undefined ? defaultScope.filter((name) => allowed.includes(name)) : parseScope(scope);
@@ -187,20 +212,15 @@ function readMaxAge(text: string | undefined): number | undefined {
   return Number(text);
 }
 
-/** Classes by preference (OIDC Core §3.1.2.1). One that we cannot reach is no error: the token says what was reached. */
+/** Classes by preference (OIDC Core §3.1.2.1). One that is not reached is no error: the token says what was reached. */
 const readAcr = (text: string | undefined): Acr | undefined =>
   text
     ?.split(' ')
     .map((value) => acrs.find((acr) => acr === value))
     .find((acr) => acr !== undefined);
 
-/** A hint that is not an id token of ours says nothing and is ignored; an expired one still says who was meant. */
+/** A hint that is no id token of ours is ignored; an expired one still names the user. */
 async function subjectOfHint(deps: Pick<Deps, 'keys'>, id_token_hint: string): Promise<string | undefined> {
-  try {
-    const { sub } = await deps.keys.verify('JWT', id_token_hint);
-    return typeof sub === 'string' ? sub : undefined;
-  } catch (error) {
-    if (error instanceof RequestError && error.code === 'invalid_token') return undefined;
-    throw error;
-  }
+  const claims = await undefinedIfInvalid(deps.keys.verify('JWT', id_token_hint));
+  return typeof claims?.sub === 'string' ? claims.sub : undefined;
 }

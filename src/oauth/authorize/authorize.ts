@@ -1,17 +1,29 @@
+import { auditEvent } from '../../audit/audit.ts';
+import type { AuthorizationRequests } from '../../authentication/ports.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
+import type { Deps as ClientDeps } from '../../clients/deps.ts';
+import { hasScope } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
+import { mustChange } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, StoreDeps } from '../../platform/deps.ts';
-import { digest, newId } from '../../platform/ids.ts';
+import { digest, newId, newSecret, type RequestId } from '../../platform/ids.ts';
 import { addressKey } from '../../platform/ip-address.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { findConsent } from '../consents/store.ts';
-import { AuthorizationError } from './authorization-error.ts';
-import type { AuthorizationRequest } from './authorization-request.ts';
-import { issueCode } from './issue-code.ts';
+import { findConsent, saveConsent } from '../grants/consents.store.ts';
+import { insertGrant } from '../grants/store.ts';
+import { refreshIdleSeconds } from '../token/refresh-token-grant.ts';
+import { accessTokenSeconds } from '../token/tokens.ts';
+import { AuthorizationError, type AuthorizationRequest } from './authorization-request.ts';
 import { nextStep, noProgress, type Step } from './next-step.ts';
-import { codeRedirect, errorRedirect } from './redirect.ts';
-import { deletePendingRequest, insertPendingRequest, type PendingRequest } from './store.ts';
+import {
+  deletePendingRequest,
+  findPendingRequest,
+  insertPendingRequest,
+  markAuthenticated,
+  markConsented,
+  type PendingRequest,
+} from './store.ts';
 
 /** Where the browser goes next. */
 type Redirect = { location: string };
@@ -23,10 +35,7 @@ const pageOf: Record<Exclude<Step, 'code'>, string> = {
   step_up: '/signin/confirm',
 };
 
-/**
- * Anybody may make a request wait, without a session, so rows are bounded by address. The bound is far above what the
- * people behind one address do.
- */
+/** Requests are stored for browsers without a session, so they are limited by address, far above ordinary use. */
 const waitingRequests = ({ config: { limits } }: Pick<Deps, 'config'>) => ({
   name: 'waiting-requests',
   limit: limits.waitingRequests,
@@ -36,13 +45,13 @@ const waitingRequests = ({ config: { limits } }: Pick<Deps, 'config'>) => ({
 type AuthorizationContext = {
   client: Client;
   session: Session | undefined;
-  /** What was kept of the request, if it waited for its person already. */
+  /** The stored request with its progress, if it is not new. */
   pending?: PendingRequest;
-  /** As for {@link nextStep}; left out, nobody has declined. */
+  /** As for {@link nextStep}; false if left out. */
   declinesStepUp?: boolean;
-  /** The secret that ties a waiting request to this browser; asked for only when one has to wait. */
+  /** The secret that ties a pending request to this browser; read only when a request has to be stored. */
   browserToken: () => string;
-  /** Where the browser is. */
+  /** Of the browser. */
   address: string;
 };
 
@@ -55,9 +64,10 @@ export async function continueAuthorization(
   try {
     const step = await findStep(deps, request, context);
     if (step !== 'code') return { location: await pageFor(deps, request, context, step) };
-    const code = await issueFor(deps, request, context);
-    if (code !== undefined) return { location: codeRedirect(request, code, deps.config.baseUrl) };
-    // The session ended, or the client was stopped, between our reading and our writing. Decide again without it.
+    const { session, pending } = context;
+    const code = session && (await issueCode(deps, request, session, pending?.request_id));
+    if (code !== undefined) return { location: redirectTo(request, { code }, deps.config.baseUrl) };
+    // Between the read and the write the session ended, or the client was suspended. Decide again without the session.
     return { location: await pageFor(deps, request, context, 'sign_in') };
   } catch (error) {
     if (!(error instanceof AuthorizationError)) throw error;
@@ -65,44 +75,54 @@ export async function continueAuthorization(
   }
 }
 
-/** Tells the client no; a request that waited is over. */
+/** Returns an error to the client, which completes a pending request. */
 export async function redirectWithError(
   deps: Pick<Deps, 'db' | 'config'>,
   target: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
   error: AuthorizationError,
   pending?: PendingRequest,
 ): Promise<Redirect> {
-  if (pending) await deletePendingRequest(deps.db, pending.request_id);
-  return { location: errorRedirect(target, error, deps.config.baseUrl) };
+  if (pending) await deps.db.run(deletePendingRequest(pending.request_id));
+  const answer = { error: error.code, error_description: error.message };
+  return { location: redirectTo(target, answer, deps.config.baseUrl) };
 }
 
-/** What stands between a request and its code now. @throws {AuthorizationError} as {@link nextStep} does. */
+/** Beside code or error stands `iss`, so that a client of several issuers cannot confuse them (RFC 9207). */
+function redirectTo(
+  { redirect_uri, state }: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
+  answer: Record<string, string>,
+  issuer: string,
+): string {
+  const parameters = new URLSearchParams(answer);
+  if (state !== undefined) parameters.set('state', state);
+  parameters.set('iss', issuer);
+  return `${redirect_uri}${redirect_uri.includes('?') ? '&' : '?'}${parameters}`;
+}
+
+/** What is needed before the code. @throws {AuthorizationError} as {@link nextStep} does. */
 export async function findStep(
   deps: StoreDeps,
   request: AuthorizationRequest,
   { client, session, pending, declinesStepUp = false }: Omit<AuthorizationContext, 'browserToken' | 'address'>,
 ): Promise<Step> {
-  const asksForConsent = session !== undefined && client.consent === 'required';
+  const mayNeedConsent = session !== undefined && client.consent === 'required';
   return nextStep(request, {
     client,
     session,
     progress: pending ?? noProgress,
-    consented: asksForConsent ? await findConsent(deps.db, session.user_id, client.client_id) : undefined,
+    consented: mayNeedConsent ? await findConsent(deps.db, session.user_id, client.client_id) : undefined,
     declinesStepUp,
     now: now(deps),
   });
 }
 
-const issueFor = (deps: StoreDeps, request: AuthorizationRequest, { session, pending }: AuthorizationContext) =>
-  session && issueCode(deps, request, session, pending?.request_id);
-
-/** Keeps the request on the server while its person is busy elsewhere; what the URL carries opens nothing. */
+/** Stores the request while its user is at other pages. What the URL carries is an id and grants nothing. */
 async function pageFor(
   deps: LimitDeps,
   request: AuthorizationRequest,
   context: AuthorizationContext,
   step: Exclude<Step, 'code'>,
-) {
+): Promise<string> {
   if (request.prompt.includes('none')) throw new AuthorizationError('login_required', 'There is no live session.');
   if (context.pending) return `${pageOf[step]}?request=${context.pending.request_id}`;
   await windowLimit(deps, waitingRequests(deps)).take(addressKey(context.address));
@@ -111,3 +131,69 @@ async function pageFor(
   await insertPendingRequest(deps.db, { request_id, browser_hash, parameters: request }, now(deps));
   return `${pageOf[step]}?request=${request_id}`;
 }
+
+/** Decisions §3. OAuth 2.1 §4.1.2 asks for ten minutes at most. */
+const codeSeconds = 60;
+/** A grant expires after 90 days, however often it is refreshed. */
+const grantSeconds = 90 * 86_400;
+
+/**
+ * Makes a grant and returns its authorization code. The one write checks again that the session is active under the same
+ * secret and has seen every factor, and that the client is approved.
+ * @returns undefined if one of these no longer holds.
+ */
+async function issueCode(
+  deps: StoreDeps,
+  request: AuthorizationRequest,
+  session: Session,
+  request_id?: RequestId,
+): Promise<string | undefined> {
+  const at = now(deps);
+  const code = newSecret('ac_');
+  const isLasting = hasScope(request.scope, 'offline_access');
+  // Without a refresh token the grant lasts as long as the access token that the code may still be redeemed for.
+  const accessEnds = at + codeSeconds + accessTokenSeconds;
+  const grant = insertGrant({
+    grant_id: newId('gr'),
+    client_id: request.client_id,
+    session_id: session.session_id,
+    session_token_hash: session.token_hash,
+    scope: request.scope,
+    redirect_uri: request.redirect_uri,
+    nonce: request.nonce ?? null,
+    code_hash: digest(code),
+    code_challenge: request.code_challenge,
+    code_expires_at: at + codeSeconds,
+    idle_expires_at: isLasting ? at + refreshIdleSeconds : accessEnds,
+    expires_at: isLasting ? at + grantSeconds : accessEnds,
+    auth_time: session.auth_time,
+    amr: session.amr.join(' '),
+    acr: session.acr,
+    created_at: at,
+  });
+  const pending = request_id === undefined ? undefined : deletePendingRequest(request_id);
+  const issued = await deps.db.change({ run: { grant: mustChange(grant), pending } });
+  return issued.ok ? code : undefined;
+}
+
+/** Remembers that a user allows a client the scope of a pending request, in addition to what was allowed before. */
+export async function giveConsent(deps: StoreDeps, session: Session, pending: PendingRequest): Promise<void> {
+  const at = now(deps);
+  const { user_id } = session;
+  const { client_id, scope } = pending.parameters;
+  const before = await findConsent(deps.db, user_id, client_id);
+  const allowed = [...new Set([...(before?.split(' ') ?? []), ...scope.split(' ')])].join(' ');
+  const consent = saveConsent(user_id, client_id, allowed, at);
+  const after = { user_id, scope: allowed };
+  const event = auditEvent({ action: 'consent.given', actor: `user:${user_id}`, target: client_id, after }, at);
+  const request = mustChange(markConsented(pending.request_id, user_id));
+  const given = await deps.db.change({ run: { request, consent, event: event.statement } });
+  if (!given.ok) await deps.db.run(consent); // the same answer again is no other event
+}
+
+/** What signing in may read and change of a pending request. */
+export const authorizationRequests = (deps: Pick<ClientDeps, 'db' | 'clock' | 'clients'>): AuthorizationRequests => ({
+  find: (request_id, browser_hash) => findPendingRequest(deps.db, request_id, browser_hash, now(deps)),
+  clientName: async (client_id) => (await deps.clients.find(client_id))?.name,
+  markAuthenticated,
+});

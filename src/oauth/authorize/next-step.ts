@@ -1,17 +1,16 @@
 import { twoFactors } from '../../authentication/sessions/authentication.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
-import { AuthorizationError } from './authorization-error.ts';
-import type { AuthorizationRequest } from './authorization-request.ts';
+import { AuthorizationError, type AuthorizationRequest } from './authorization-request.ts';
 
 export type Step = 'sign_in' | 'select_account' | 'consent' | 'step_up' | 'code';
 
 export type Progress = {
-  /** The session that a sign-in for this very request started or renewed. */
+  /** The session that a sign-in for this request started or renewed. */
   authenticated_session_id: string | null;
-  /** Who chose on the page to go on with this account, for this very request. */
+  /** The user who selected this account for this request. */
   account_selected_user_id: string | null;
-  /** Who allowed it on the page, for this very request. */
+  /** The user who consented to this request. */
   consented_user_id: string | null;
 };
 
@@ -25,17 +24,17 @@ type FlowState = {
   client: Client;
   session: Session | undefined;
   progress: Progress;
-  /** What this person has allowed this client before, as a scope; undefined if nothing, or if nobody asked. */
+  /** The scope that the user has allowed this client before; undefined if none, or if it was not read. */
   consented: string | undefined;
-  /** The user goes on without the stronger factor that the client would like. */
+  /** The user continues without the stronger factor that the client prefers. */
   declinesStepUp: boolean;
   now: number;
 };
 
 /**
  * What stands between a request and its code (OIDC Core §3.1.2.1, §3.1.2.3).
- * @throws {AuthorizationError} when `prompt=none` forbids what would be needed, or another person than the hinted one
- * has just signed in.
+ * @throws {AuthorizationError} if `prompt=none` forbids the page that is needed, or a user other than the hinted one has
+ * just signed in.
  */
 export function nextStep(request: AuthorizationRequest, flowState: FlowState): Step {
   const step = decideStep(request, flowState);
@@ -48,18 +47,18 @@ export function nextStep(request: AuthorizationRequest, flowState: FlowState): S
 
 function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
   const { client, session, progress, consented, now } = flowState;
-  // Whoever has TOTP gives both factors, whatever `acr_values` prefers. A session of one is from before the second was
-  // turned on, perhaps because of whoever sits in it.
+  // A user with TOTP shows both factors, whatever `acr_values` prefers. A session with one was started before TOTP was
+  // enabled, possibly by the attacker because of whom it was enabled.
   if (!session || session.lacksSecondFactor) return 'sign_in';
   const hasJustSignedIn = progress.authenticated_session_id === session.session_id;
-  const isSomebodyElse = request.hint_sub !== undefined && request.hint_sub !== session.user_id;
-  if (hasJustSignedIn && isSomebodyElse) {
+  const isAnotherUser = request.hint_sub !== undefined && request.hint_sub !== session.user_id;
+  if (hasJustSignedIn && isAnotherUser) {
     throw new AuthorizationError('login_required', 'Another person than the one in id_token_hint has signed in.');
   }
   const isTooOld = request.max_age !== undefined && now - session.auth_time > request.max_age;
   // max_age=0 means the same, also within the second of the last sign-in.
-  const asksAnew = request.prompt.includes('login') || request.max_age === 0;
-  if (!hasJustSignedIn && (isSomebodyElse || isTooOld || asksAnew)) return 'sign_in';
+  const requiresSignIn = request.prompt.includes('login') || request.max_age === 0;
+  if (!hasJustSignedIn && (isAnotherUser || isTooOld || requiresSignIn)) return 'sign_in';
 
   const hasChosen = hasJustSignedIn || progress.account_selected_user_id === session.user_id;
   if (request.prompt.includes('select_account') && !hasChosen) return 'select_account';
@@ -69,8 +68,8 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
 }
 
 /**
- * `acr_values` is a wish (OIDC Core §3.1.2.1, §5.5.1.1): a user who has a stronger factor than this session has seen is
- * asked for it, may decline, and is not asked where no page may be shown. The token says in each case what was reached.
+ * `acr_values` is voluntary (OIDC Core §3.1.2.1, §5.5.1.1): a user who has a stronger factor than this session has seen is
+ * asked for it, may decline, and is not asked where no page may be shown. The token says what was reached.
  */
 const requiresStepUp = (
   { acr, prompt }: AuthorizationRequest,

@@ -1,24 +1,38 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { browserToken } from '../../authentication/sessions/browser.ts';
-import { currentSession } from '../../authentication/sessions/session.ts';
+import Type, { type TSchema } from 'typebox';
+import { browserToken, findInBrowser, startAgain } from '../../authentication/sessions/browser.ts';
+import { returnPathOf } from '../../authentication/sessions/return-target.ts';
+import { currentSession, type Session } from '../../authentication/sessions/session.ts';
+import type { Client } from '../../clients/client.ts';
 import type { Failure } from '../../clients/failures.ts';
+import { registeredBy } from '../../clients/presentation.ts';
+import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import { FormText, parseParameters, queryOf } from '../../platform/http/parameters.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
+import { FormText, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
+import { sendPage } from '../../platform/pages/page.ts';
+import { viewOf } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
-import { AuthorizationError } from './authorization-error.ts';
-import { authorizeClient, readAuthorizationRequest, recheckClient } from './authorization-request.ts';
-import { continueAuthorization, redirectWithError } from './authorize.ts';
-import { requirePendingRequest } from './browser.ts';
-import { authorize } from './operations.ts';
+import {
+  AuthorizationError,
+  authorizeClient,
+  prompts,
+  readAuthorizationRequest,
+  recheckClient,
+} from './authorization-request.ts';
+import { continueAuthorization, findStep, giveConsent, redirectWithError } from './authorize.ts';
+import { accountChoicePage, consentPage } from './pages.ts';
+import { findPendingRequest, markAccountSelected, type PendingRequest } from './store.ts';
 
-/** Other sites link and post here on purpose, so the cross-site guard does not apply (OIDC Core §3.1.2.1). */
-const config = { page: true, anySite: true } as const;
+/** Other sites link and post here by design, so the cross-site guard does not apply (OIDC Core §3.1.2.1). */
+const anySite = { page: true, anySite: true } as const;
+const page = { page: true } as const;
 
 /** OAuth 2.1 §4.1.1, OIDC Core §3.1.2. */
 export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
   app.get(
     '/oauth/authorize',
-    { config: { ...config, operation: authorize }, exposeHeadRoute: false },
+    { config: { ...anySite, operation: authorize }, exposeHeadRoute: false },
     async (request, reply) => {
       const parsed = parseParameters(queryOf(request.url));
       const target = await authorizeClient(deps, parsed);
@@ -42,7 +56,7 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
   );
 
   // A form posted from another site comes without our Lax cookie. One hop to our own GET brings it along.
-  app.post('/oauth/authorize', { config }, async (request, reply) => {
+  app.post('/oauth/authorize', { config: anySite }, async (request, reply) => {
     if (!(request.body instanceof FormText))
       throw invalidRequest('The body must be application/x-www-form-urlencoded.');
     await authorizeClient(deps, parseParameters(request.body.text));
@@ -51,19 +65,22 @@ export async function authorizeRoutes(app: FastifyInstance, deps: Deps) {
     return reply.redirect(`/oauth/authorize?${query}`, 303);
   });
 
-  app.get('/oauth/authorize/continue', { config, exposeHeadRoute: false }, async (request, reply) =>
+  app.get('/oauth/authorize/continue', { config: anySite, exposeHeadRoute: false }, async (request, reply) =>
     redirect(reply, await continueRequest(deps, request)),
   );
+
+  await accountChoiceRoutes(app, deps);
+  await consentRoutes(app, deps);
 }
 
-/** After a page has been answered: the request goes on from where it waited. Nothing is taken for granted from before. */
+/** After the answer to a page. Everything is checked again. */
 async function continueRequest(deps: Deps, request: FastifyRequest) {
   const { request: request_id, step_up, user } = request.queryParameters;
   const pending = await requirePendingRequest(deps, request, request_id);
   const { client } = await recheckClient(deps, pending.parameters);
   const session = await currentSession(deps, request);
   const declinesStepUp = step_up === 'declined';
-  // The page named the account that goes on without the stronger factor. Another one that has signed in since is not it.
+  // The page named the account that continues without the stronger factor, not one that has signed in since.
   if (declinesStepUp && session && user !== session.user_id) {
     return { location: `/signin/account?request=${pending.request_id}` };
   }
@@ -84,3 +101,143 @@ function failureOf({ about, message }: AuthorizationError, scope: string | undef
 
 const redirect = (reply: FastifyReply, { location }: { location: string }) =>
   reply.headers({ 'referrer-policy': 'no-referrer' }).redirect(location, 302);
+
+/** The account chooser: `prompt=select_account` (OIDC Core §3.1.2.1). */
+async function accountChoiceRoutes(app: FastifyInstance, deps: Deps) {
+  app.get('/signin/account', { config: page }, async (request, reply) => {
+    const { request: request_id } = request.queryParameters;
+    const pending = await requirePendingRequest(deps, request, request_id);
+    const session = await currentSession(deps, request);
+    if (!session) return reply.redirect(`/signin?request=${pending.request_id}`, 303);
+    const { client_id, redirect_uri: endsAt } = pending.parameters;
+    const clientName = (await deps.clients.find(client_id))?.name ?? '';
+    const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
+    const { user_id, email } = session;
+    const choice = { request_id: pending.request_id, clientName, endsAt, user_id, email };
+    return sendPage(reply, view, accountChoicePage(view, choice));
+  });
+
+  app.post('/signin/account', { config: page }, async (request, reply) => {
+    const form = readForm(request.body);
+    const pending = await requirePendingRequest(deps, request, form.request);
+    const session = await currentSession(deps, request);
+    // "Continue as" names one account; the user of another one that is signed in by now was not asked.
+    if (session && form.user !== session.user_id) {
+      return reply.redirect(`/signin/account?request=${pending.request_id}`, 303);
+    }
+    if (session) await markAccountSelected(deps.db, pending.request_id, session.user_id);
+    return reply.redirect(returnPathOf({ request_id: pending.request_id, next: undefined }), 303);
+  });
+}
+
+type Asked = { pending: PendingRequest; client: Client; session: Session };
+
+/** Asks the user whether a client may have the scope that it requests (OIDC Core §3.1.2.4). */
+async function consentRoutes(app: FastifyInstance, deps: Deps) {
+  /**
+   * The user whose consent is needed now. A request that needs a sign-in first, or has its consent already, cannot be
+   * answered here, whatever led the browser to this address.
+   * @returns otherwise the path where the request continues.
+   */
+  async function consentNeeded(request: FastifyRequest, pending: PendingRequest): Promise<Asked | string> {
+    const { client } = await recheckClient(deps, pending.parameters); // it may have been suspended meanwhile
+    const session = await currentSession(deps, request);
+    if (!session) return `/signin?request=${pending.request_id}`;
+    try {
+      const step = await findStep(deps, pending.parameters, { client, session, pending });
+      return step === 'consent' ? { pending, client, session } : continuePath(pending);
+    } catch (error) {
+      if (error instanceof AuthorizationError) return continuePath(pending); // it continues to the client
+      throw error;
+    }
+  }
+
+  app.get('/consent', { config: page }, async (request, reply) => {
+    const pending = await requirePendingRequest(deps, request, request.queryParameters.request);
+    const asked = await consentNeeded(request, pending);
+    if (typeof asked === 'string') return reply.redirect(asked, 303);
+    const { client, session } = asked;
+    const view = viewOf(deps, request, pending.parameters.ui_locales, session.locale);
+    return sendPage(
+      reply,
+      view,
+      consentPage(view, {
+        request_id: pending.request_id,
+        user_id: session.user_id,
+        clientName: client.name,
+        registeredBy: await registeredBy(deps, client),
+        redirectHost: new URL(pending.parameters.redirect_uri).host,
+        email: session.email,
+        scope: pending.parameters.scope.split(' '),
+        endsAt: pending.parameters.redirect_uri,
+      }),
+    );
+  });
+
+  app.post('/consent', { config: page }, async (request, reply) => {
+    const form = readForm(request.body);
+    const pending = await requirePendingRequest(deps, request, form.request);
+    const asked = await consentNeeded(request, pending);
+    if (typeof asked === 'string') return reply.redirect(asked, 303);
+    // Valid only from the user who is signed in now.
+    if (form.user !== asked.session.user_id) {
+      return reply.redirect(`/consent?request=${pending.request_id}`, 303);
+    }
+    if (form.decision === 'allow') {
+      await giveConsent(deps, asked.session, pending);
+      return reply.redirect(continuePath(pending), 303);
+    }
+    if (form.decision !== 'deny') throw invalidRequest('decision must be allow or deny.');
+    const denial = new AuthorizationError('access_denied', 'The person did not allow this.');
+    return reply.redirect((await redirectWithError(deps, pending.parameters, denial, pending)).location, 303);
+  });
+}
+
+const continuePath = ({ request_id }: PendingRequest): string => `/oauth/authorize/continue?request=${request_id}`;
+
+/**
+ * The pending request of that id, if this browser made it in the last ten minutes.
+ * @throws {RequestError} `invalid_request` that tells the user how to start again.
+ */
+async function requirePendingRequest(
+  deps: Pick<Deps, 'db' | 'clock' | 'config'>,
+  request: FastifyRequest,
+  request_id: string | undefined,
+): Promise<PendingRequest> {
+  const pending = await findInBrowser(deps, request, request_id, (id, browser_hash) =>
+    findPendingRequest(deps.db, id, browser_hash, now(deps)),
+  );
+  if (pending) return pending;
+  throw startAgain();
+}
+
+const text = (description: string) => ({ description, schema: Type.String() });
+const needed = (description: string, schema: TSchema = Type.String()) => ({ description, schema, required: true });
+
+const authorize: OperationDescription = {
+  id: 'authorize',
+  tag: 'OIDC',
+  summary: 'Start a sign-in (authorization code with PKCE)',
+  description:
+    'A refusal is a page until `client_id` and `redirect_uri` are known to be valid; from then on a redirect.',
+  parameters: {
+    response_type: needed('`code`', Type.Enum(['code'])),
+    client_id: needed('As it was given at registration.'),
+    redirect_uri: needed('A registered one, character for character.'),
+    scope: text('Separated by spaces. Left out: `openid email profile`.'),
+    state: text('Comes back unchanged; up to 4096 bytes.'),
+    nonce: text('Comes back in the id token.'),
+    code_challenge: needed('base64url of the SHA-256 of the code verifier.'),
+    code_challenge_method: needed('`S256`', Type.Enum(['S256'])),
+    prompt: text(`${prompts.join(', ')}; separated by spaces.`),
+    max_age: text('Seconds since the last sign-in.'),
+    login_hint: text('An e-mail address.'),
+    id_token_hint: text('An id token of ours: who is meant.'),
+    ui_locales: text('Languages of the pages, by preference.'),
+    acr_values: text(
+      'Authentication context classes, by preference. A wish: with `urn:signet:acr:2fa` first, a user who has a passkey and has not shown it is asked for it and may decline; `acr` in the token says what was reached.',
+    ),
+  },
+  answers: { 302: { description: 'To the client with `code`, `state` and `iss`, or with `error`; or to `/signin`.' } },
+  refusals: ['invalid_request', 'unauthorized_client'],
+};

@@ -1,41 +1,108 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { requireSession } from '../../authentication/sessions/session.ts';
-import { readForm } from '../../platform/http/parameters.ts';
-import { sendPage } from '../../platform/pages/page.ts';
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { accountTab } from '../../authentication/sessions/account-tabs.ts';
+import { signedIn } from '../../authentication/sessions/session.ts';
+import { isScope } from '../../clients/scopes.ts';
+import { addOperations, operation } from '../../platform/http/operation.ts';
+import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { notice } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
+import type { View } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
-import { disconnectApp } from './disconnect-app.ts';
-import { listConnectedApps } from './list-connected-apps.ts';
-import { endGrants, listGrants } from './operations.ts';
-import { connectedAppsPage } from './page.ts';
+import { type ConnectedApp, disconnectApp, listConnectedApps } from './connected-apps.ts';
 
 const path = '/account/apps';
-const config = { page: true, form: path } as const;
-type AppRoute = { Params: { client_id: string } };
 
-/** What a person has let clients have, to review and to take back (ASVS 10.7.3). */
+/** Lets users review and revoke the access of clients (ASVS 10.7.3). */
 export async function connectedAppRoutes(app: FastifyInstance, deps: Deps) {
-  const disconnect = async (request: FastifyRequest, client_id: string) =>
-    disconnectApp(deps, { session: await requireSession(deps, request), client_id, address: request.ip });
+  addOperations(app, deps, [listConnectedClients, disconnectClient]);
+  const pages = pagesFor(app, deps, signedIn);
 
-  app.get('/v1/me/grants', { config: { operation: listGrants } }, async (request) => {
-    const { user_id } = await requireSession(deps, request);
-    return { grants: await listConnectedApps(deps, user_id) };
+  pages.show(path, async ({ view, session, query }) =>
+    connectedAppsPage(view, await listConnectedApps(deps, session.user_id), query.done === 'yes'),
+  );
+  pages.run(disconnectClient, {
+    path: `${path}/disconnect`,
+    page: path,
+    input: ({ client_id = '' }) => ({ client_id }),
+    done: `${path}?done=yes`,
+    redraw: async ({ view, session }) => connectedAppsPage(view, await listConnectedApps(deps, session.user_id), false),
   });
+}
 
-  app.delete<AppRoute>('/v1/me/grants/:client_id', { config: { operation: endGrants } }, async (request, reply) => {
-    await disconnect(request, request.params.client_id);
-    return reply.code(204).send();
-  });
+const shared = { tag: 'Account', access: signedIn } as const;
 
-  app.get(path, { config }, async (request, reply) => {
-    const session = await requireSession(deps, request);
-    const view = request.view;
-    const isDone = request.queryParameters.done === 'yes';
-    return sendPage(reply, view, connectedAppsPage(view, await listConnectedApps(deps, session.user_id), isDone));
-  });
+const listConnectedClients = operation({
+  ...shared,
+  id: 'listConnectedClients',
+  method: 'GET',
+  path: '/v1/me/grants',
+  summary: 'List the clients with access to your account',
+  description: 'One entry a client: those with active grants, and those whose consent is remembered.',
+  answer: {
+    description: 'Last used first.',
+    schema: Type.Object({
+      grants: Type.Array(
+        Type.Object({
+          client_id: Type.String(),
+          name: Type.String(),
+          homepage_url: nullable(Type.String()),
+          scope: Type.Array(Type.String(), { description: 'What it may see.' }),
+          since: Time,
+          last_used_at: nullable(Type.Integer({ description: 'When tokens were last issued. Unix seconds.' })),
+        }),
+      ),
+    }),
+  },
+  run: async (deps: Deps, { session }) => ({ grants: await listConnectedApps(deps, session.user_id) }),
+});
 
-  app.post(`${path}/disconnect`, { config }, async (request, reply) => {
-    await disconnect(request, readForm(request.body).client_id ?? '');
-    return reply.redirect(`${path}?done=yes`, 303);
-  });
+const disconnectClient = operation({
+  ...shared,
+  id: 'disconnectClient',
+  method: 'DELETE',
+  path: '/v1/me/grants/:client_id',
+  summary: 'Disconnect a client',
+  description: 'All its grants are revoked at once, and it has to ask for consent again.',
+  parameters: { client_id: 'As in the list.' },
+  answer: { description: 'The client is disconnected.' },
+  refusals: ['not_found'],
+  run: (deps: Deps, { session, caller, client_id }) =>
+    disconnectApp(deps, { session, client_id, address: caller.address }),
+});
+
+const connectedAppsPage = (view: View, apps: readonly ConnectedApp[], isDone: boolean): Page => ({
+  title: view.plain('apps.title'),
+  tab: accountTab('apps'),
+  content: html`<h1>${view.t('apps.title')}</h1>
+<p class="soft">${view.t('apps.intro')}</p>
+${notice(isDone && view.t('apps.done'))}
+${
+  apps.length === 0
+    ? html`<div class="empty"><p>${view.t('apps.none')}</p></div>`
+    : html`<ul class="items">${apps.map((app) => appItem(view, app))}</ul>`
+}`,
+});
+
+/** Name and host are text; nothing of the client is linked or loaded. */
+function appItem(view: View, app: ConnectedApp): Html {
+  const { t } = view;
+  const id = `app-${app.client_id}`;
+  const host = app.homepage_url !== null && URL.parse(app.homepage_url)?.host;
+  const used = app.last_used_at === null ? t('apps.unused') : t('apps.used', { when: view.ago(app.last_used_at) });
+  return html`<li>
+<div>
+<h2 id="${id}"><bdi>${app.name}</bdi></h2>
+${host && html`<p><code>${host}</code></p>`}
+<p>${t('apps.may')}</p>
+<ul class="scopes">${app.scope.map((name) => html`<li>${isScope(name) ? t(`scope.${name}`) : name}</li>`)}</ul>
+<p>${t('apps.since', { day: view.day(app.since) })} · ${used}</p>
+</div>
+<form method="post" action="/account/apps/disconnect">
+<input type="hidden" name="client_id" value="${app.client_id}">
+<button type="submit" class="danger" aria-describedby="${id}">${t('apps.disconnect')}</button>
+</form>
+</li>`;
 }

@@ -4,7 +4,7 @@ import { algorithms } from '../../clients/signing-algorithm.ts';
 import type { Config } from '../../platform/config.ts';
 import { prompts } from '../authorize/authorization-request.ts';
 
-/** RFC 8414 and OIDC Discovery in one document: exactly what works here, and no field of our own. */
+/** RFC 8414, RFC 9207 §3 and OpenID Connect Discovery 1.0 §3 in one document: exactly what works here. */
 export function discoveryDocument({ baseUrl }: Pick<Config, 'baseUrl'>) {
   const secretMethods = ['client_secret_basic', 'client_secret_post'];
   return {

@@ -1,26 +1,30 @@
 import type { RevocationReason } from '../../authentication/ports.ts';
-import type { Db, Param, Statement } from '../../platform/db/db.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { allOf, asBigint, asText, raw, type Sql, sql } from '../../platform/db/sql.ts';
+import type { ClientId, SessionId, UserId } from '../../platform/ids.ts';
 
-/** Which grants end together: a client's, or a user's, all of them or some. */
+/** Which grants are revoked together: a client's, or a user's, all of them or some. */
 export type RevocationScope =
-  | { client_id: string }
-  | { user_id: string; client_id?: string; session_id?: string; kept_session_id?: string };
+  | { client_id: ClientId }
+  | { user_id: UserId; client_id?: ClientId; session_id?: SessionId; kept_session_id?: SessionId };
 
-/** A mass end whose grants are not all written yet. Times are Unix seconds. */
-export type BulkRevocation = {
-  ending_id: string;
-  client_id: string | null;
-  user_id: string | null;
-  session_id: string | null;
-  kept_session_id: string | null;
-  /** Of the user, else of the client: grants of an earlier epoch are covered. */
-  epoch: number;
-  reason: RevocationReason;
-  ended_at: number;
-};
+const BulkRevocation = row('grant_endings', {
+  ending_id: text,
+  client_id: nullable(id<ClientId>()),
+  user_id: nullable(id<UserId>()),
+  session_id: nullable(id<SessionId>()),
+  kept_session_id: nullable(id<SessionId>()),
+  /** Of the user, or else of the client: grants of an earlier epoch are covered. */
+  epoch: integer,
+  reason: id<RevocationReason>(),
+  ended_at: integer,
+});
+/** Revokes many grants, not all of which say so on their rows yet. Times are Unix seconds. */
+export type BulkRevocation = RowOf<typeof BulkRevocation>;
 
-/** Endings that cover a grant, for `exists (select 1 …)` in a statement on the table `grants`. */
-const covering = `from grant_endings e
+/** The bulk revocations that cover a grant, for `exists (select 1 …)` in a statement on the table `grants`. */
+const covering = sql`from grant_endings e
    where (e.client_id = grants.client_id and e.user_id is null and e.epoch > grants.client_epoch)
       or (e.user_id = grants.user_id and e.epoch > grants.user_epoch
           and (e.client_id is null or e.client_id = grants.client_id)
@@ -28,98 +32,72 @@ const covering = `from grant_endings e
           and (e.kept_session_id is null or e.kept_session_id <> grants.session_id))`;
 
 /**
- * The grant has ended with many others, whether or not the job has come to its row. Belongs beside every
- * `revoked_at is null` that decides what a grant is worth.
+ * A condition: the grant was revoked with many others, whether or not its row says so yet. Belongs beside every
+ * `revoked_at is null` that decides whether a grant is active.
  */
-export const isRevokedInBulk = `exists (select 1 ${covering})`;
+export const isRevokedInBulk = sql`exists (select 1 ${covering})`;
 
-/** When and why, as the job will write it; null for a grant that no ending covers. */
-export const pendingRevocation = (column: 'ended_at' | 'reason') =>
-  `(select e.${column} ${covering} order by e.ended_at, e.epoch limit 1)`;
+const firstCovering = (column: string): Sql =>
+  sql`(select e.${raw(column)} ${covering} order by e.ended_at, e.epoch limit 1)`;
+const pending = { ended_at: firstCovering('ended_at'), reason: firstCovering('reason') };
+/** What the job will write to the row; null for a grant that no bulk revocation covers. */
+export const pendingRevocation = (column: keyof typeof pending): Sql => pending[column];
 
-/** Both, for the select list of a query on `grants`: of the row, or as the job will write them. */
-export const effectiveRevocation = `coalesce(revoked_at, ${pendingRevocation('ended_at')}) as revoked_at,
-            coalesce(revoked_reason, ${pendingRevocation('reason')}) as revoked_reason`;
+/** For the select list of a query on `grants`: the revocation on the row, or the one that the job will write. */
+export const effectiveRevocation = sql`coalesce(revoked_at, ${pending.ended_at}) as revoked_at,
+            coalesce(revoked_reason, ${pending.reason}) as revoked_reason`;
 
-const comparisons = {
-  user_id: 'user_id =',
-  client_id: 'client_id =',
-  session_id: 'session_id =',
-  kept_session_id: 'session_id <>',
-};
-type ScopeColumn = keyof typeof comparisons;
+type ScopeColumn = 'user_id' | 'client_id' | 'session_id' | 'kept_session_id';
 
-/** The condition on the table `grants` that a scope stands for, its placeholders from `$1`. */
-export function inScope(scope: Readonly<Partial<Record<ScopeColumn, string | null>>>): {
-  sql: string;
-  params: string[];
-} {
-  const given = (Object.keys(comparisons) as ScopeColumn[]).flatMap((column): [string, string][] => {
-    const id = scope[column];
-    return id == null ? [] : [[comparisons[column], id]];
-  });
-  return {
-    sql: given.map(([comparison], index) => `${comparison} $${index + 1}`).join(' and '),
-    params: given.map(([, id]) => id),
-  };
+/** The condition on the table `grants` that a scope stands for. */
+export function inScope(scope: Readonly<Partial<Record<ScopeColumn, string | null>>>): Sql {
+  const { user_id, client_id, session_id, kept_session_id } = scope;
+  return allOf([
+    ...(user_id ? [sql`user_id = ${user_id}`] : []),
+    ...(client_id ? [sql`client_id = ${client_id}`] : []),
+    ...(session_id ? [sql`session_id = ${session_id}`] : []),
+    ...(kept_session_id ? [sql`session_id <> ${kept_session_id}`] : []),
+  ]);
 }
 
 /**
- * Nothing when every grant of the scope has its end on the row already. Follows the statement that raises the epoch:
- * a grant that is made later is not covered.
+ * Inserts nothing if every grant of the scope is revoked on its row already. Follows the statement that raises the epoch:
+ * grants that are made later are not covered.
  */
 export function insertBulkRevocation(
-  ending: Pick<BulkRevocation, 'ending_id' | 'reason' | 'ended_at'>,
+  revocation: Pick<BulkRevocation, 'ending_id' | 'reason' | 'ended_at'>,
   scope: RevocationScope,
-): Statement {
+): Sql {
   const none = { user_id: null, client_id: null, session_id: null, kept_session_id: null };
   const { user_id, client_id, session_id, kept_session_id } = { ...none, ...scope };
-  const left = inScope(scope);
   const epoch =
     user_id === null
-      ? '(select grants_epoch from clients where client_id = $2)'
-      : '(select grants_epoch from users where user_id = $3)';
-  const condition = left.sql.replace(/\$(\d+)/g, (_, place: string) => `$${Number(place) + 7}`);
-  return {
-    sql: `insert into grant_endings (ending_id, client_id, user_id, session_id, kept_session_id, epoch, reason, ended_at)
-          select $1, cast($2 as text), cast($3 as text), cast($4 as text), cast($5 as text), ${epoch}, $6, cast($7 as bigint)
-           where exists (select 1 from grants where ${condition} and revoked_at is null)`,
-    params: [
-      ending.ending_id,
-      client_id,
-      user_id,
-      session_id,
-      kept_session_id,
-      ending.reason,
-      ending.ended_at,
-      ...left.params,
-    ],
-  };
+      ? sql`(select grants_epoch from clients where client_id = ${client_id})`
+      : sql`(select grants_epoch from users where user_id = ${user_id})`;
+  return sql`insert into grant_endings (ending_id, client_id, user_id, session_id, kept_session_id, epoch, reason, ended_at)
+      select ${revocation.ending_id}, ${asText(client_id)}, ${asText(user_id)}, ${asText(session_id)},
+             ${asText(kept_session_id)}, ${epoch}, ${revocation.reason}, ${asBigint(revocation.ended_at)}
+       where exists (select 1 from grants where ${inScope(scope)} and revoked_at is null)`;
 }
 
 /** Oldest first, so that a grant that two of them cover gets the earlier reason. */
 export const listBulkRevocations = (db: Db, limit: number) =>
-  db.all<BulkRevocation>('select * from grant_endings order by ended_at, epoch limit $1', [limit]);
+  db.all(
+    BulkRevocation,
+    sql`select ${BulkRevocation.columns} from grant_endings order by ended_at, epoch limit ${limit}`,
+  );
 
-/** The condition on the table `grants` for those that an ending covers and that do not carry their end yet. */
-export function notYetApplied(ending: BulkRevocation): { sql: string; params: Param[] } {
-  const { sql, params } = inScope(ending);
-  const epoch = ending.user_id === null ? 'client_epoch' : 'user_epoch';
-  return {
-    sql: `${sql} and revoked_at is null and ${epoch} < $${params.length + 1}`,
-    params: [...params, ending.epoch],
-  };
-}
+/** The condition on the table `grants` for those that are covered and whose rows do not say so yet. */
+export const notYetApplied = (revocation: BulkRevocation): Sql =>
+  sql`${inScope(revocation)} and revoked_at is null
+      and ${raw(revocation.user_id === null ? 'client_epoch' : 'user_epoch')} < ${revocation.epoch}`;
 
 /**
- * Only once no grant that it covers is left to be written. The statement itself looks: on PostgreSQL a slice that finds
- * its rows just written by another node changes fewer than it might, with others left.
+ * Only once it is on the row of every grant that it covers. The statement itself looks: on PostgreSQL a slice whose rows
+ * were just written by another node changes fewer than it could, although others are left.
  */
-export function deleteBulkRevocation(db: Db, ending: BulkRevocation) {
-  const { sql, params } = notYetApplied(ending);
-  return db.run(
-    `delete from grant_endings
-      where ending_id = $${params.length + 1} and not exists (select 1 from grants where ${sql})`,
-    [...params, ending.ending_id],
+export const deleteBulkRevocation = (db: Db, revocation: BulkRevocation) =>
+  db.run(
+    sql`delete from grant_endings where ending_id = ${revocation.ending_id}
+           and not exists (select 1 from grants where ${notYetApplied(revocation)})`,
   );
-}

@@ -1,11 +1,13 @@
+import Type from 'typebox';
 import { raiseGrantsEpochOfUser } from '../../accounts/store.ts';
-import type { Condition } from '../../audit/store.ts';
 import type { RevocationReason } from '../../authentication/ports.ts';
-import { hasEveryFactor } from '../../authentication/sessions/store.ts';
+import { hasEveryFactor } from '../../authentication/sessions/session.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/store.ts';
 import type { Db, Statement } from '../../platform/db/db.ts';
-import { sliceRows } from '../../platform/db/slices.ts';
-import { newId } from '../../platform/ids.ts';
+import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
+import { asBigint, join, type Sql, sql } from '../../platform/db/sql.ts';
+import { type ClientId, type GrantId, newId, type SessionId, type UserId } from '../../platform/ids.ts';
 import {
   type BulkRevocation,
   effectiveRevocation,
@@ -17,40 +19,40 @@ import {
   type RevocationScope,
 } from './bulk-revocations.store.ts';
 
+const Issued = row('grants', {
+  grant_id: id<GrantId>(),
+  client_id: id<ClientId>(),
+  user_id: id<UserId>(),
+  session_id: id<SessionId>(),
+  scope: text,
+  redirect_uri: text,
+  nonce: nullable(text),
+  code_challenge: text,
+  code_expires_at: integer,
+  redeemed_at: nullable(integer),
+  /** The sequence number of the current refresh token; 0 before the code is redeemed. */
+  refresh_seq: integer,
+  refreshed_at: nullable(integer),
+  idle_expires_at: integer,
+  expires_at: integer,
+  auth_time: integer,
+  amr: text,
+  acr: text,
+  created_at: integer,
+  /** The issuance that made the present `refresh_seq`; null if an earlier version made it. */
+  issuance_id: nullable(text),
+  /** Until when that issuance may be repeated, if its answer may have been lost. */
+  unanswered_until: nullable(integer),
+});
+const Grant = row('grants', { ...Issued.fields, revoked_at: nullable(integer), revoked_reason: nullable(text) });
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
-export type Grant = {
-  grant_id: string;
-  client_id: string;
-  user_id: string;
-  session_id: string;
-  scope: string;
-  redirect_uri: string;
-  nonce: string | null;
-  code_challenge: string;
-  code_expires_at: number;
-  redeemed_at: number | null;
-  /** The sequence number of the refresh token that counts; 0 before the code is redeemed. */
-  refresh_seq: number;
-  refreshed_at: number | null;
-  idle_expires_at: number;
-  expires_at: number;
-  auth_time: number;
-  amr: string;
-  acr: string;
-  created_at: number;
-  revoked_at: number | null;
-  revoked_reason: string | null;
-  /** Which issuance of tokens made the present `refresh_seq`; null of one by an earlier version. */
-  issuance_id: string | null;
-  /** Until when that issuance may be asked for again, if its answer may have been lost. */
-  unanswered_until: number | null;
-};
+export type Grant = RowOf<typeof Grant>;
 
 /**
- * The one gate: whatever may stop an issuance besides the grant itself, in the statement that issues. Every path to a
- * token goes through it, and no check can go stale between a read and a write.
+ * What a token depends on besides its grant: an enabled user, an approved client, no bulk revocation. It is part of every
+ * statement that issues, so no check can go stale between a read and a write.
  */
-const isUsable = `exists (select 1 from users u where u.user_id = grants.user_id and u.disabled_at is null)
+const isUsable = sql`exists (select 1 from users u where u.user_id = grants.user_id and u.disabled_at is null)
    and exists (select 1 from clients c where c.client_id = grants.client_id and c.status = 'approved')
    and not ${isRevokedInBulk}`;
 
@@ -67,254 +69,185 @@ type NewGrant = Omit<
 > & { code_hash: string; session_token_hash: string };
 
 /**
- * Born as an authorization code, for the person of a session that lives at this very moment, by the secret that asked and
- * with every factor that they have, and an approved client.
+ * A grant begins as an authorization code: for the user of a session that is active at this moment, under the secret that
+ * asked and with every factor that the user has, and for an approved client. Otherwise no row is inserted.
  */
-export const insertGrant = (grant: NewGrant): Statement => ({
-  sql: `insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, nonce, code_hash,
-                            code_challenge, code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr,
-                            acr, created_at, session_token_hash, client_epoch, user_epoch)
-        select $1, c.client_id, u.user_id, s.session_id, $4, $5, $6, $7, $8, cast($9 as bigint), 0,
-               cast($10 as bigint), cast($11 as bigint), cast($12 as bigint), $13, $14, cast($15 as bigint), s.token_hash,
-               c.grants_epoch, u.grants_epoch
-          from sessions s join users u on u.user_id = s.user_id, clients c
-         where s.session_id = $3 and s.token_hash = $16 and s.ended_at is null and s.expires_at > $15
-           and ${hasEveryFactor} and u.disabled_at is null
-           and c.client_id = $2 and c.status = 'approved'`,
-  params: [
-    grant.grant_id,
-    grant.client_id,
-    grant.session_id,
-    grant.scope,
-    grant.redirect_uri,
-    grant.nonce,
-    grant.code_hash,
-    grant.code_challenge,
-    grant.code_expires_at,
-    grant.idle_expires_at,
-    grant.expires_at,
-    grant.auth_time,
-    grant.amr,
-    grant.acr,
-    grant.created_at,
-    grant.session_token_hash,
-  ],
-});
+export const insertGrant = (grant: NewGrant): Sql =>
+  sql`insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, nonce, code_hash,
+                          code_challenge, code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr,
+                          acr, created_at, session_token_hash, client_epoch, user_epoch)
+      select ${grant.grant_id}, c.client_id, u.user_id, s.session_id, ${grant.scope}, ${grant.redirect_uri},
+             ${grant.nonce}, ${grant.code_hash}, ${grant.code_challenge}, ${asBigint(grant.code_expires_at)}, 0,
+             ${asBigint(grant.idle_expires_at)}, ${asBigint(grant.expires_at)}, ${asBigint(grant.auth_time)},
+             ${grant.amr}, ${grant.acr}, ${asBigint(grant.created_at)}, s.token_hash, c.grants_epoch, u.grants_epoch
+        from sessions s join users u on u.user_id = s.user_id, clients c
+       where s.session_id = ${grant.session_id} and s.token_hash = ${grant.session_token_hash} and s.ended_at is null
+         and s.expires_at > ${grant.created_at} and ${hasEveryFactor} and u.disabled_at is null
+         and c.client_id = ${grant.client_id} and c.status = 'approved'`;
 
 export type CodeRedemption = {
   code_hash: string;
-  client_id: string;
+  client_id: ClientId;
   redirect_uri: string;
   code_challenge: string;
-  /** The client's. A code of whose scope it may have nothing any more is not redeemed. */
+  /** The client's. A code is not redeemed if the client may have none of its scope any more. */
   allowed_scopes: readonly string[];
 };
 
-/** What makes a statement safe to send again when nobody knows whether it was kept: it finds its own work done. */
-type Issued = { issuance_id: string };
+/** Makes a statement repeatable whose outcome is unknown: the same id finds its own work done. */
+type Issuance = { issuance_id: string };
 
 /**
- * Redeeming *is* its checks: of any number of requests one gets the row. The session is asked once more, and by its
- * secret, because on PostgreSQL a code and a sign-out or a change of password of the same instant do not see each other;
- * later the grant stands on its own.
+ * Redeeming is one statement, and its `where` is the list of checks, so of any number of requests one gets the row. The
+ * session is checked again, and by its secret: on PostgreSQL a code and a concurrent sign-out or password change do not see
+ * each other. Afterwards the grant no longer depends on the session.
  */
-export async function redeemCode(db: Db, code: CodeRedemption & Issued, now: number): Promise<Grant | undefined> {
+export async function redeemCode(db: Db, code: CodeRedemption & Issuance, now: number): Promise<Grant | undefined> {
+  const includes = code.allowed_scopes.map((name) => sql`' ' || scope || ' ' like '% ' || ${name} || ' %'`);
   const { rows } = await db.run(
-    `update grants set redeemed_at = $5, refreshed_at = $5, refresh_seq = 1, issuance_id = $6,
-            unanswered_until = case when issuance_id = $6 then unanswered_until end
-      where code_hash = $1 and client_id = $2 and redirect_uri = $3 and code_challenge = $4
-        and (redeemed_at is null and code_expires_at > $5 or refresh_seq = 1 and issuance_id = $6) and revoked_at is null
-        and (${code.allowed_scopes.map((_, index) => `' ' || scope || ' ' like '% ' || $${index + 7} || ' %'`).join(' or ')})
-        and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null
-                       and s.token_hash = grants.session_token_hash)
-        and ${isUsable}
-  returning *`,
-    [
-      code.code_hash,
-      code.client_id,
-      code.redirect_uri,
-      code.code_challenge,
-      now,
-      code.issuance_id,
-      ...code.allowed_scopes,
-    ],
+    Grant,
+    sql`update grants set redeemed_at = ${now}, refreshed_at = ${now}, refresh_seq = 1, issuance_id = ${code.issuance_id},
+               unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end
+         where code_hash = ${code.code_hash} and client_id = ${code.client_id} and redirect_uri = ${code.redirect_uri}
+           and code_challenge = ${code.code_challenge} and revoked_at is null
+           and (redeemed_at is null and code_expires_at > ${now} or refresh_seq = 1 and issuance_id = ${code.issuance_id})
+           and (${join(includes, ' or ')})
+           and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null
+                          and s.token_hash = grants.session_token_hash)
+           and ${isUsable}
+     returning ${Grant.columns}`,
   );
-  return rows[0] as Grant | undefined;
+  return rows[0];
 }
 
-/** A code that was seen to have expired stays so, whatever becomes of the clock: a code counts for a minute, once. */
-export const expireCode = (db: Db, grant_id: string, now: number) =>
+/** Once seen to have expired, a code stays expired, even if the clock is set back. */
+export const expireCode = (db: Db, grant_id: GrantId, now: number) =>
   db.run(
-    `update grants set revoked_at = $2, revoked_reason = 'expired'
-      where grant_id = $1 and redeemed_at is null and revoked_at is null and code_expires_at <= $2`,
-    [grant_id, now],
+    sql`update grants set revoked_at = ${now}, revoked_reason = 'expired'
+         where grant_id = ${grant_id} and redeemed_at is null and revoked_at is null and code_expires_at <= ${now}`,
   );
 
-/** The same for a grant that may be refreshed no more. */
-export const expireGrant = (db: Db, grant_id: string, now: number) =>
+/** The same for a grant whose refresh token has expired. */
+export const expireGrant = (db: Db, grant_id: GrantId, now: number) =>
   db.run(
-    `update grants set revoked_at = $2, revoked_reason = 'expired'
-      where grant_id = $1 and redeemed_at is not null and revoked_at is null
-        and (idle_expires_at <= $2 or expires_at <= $2)`,
-    [grant_id, now],
+    sql`update grants set revoked_at = ${now}, revoked_reason = 'expired'
+         where grant_id = ${grant_id} and redeemed_at is not null and revoked_at is null
+           and (idle_expires_at <= ${now} or expires_at <= ${now})`,
   );
 
 export const findGrantByCode = (db: Db, code_hash: string) =>
-  db.get<Grant>('select * from grants where code_hash = $1', [code_hash]);
+  db.get(Grant, sql`select ${Grant.columns} from grants where code_hash = ${code_hash}`);
 
-type Rotation = { grant_id: string; client_id: string; refresh_seq: number; idle_expires_at: number } & Issued;
+type Rotation = { grant_id: GrantId; client_id: ClientId; refresh_seq: number; idle_expires_at: number } & Issuance;
 
-/** Put together once: a text made anew for each call would be hashed and compared each time to find its prepared form. */
-const rotateSql = `update grants set refresh_seq = cast($3 as bigint) + 1, refreshed_at = $5, issuance_id = $6,
-            unanswered_until = case when issuance_id = $6 then unanswered_until end,
-            idle_expires_at = case when expires_at < $4 then expires_at else $4 end
-      where grant_id = $1 and client_id = $2 and redeemed_at is not null
-        and (refresh_seq = $3 or refresh_seq = cast($3 as bigint) + 1 and issuance_id = $6)
-        and revoked_at is null and idle_expires_at > $5 and expires_at > $5
-        and ${isUsable}
-  returning *`;
-
-/** Compare and swap on the sequence. The idle end moves, the absolute end never does. */
+/** Compare-and-swap on the sequence number. Extends `idle_expires_at`, never `expires_at`. */
 export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number): Promise<Grant | undefined> {
-  const { rows } = await db.run(rotateSql, [
-    rotation.grant_id,
-    rotation.client_id,
-    rotation.refresh_seq,
-    rotation.idle_expires_at,
-    now,
-    rotation.issuance_id,
-  ]);
-  return rows[0] as Grant | undefined;
-}
-
-/** The client may not have got the answer to this issuance. `key` is the id of the grant, or the hash of its code. */
-export const markUnanswered = (of: { key: string; issuance_id: string; until: number }): Statement => ({
-  sql: 'update grants set unanswered_until = $3 where (grant_id = $1 or code_hash = $1) and issuance_id = $2',
-  params: [of.key, of.issuance_id, of.until],
-});
-
-/**
- * A grant whose person and client may still be served: what an answer that was lost is given again from. With what the
- * client may have as of now.
- */
-export async function findUsableGrant(
-  db: Db,
-  grant_id: string,
-): Promise<(Grant & { allowed_scopes: readonly string[] }) | undefined> {
-  const row = await db.get<Grant & { allowed_scopes: string }>(
-    `select grants.*, (select c.allowed_scopes from clients c where c.client_id = grants.client_id) as allowed_scopes
-       from grants where grant_id = $1 and redeemed_at is not null and ${isUsable}`,
-    [grant_id],
+  const { grant_id, client_id, refresh_seq, issuance_id } = rotation;
+  const { rows } = await db.run(
+    Grant,
+    sql`update grants set refresh_seq = ${refresh_seq + 1}, refreshed_at = ${now}, issuance_id = ${issuance_id},
+               unanswered_until = case when issuance_id = ${issuance_id} then unanswered_until end,
+               idle_expires_at = ${rotation.idle_expires_at}
+         where grant_id = ${grant_id} and client_id = ${client_id} and redeemed_at is not null
+           and (refresh_seq = ${refresh_seq} or refresh_seq = ${refresh_seq + 1} and issuance_id = ${issuance_id})
+           and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now}
+           and ${isUsable}
+     returning ${Grant.columns}`,
   );
-  return row && { ...row, allowed_scopes: JSON.parse(row.allowed_scopes) as string[] };
+  return rows[0];
 }
 
-/** As it stands now: an end that the job has not come to yet is told like one that is on the row. */
-export const findGrant = (db: Db, grant_id: string) =>
-  db.get<Grant>(
-    `select grant_id, client_id, user_id, session_id, scope, redirect_uri, nonce, code_challenge, code_expires_at,
-            redeemed_at, refresh_seq, refreshed_at, idle_expires_at, expires_at, auth_time, amr, acr, created_at,
-            issuance_id, unanswered_until, ${effectiveRevocation}
-       from grants where grant_id = $1`,
-    [grant_id],
+/** The client may not have received the answer to this issuance. `key` is the id of the grant, or the hash of its code. */
+export const markUnanswered = (issuance: { key: string; issuance_id: string; until: number }): Sql =>
+  sql`update grants set unanswered_until = ${issuance.until}
+       where (grant_id = ${issuance.key} or code_hash = ${issuance.key}) and issuance_id = ${issuance.issuance_id}`;
+
+/** The grant, if its latest tokens may be issued once more: active, usable, and still at this place of its sequence. */
+export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq'>, now: number) =>
+  db.get(
+    Grant,
+    sql`select ${Grant.columns} from grants
+         where grant_id = ${at.grant_id} and refresh_seq = ${at.refresh_seq} and redeemed_at is not null
+           and revoked_at is null and expires_at > ${now} and ${isUsable}`,
   );
 
-/** Ends one grant. The row carries the audit event's id if this call ended it. */
-export const revokeGrant = (grant_id: string, reason: RevocationReason, event_id: string, now: number): Statement => ({
-  sql: `update grants set revoked_at = $4, revoked_reason = $2, revoked_event_id = $3
-         where grant_id = $1 and revoked_at is null and not ${isRevokedInBulk}`,
-  params: [grant_id, reason, event_id, now],
+const ActiveRefreshToken = row('grants join clients', {
+  ...Grant.pick(
+    'grant_id',
+    'client_id',
+    'user_id',
+    'session_id',
+    'scope',
+    'refresh_seq',
+    'refreshed_at',
+    'idle_expires_at',
+    'expires_at',
+    'auth_time',
+    'amr',
+    'acr',
+  ).fields,
+  /** What the client may have now. */
+  allowed_scopes: json(Type.Array(Type.String())),
 });
 
-/** True once {@link revokeGrant} with this event has ended a grant. */
-export const grantEndedBy = (grant_id: string, event_id: string): Condition => ({
-  sql: 'exists (select 1 from grants where grant_id = $1 and revoked_event_id = $2)',
-  params: [grant_id, event_id],
-});
+/** The grant of a refresh token that could be used now. */
+export const findActiveRefreshToken = (db: Db, token: Pick<Grant, 'grant_id' | 'refresh_seq'>, now: number) =>
+  db.get(
+    ActiveRefreshToken,
+    sql`select grant_id, grants.client_id, user_id, session_id, scope, refresh_seq, refreshed_at, idle_expires_at,
+               expires_at, auth_time, amr, acr, approved.allowed_scopes
+          from grants join clients approved on approved.client_id = grants.client_id
+         where grant_id = ${token.grant_id} and refresh_seq = ${token.refresh_seq} and redeemed_at is not null
+           and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now} and ${isUsable}`,
+  );
+
+/** With its effective revocation: a bulk revocation counts before the job has written it to the row. */
+export const findGrant = (db: Db, grant_id: GrantId) =>
+  db.get(Grant, sql`select ${Issued.columns}, ${effectiveRevocation} from grants where grant_id = ${grant_id}`);
+
+/** Changes no row if the grant is revoked already. */
+export const setRevoked = (grant_id: GrantId, reason: RevocationReason, now: number): Sql =>
+  sql`update grants set revoked_at = ${now}, revoked_reason = ${reason}
+       where grant_id = ${grant_id} and revoked_at is null and not ${isRevokedInBulk}`;
 
 /**
- * Ends many grants: as many as fit one slice on their rows, and the rest, if there is one, by a row of `grant_endings`
- * that every read of a grant asks. Either way all of them are dead with this batch, however many there are.
+ * Revokes many grants with this change: as many as fit one slice on their rows, and the rest, if there is one, by a bulk
+ * revocation that every read of a grant takes into account.
  */
-function endGrants(scope: RevocationScope, reason: RevocationReason, now: number): Statement[] {
-  const { sql, params } = inScope(scope);
-  const [rows, at, why] = [1, 2, 3].map((place) => `$${params.length + place}`);
-  return [
-    'user_id' in scope ? raiseGrantsEpochOfUser(scope.user_id) : raiseGrantsEpochOfClient(scope.client_id),
-    {
-      sql: `update grants set revoked_at = coalesce(${pendingRevocation('ended_at')}, ${at}),
-                   revoked_reason = coalesce(${pendingRevocation('reason')}, ${why})
-             where revoked_at is null
-               and grant_id in (select grant_id from grants where ${sql} and revoked_at is null limit ${rows})`,
-      params: [...params, sliceRows, now, reason],
-    },
-    insertBulkRevocation({ ending_id: newId('end'), reason, ended_at: now }, scope),
-  ];
-}
+export const revokeGrants = (scope: RevocationScope, reason: RevocationReason, now: number): Statement[] => [
+  'user_id' in scope ? raiseGrantsEpochOfUser(scope.user_id) : raiseGrantsEpochOfClient(scope.client_id),
+  sql`update grants set revoked_at = coalesce(${pendingRevocation('ended_at')}, ${now}),
+             revoked_reason = coalesce(${pendingRevocation('reason')}, ${reason})
+       where revoked_at is null
+         and ${inOneSlice('grants', 'grant_id', sql`${inScope(scope)} and revoked_at is null`, sliceRows)}`,
+  insertBulkRevocation({ ending_id: newId('end'), reason, ended_at: now }, scope),
+];
 
-export const hasGrantElsewhere = (user_id: string, session_id: string) => ({
-  sql: `exists (select 1 from grants where user_id = $1 and session_id <> $2 and revoked_at is null
-                   and not ${isRevokedInBulk})`,
-  params: [user_id, session_id],
-});
+/** A condition: the user has an active grant that came from another session. */
+export const hasGrantElsewhere = (user_id: UserId, session_id: SessionId): Sql =>
+  sql`exists (select 1 from grants where user_id = ${user_id} and session_id <> ${session_id} and revoked_at is null
+                 and not ${isRevokedInBulk})`;
 
-export const revokeGrantsOfClient = (client_id: string, reason: RevocationReason, now: number) =>
-  endGrants({ client_id }, reason, now);
-
-export const revokeGrantsOfUser = (user_id: string, reason: RevocationReason, now: number) =>
-  endGrants({ user_id }, reason, now);
-
-/** All of a person's grants but those of one session: also those that have outlived the session they came from. */
-export const revokeGrantsOfOtherSessions = (
-  user_id: string,
-  kept_session_id: string,
-  reason: RevocationReason,
-  now: number,
-) => endGrants({ user_id, kept_session_id }, reason, now);
-
-/** Everything that one client holds from one person, codes that wait to be redeemed included. */
-export const revokeGrantsOfUserToClient = (user_id: string, client_id: string, reason: RevocationReason, now: number) =>
-  endGrants({ user_id, client_id }, reason, now);
-
-export const revokeGrantsOfSession = (
-  { user_id, session_id }: Pick<Grant, 'user_id' | 'session_id'>,
-  reason: RevocationReason,
-  now: number,
-) => endGrants({ user_id, session_id }, reason, now);
-
-/** Writes an ending on some of its grants. @returns how many: fewer than `rows` when few are left or another node has them. */
-export async function applyBulkRevocation(db: Db, ending: BulkRevocation, rows: number): Promise<number> {
-  const { sql, params } = notYetApplied(ending);
-  const [limit, at, why] = [1, 2, 3].map((place) => `$${params.length + place}`);
+/** Writes a bulk revocation to some of its grants. @returns how many: fewer than `rows` if few are left or another node has them. */
+export async function applyBulkRevocation(db: Db, revocation: BulkRevocation, rows: number): Promise<number> {
   const { changes } = await db.run(
-    `update grants set revoked_at = ${at}, revoked_reason = ${why}
-      where revoked_at is null and grant_id in
-            (select grant_id from grants where ${sql} limit ${limit})`,
-    [...params, rows, ending.ended_at, ending.reason],
+    sql`update grants set revoked_at = ${revocation.ended_at}, revoked_reason = ${revocation.reason}
+         where revoked_at is null and ${inOneSlice('grants', 'grant_id', notYetApplied(revocation), rows)}`,
   );
   return changes;
 }
 
-/** Codes that nobody redeemed. */
+const deleteSlice = (db: Db, condition: Sql, rows: number) =>
+  db.run(sql`delete from grants where ${inOneSlice('grants', 'grant_id', condition, rows)}`);
+
+/** Codes that were never redeemed. */
 export const purgeUnredeemedGrants = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(
-    `delete from grants where grant_id in
-       (select grant_id from grants where redeemed_at is null and code_expires_at < $1 order by code_expires_at limit $2)`,
-    [expiredBefore, rows],
-  );
+  deleteSlice(db, sql`redeemed_at is null and code_expires_at < ${expiredBefore} order by code_expires_at`, rows);
 
-/** Grants of which no token can be alive. */
+/** Grants whose tokens have all expired. */
 export const purgeExpiredGrants = (db: Db, expiredBefore: number, rows: number) =>
-  db.run(
-    'delete from grants where grant_id in (select grant_id from grants where expires_at < $1 order by expires_at limit $2)',
-    [expiredBefore, rows],
-  );
+  deleteSlice(db, sql`expires_at < ${expiredBefore} order by expires_at`, rows);
 
-/** All that belongs to a client or a person who is being deleted. */
-export async function deleteGrants(db: Db, scope: { client_id: string } | { user_id: string }, rows: number) {
-  const { sql, params } = inScope(scope);
-  return db.run(`delete from grants where grant_id in (select grant_id from grants where ${sql} limit $2)`, [
-    ...params,
-    rows,
-  ]);
-}
+/** For a client or a user that is being deleted. */
+export const deleteGrants = (db: Db, scope: { client_id: ClientId } | { user_id: UserId }, rows: number) =>
+  deleteSlice(db, inScope(scope), rows);

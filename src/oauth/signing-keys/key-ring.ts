@@ -188,25 +188,24 @@ async function load(deps: RingDeps, opened: OpenedKeys, before?: Snapshot): Prom
 type OpenedKeys = Map<string, { publicKey: KeyObject; privateKey: KeyObject | undefined }>;
 
 function loadKey(row: SigningKeyRow, vault: Vault, opened: OpenedKeys): LoadedKey {
-  const publicJwk = JSON.parse(row.public_jwk) as webcrypto.JsonWebKey;
   const header = (typ: TokenType) =>
     Buffer.from(JSON.stringify({ alg: row.algorithm, kid: row.kid, typ })).toString('base64url');
   return {
-    ...keyObjects(row, vault, opened, publicJwk),
+    ...keyObjects(row, vault, opened),
     kid: row.kid,
     algorithm: row.algorithm,
     status: row.status,
-    publicJwk,
+    publicJwk: row.public_jwk,
     headers: { 'at+jwt': header('at+jwt'), JWT: header('JWT') },
   };
 }
 
-function keyObjects(row: SigningKeyRow, vault: Vault, opened: OpenedKeys, publicJwk: webcrypto.JsonWebKey) {
+function keyObjects(row: SigningKeyRow, vault: Vault, opened: OpenedKeys) {
   const known = opened.get(row.kid);
   const sealed = row.private_key_sealed;
   if (known) return sealed ? known : { ...known, privateKey: undefined };
   const key = {
-    publicKey: publicKeyFrom(publicJwk),
+    publicKey: publicKeyFrom(row.public_jwk),
     privateKey: sealed ? privateKeyFrom(vault.open(`signing-key:${row.kid}`, sealed)) : undefined,
   };
   opened.set(row.kid, key);

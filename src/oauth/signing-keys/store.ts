@@ -1,37 +1,45 @@
+import type { webcrypto } from 'node:crypto';
+import Type from 'typebox';
 import type { Algorithm, KeyStatus } from '../../clients/signing-algorithm.ts';
-import type { Db, Statement } from '../../platform/db/db.ts';
+import { mustChange } from '../../platform/db/change.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { type Sql, sql } from '../../platform/db/sql.ts';
 
-export type SigningKeyRow = {
-  kid: string;
-  algorithm: Algorithm;
-  status: KeyStatus;
-  public_jwk: string;
+const SigningKey = row('signing_keys', {
+  kid: text,
+  algorithm: id<Algorithm>(),
+  status: id<KeyStatus>(),
+  public_jwk: json(Type.Unsafe<webcrypto.JsonWebKey>(Type.Object({}))),
   /** Null once the key no longer signs. */
-  private_key_sealed: string | null;
-  created_at: number;
-  activated_at: number | null;
-  retired_at: number | null;
-};
+  private_key_sealed: nullable(text),
+  created_at: integer,
+  activated_at: nullable(integer),
+  retired_at: nullable(integer),
+});
+/** Times are Unix seconds. */
+export type SigningKeyRow = RowOf<typeof SigningKey>;
 
 export const listSigningKeys = (db: Db) =>
-  db.all<SigningKeyRow>('select * from signing_keys order by algorithm, created_at, kid');
+  db.all(SigningKey, sql`select ${SigningKey.columns} from signing_keys order by algorithm, created_at, kid`);
+
+const KeyRecord = SigningKey.pick('kid', 'algorithm', 'status', 'created_at', 'activated_at', 'retired_at');
+/** A signing key as administrators read it: without its private half. */
+export type KeyRecord = RowOf<typeof KeyRecord>;
+
+/** By algorithm, oldest first. */
+export const listKeyRecords = (db: Db) =>
+  db.all(KeyRecord, sql`select ${KeyRecord.columns} from signing_keys order by algorithm, created_at, kid`);
 
 type NewKey = Pick<SigningKeyRow, 'kid' | 'algorithm' | 'public_jwk' | 'private_key_sealed'>;
 
-/** The unique indexes on `status` let one key of an algorithm be active and one be next, whoever else tries. */
-export const insertSigningKey = (key: NewKey, status: 'active' | 'next', now: number): Statement => ({
-  sql: `insert into signing_keys (kid, algorithm, status, public_jwk, private_key_sealed, created_at, activated_at)
-        values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
-  params: [
-    key.kid,
-    key.algorithm,
-    status,
-    key.public_jwk,
-    key.private_key_sealed,
-    now,
-    status === 'active' ? now : null,
-  ],
-});
+/** The unique indexes on `status` allow one active and one next key for each algorithm, even in a race. */
+export const insertSigningKey = (key: NewKey, status: 'active' | 'next', now: number): Sql => {
+  const { kid, algorithm, public_jwk, private_key_sealed } = key;
+  const activated_at = status === 'active' ? now : null;
+  const inserted = { kid, algorithm, status, public_jwk, private_key_sealed, created_at: now, activated_at };
+  return sql`insert into signing_keys ${SigningKey.values(inserted)} on conflict do nothing`;
+};
 
 type RotationLimits = {
   now: number;
@@ -45,28 +53,27 @@ type RotationLimits = {
 };
 
 /**
- * Three conditional steps that commit together: the active key retires and loses its private half, the next one signs,
- * `successor` is published. Two nodes that rotate at once cannot do it twice: the second finds an active key that is
- * too young.
+ * Three steps that are committed together or not at all: the active key retires and loses its private half, the next one
+ * becomes active, `successor` is published. Two nodes that rotate at once cannot do it twice: the second finds an active
+ * key that is too young.
  */
-export const rotateSigningKey = (successor: NewKey, limits: RotationLimits): Statement[] => [
-  {
-    sql: `update signing_keys set status = 'retiring', retired_at = $2, private_key_sealed = null
-           where kid = $1 and status = 'active' and activated_at <= $3
-             and exists (select 1 from signing_keys n where n.kid = $5 and n.status = 'next' and n.created_at <= $4)
-        returning kid`,
-    params: [limits.retires, limits.now, limits.activatedBefore, limits.publishedBefore, limits.activates],
-  },
-  {
-    sql: `update signing_keys set status = 'active', activated_at = $2
-           where kid = $1 and status = 'next'
-             and exists (select 1 from signing_keys r where r.kid = $3 and r.status = 'retiring' and r.retired_at = $2)
+export const rotateSigningKey = (successor: NewKey, limits: RotationLimits) => {
+  const { now, retires, activates } = limits;
+  return {
+    retired: mustChange(
+      sql`update signing_keys set status = 'retiring', retired_at = ${now}, private_key_sealed = null
+           where kid = ${retires} and status = 'active' and activated_at <= ${limits.activatedBefore}
+             and exists (select 1 from signing_keys n where n.kid = ${activates} and n.status = 'next'
+                            and n.created_at <= ${limits.publishedBefore})`,
+    ),
+    activated: mustChange(
+      sql`update signing_keys set status = 'active', activated_at = ${now} where kid = ${activates} and status = 'next'
              and not exists (select 1 from signing_keys a
                               where a.algorithm = signing_keys.algorithm and a.status = 'active')`,
-    params: [limits.activates, limits.now, limits.retires],
-  },
-  insertSigningKey(successor, 'next', limits.now),
-];
+    ),
+    published: mustChange(insertSigningKey(successor, 'next', now)),
+  };
+};
 
 export const deleteRetiredKeys = (db: Db, retiredBefore: number) =>
-  db.run(`delete from signing_keys where status = 'retiring' and retired_at <= $1`, [retiredBefore]);
+  db.run(sql`delete from signing_keys where status = 'retiring' and retired_at <= ${retiredBefore}`);

@@ -1,23 +1,32 @@
-import { FailureCause } from '../../clients/failures.ts';
+import { hash } from 'node:crypto';
 import { withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
-import { invalidGrant, invalidRequest, nothingAllowed } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
-import { endGrant } from '../grants/end-grant.ts';
+import { revokeGrant } from '../grants/grants.ts';
 import {
   type CodeRedemption,
   expireCode,
   findGrantByCode,
-  findUsableGrant,
+  findReissuable,
   type Grant,
   redeemCode,
 } from '../grants/store.ts';
-import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
-import { codeChallengeOf, isCodeVerifier } from './pkce.ts';
+import { invalidGrant, nothingAllowed, type TokenRequest, type TokenResponse } from './token-request.ts';
+import { issueTokens } from './tokens.ts';
+
+/** 43 to 128 unreserved characters (RFC 7636 §4.1). */
+const isCodeVerifier = (text: string): boolean => /^[A-Za-z0-9._~-]{43,128}$/.test(text);
+
+/** base64url of a SHA-256 is 43 characters, and its last one carries four bits only (RFC 7636 §4.2). */
+export const isCodeChallenge = (text: string): boolean => /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(text);
+
+/** S256: BASE64URL(SHA256(ASCII(code_verifier))) (RFC 7636 §4.2). */
+const codeChallengeOf = (code_verifier: string): string => hash('sha256', code_verifier, 'base64url');
 
 /**
- * Redeems an authorization code (OAuth 2.1 §4.1.3): one conditional statement, whose WHERE is the list of checks.
+ * Redeems an authorization code (OAuth 2.1 §4.1.3): one conditional statement, whose `where` is the list of checks.
  * @throws {RequestError} `invalid_request` for what is missing or malformed, `invalid_grant` for everything else.
  */
 export async function authorizationCodeGrant(
@@ -44,25 +53,24 @@ export async function authorizationCodeGrant(
     (issuance_id) => redeemCode(deps.db, { ...redemption, issuance_id }, now(deps)),
     answer,
   );
-  return issued ?? answer(await repeatedGrant(deps, redemption, request.address));
+  return issued ?? answer(await reissuableGrant(deps, request, redemption));
 }
 
 /**
- * Only now is it worth a read to learn why. A second use that is right in every other respect means that the code
- * leaked, so the grant ends (OAuth 2.1 §7.5.2), unless the first may have been left without an answer: then it is given
- * again, for as long as the code lives. A wrong verifier or client ends nothing: whoever holds just a stolen code could
- * otherwise sign people out.
- * @returns the grant whose tokens the client may not have got.
+ * The statement found no code to redeem. A second use that is right in every other respect means that the code leaked,
+ * so the grant is revoked (OAuth 2.1 §7.5.2), unless the first answer may have been lost: then the tokens are issued
+ * once more, until the code expires. A wrong verifier or client revokes nothing: otherwise an attacker with nothing but
+ * a stolen code could sign users out.
  */
-async function repeatedGrant(
+async function reissuableGrant(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'issuances' | 'mail'>,
+  request: TokenRequest,
   redemption: CodeRedemption,
-  address: string,
 ): Promise<Grant> {
   const grant = await findGrantByCode(deps.db, redemption.code_hash);
   const at = now(deps);
-  const why = failureCodeOf(grant, redemption, at);
-  // Also by a clock that may be wrong: a code that is lost costs a sign-in, one that lives again may be a stolen one.
+  const refusal = refusalOf(grant, request, redemption, at);
+  // Even by a clock that may be wrong: a lost code costs a sign-in, one that becomes valid again may be a stolen one.
   if (grant?.redeemed_at === null && grant.code_expires_at <= at) await expireCode(deps.db, grant.grant_id, at);
   const isReplay =
     grant !== undefined &&
@@ -70,36 +78,30 @@ async function repeatedGrant(
     grant.client_id === redemption.client_id &&
     grant.redirect_uri === redemption.redirect_uri &&
     grant.code_challenge === redemption.code_challenge;
-  // Whoever has used the refresh token had the answer to the code, whatever became of the answer to the refresh.
-  const mayLackAnswer = isReplay && grant.revoked_at === null && grant.refresh_seq === 1;
-  const isUnanswered = mayLackAnswer && (await deps.issuances.isUnanswered(grant));
-  if (isUnanswered && grant.code_expires_at > now(deps)) {
-    const served = await findUsableGrant(deps.db, grant.grant_id);
-    if (served?.refresh_seq === 1 && served.revoked_at === null) return served;
+  if (!isReplay) throw refusal;
+  // A client that has used the refresh token had the answer to the code, even if the answer to the refresh was lost.
+  const mayLackAnswer = grant.revoked_at === null && grant.refresh_seq === 1;
+  if (mayLackAnswer && (await deps.issuances.isUnanswered(grant))) {
+    const reissuable = grant.code_expires_at > now(deps) ? await findReissuable(deps.db, grant, now(deps)) : undefined;
+    if (reissuable) return reissuable;
+    throw refusal;
   }
-  if (isReplay && !isUnanswered) {
-    await endGrant(deps, {
-      grant,
-      reason: 'code_replay',
-      actor: `client:${grant.client_id}`,
-      address,
-    });
-  }
-  if (why.failure.code === 'grant_ended' && withinAllowed(grant?.scope ?? '', redemption.allowed_scopes) === '')
-    throw nothingAllowed();
-  throw invalidGrant(
-    'The code is unknown, expired, used, or not for this client, redirect_uri and code_verifier.',
-    why,
-  );
+  const actor = `client:${grant.client_id}` as const;
+  await revokeGrant(deps, { grant, reason: 'code_replay', actor, address: request.address });
+  throw refusal;
 }
 
-/** More than the caller is told: only the client's owner reads it. A code of another client is unknown to them, too. */
-function failureCodeOf(grant: Grant | undefined, redemption: CodeRedemption, at: number): FailureCause {
-  if (grant?.client_id !== redemption.client_id) return new FailureCause('code_unknown');
+/** The diagnosis says more than the client is told; a code of another client is unknown to its owner, too. */
+function refusalOf(grant: Grant | undefined, request: TokenRequest, redemption: CodeRedemption, at: number) {
+  const description = 'The code is unknown, expired, used, or not for this client, redirect_uri and code_verifier.';
+  if (grant?.client_id !== redemption.client_id) return invalidGrant(description, 'code_unknown');
   if (grant.redirect_uri !== redemption.redirect_uri) {
-    return new FailureCause('code_redirect_uri', { sent: redemption.redirect_uri, registered: grant.redirect_uri });
+    const compared = { sent: redemption.redirect_uri, registered: grant.redirect_uri };
+    return invalidGrant(description, 'code_redirect_uri', compared);
   }
-  if (grant.code_challenge !== redemption.code_challenge) return new FailureCause('code_verifier');
-  if (grant.redeemed_at !== null) return new FailureCause('code_replayed');
-  return new FailureCause(grant.code_expires_at <= at ? 'code_expired' : 'grant_ended');
+  if (grant.code_challenge !== redemption.code_challenge) return invalidGrant(description, 'code_verifier');
+  if (grant.redeemed_at !== null) return invalidGrant(description, 'code_replayed');
+  if (grant.code_expires_at <= at) return invalidGrant(description, 'code_expired');
+  if (withinAllowed(grant.scope, redemption.allowed_scopes) === '') return nothingAllowed(request);
+  return invalidGrant(description, 'grant_ended');
 }

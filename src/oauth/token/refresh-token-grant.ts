@@ -1,20 +1,18 @@
-import type { Client } from '../../clients/client.ts';
-import { FailureCause } from '../../clients/failures.ts';
 import { parseScope, withinAllowed } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
-import { invalidGrant, invalidRequest, invalidScope, nothingAllowed } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
-import { endGrant } from '../grants/end-grant.ts';
-import { expireGrant, findGrant, findUsableGrant, type Grant, rotateRefreshToken } from '../grants/store.ts';
-import { issueTokens, type TokenRequest, type TokenResponse } from './issue-tokens.ts';
-import { type RefreshToken, readRefreshToken } from './refresh-token.ts';
+import { revokeGrant } from '../grants/grants.ts';
+import { expireGrant, findGrant, findReissuable, type Grant, rotateRefreshToken } from '../grants/store.ts';
+import { invalidGrant, invalidScope, nothingAllowed, type TokenRequest, type TokenResponse } from './token-request.ts';
+import { issueTokens, type RefreshToken, readRefreshToken } from './tokens.ts';
 
-/** Decisions §3. The absolute end of 90 days is set when the grant is born. */
+/** A refresh token that is not used for so long expires (decisions §3). */
 export const refreshIdleSeconds = 30 * 86_400;
 
 /**
  * Rotates a refresh token (OAuth 2.1 §4.3): one compare-and-swap, so of any number of parallel uses one wins.
- * @throws {RequestError} `invalid_request`, `invalid_scope`, or `invalid_grant`; an older genuine token ends the grant.
+ * @throws {RequestError} `invalid_request`, `invalid_scope`, or `invalid_grant`; an older genuine token revokes the grant.
  */
 export async function refreshTokenGrant(
   deps: Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config' | 'vault' | 'keys' | 'clients' | 'issuances' | 'mail'>,
@@ -25,52 +23,54 @@ export async function refreshTokenGrant(
   const token = readRefreshToken(deps.vault, form.refresh_token);
   if (!token || !client.allowed_scopes.includes('offline_access')) throw refused();
   const wanted = form.scope === undefined ? undefined : parseScope(form.scope);
-  if (wanted) await refuseScope(deps, client, token, wanted);
+  if (wanted) await refuseScope(deps, request, token, wanted);
 
   const at = now(deps);
   const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds };
-  const answer = async (grant: Grant) => {
-    if (wanted) refuseUnlessGranted(client, grant, wanted);
-    return issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
-  };
+  const answer = (grant: Grant) => issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
   const issued = await deps.issuances.issue(
     { key: token.grant_id, refresh_seq: token.refresh_seq + 1 },
     (issuance_id) => rotateRefreshToken(deps.db, { ...rotation, issuance_id }, at),
     answer,
   );
-  return issued ?? answer(await retriedGrant(deps, request, token));
+  if (issued) return issued;
+  const grant = await reissuableGrant(deps, request, token);
+  if (wanted) refuseUnlessGranted(request, grant, wanted);
+  return answer(grant);
 }
 
 /**
  * A narrower scope is for this access token alone; the refresh token keeps the whole (RFC 6749 §6). A wider one is
  * refused before the rotation, because a refusal must leave the refresh token usable, and so is one of which the client
- * has lost everything. Only the current token of this client is judged: an older one is a replay whatever it wants, and
- * another client learns nothing of the grant (RFC 6749 §5.2: `invalid_grant`); the rotation finds both out.
+ * has lost everything. Only the current token of this client is judged: an older one is a replay whatever scope it asks
+ * for, and another client learns nothing of the grant (RFC 6749 §5.2: `invalid_grant`); the rotation finds both out.
  */
 async function refuseScope(
   deps: Pick<Deps, 'db'>,
-  client: Client,
+  request: TokenRequest,
   token: RefreshToken,
   wanted: readonly string[],
 ): Promise<void> {
   const grant = await findGrant(deps.db, token.grant_id);
-  if (grant?.client_id !== client.client_id || grant.refresh_seq !== token.refresh_seq) return;
-  refuseUnlessGranted(client, grant, wanted);
+  if (grant?.client_id !== request.client.client_id || grant.refresh_seq !== token.refresh_seq) return;
+  refuseUnlessGranted(request, grant, wanted);
 }
 
-function refuseUnlessGranted(client: Client, grant: Grant, wanted: readonly string[]): void {
+function refuseUnlessGranted(request: TokenRequest, grant: Grant, wanted: readonly string[]): void {
   const granted = grant.scope.split(' ');
-  if (!wanted.every((name) => granted.includes(name))) throw invalidScope('The grant does not include this scope.');
-  if (withinAllowed(wanted.join(' '), client.allowed_scopes) === '') throw nothingAllowed();
+  if (!wanted.every((name) => granted.includes(name))) {
+    throw invalidScope('The grant does not include this scope.', request);
+  }
+  if (withinAllowed(wanted.join(' '), request.client.allowed_scopes) === '') throw nothingAllowed(request);
 }
 
 /**
- * The compare-and-swap found no row. Either the token is the direct parent and its successor is unused, and the first
- * answer may have been lost: we know of such a failure ourselves, or this client may ask again within its window. It gets
- * the same successor.
- * Or the token is older than that: nobody can tell the thief from the owner, so the grant ends for both.
+ * The compare-and-swap found no row. If the token is the direct parent of the current one, the answer with the current
+ * one may have been lost: the server knows of such a failure, or the client's retry window is open. Then the same
+ * successor is issued once more. An older token is a replay: thief and owner cannot be told apart, so the grant is
+ * revoked for both.
  */
-async function retriedGrant(
+async function reissuableGrant(
   deps: Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config' | 'clients' | 'issuances' | 'mail'>,
   { client, address }: TokenRequest,
   token: RefreshToken,
@@ -79,24 +79,20 @@ async function retriedGrant(
   const grant = await findGrant(deps.db, token.grant_id);
   if (!grant || grant.client_id !== client.client_id) throw refused();
   if (token.refresh_seq >= grant.refresh_seq) {
-    const isOver = grant.revoked_at === null && (grant.idle_expires_at <= at || grant.expires_at <= at);
-    if (isOver && deps.timekeeper.isSettled()) await expireGrant(deps.db, grant.grant_id, at);
+    const hasExpired = grant.revoked_at === null && (grant.idle_expires_at <= at || grant.expires_at <= at);
+    if (hasExpired && deps.timekeeper.isSettled()) await expireGrant(deps.db, grant.grant_id, at);
     throw refused();
   }
   const isParent = token.refresh_seq === grant.refresh_seq - 1;
   const isInWindow = at - (grant.refreshed_at ?? 0) <= client.refresh_retry_window && client.refresh_retry_window > 0;
   if (isParent && grant.revoked_at === null && (isInWindow || (await deps.issuances.isUnanswered(grant)))) {
-    const served = await findUsableGrant(deps.db, token.grant_id);
-    if (served?.refresh_seq === grant.refresh_seq && served.revoked_at === null && served.expires_at > at)
-      return served;
+    const reissuable = await findReissuable(deps.db, grant, at);
+    if (reissuable) return reissuable;
     throw refused();
   }
-  await endGrant(deps, { grant, reason: 'replay', actor: `client:${client.client_id}`, address });
+  await revokeGrant(deps, { grant, reason: 'replay', actor: `client:${client.client_id}`, address });
   throw refused('refresh_replayed');
 }
 
-const refused = (why: 'refresh_token' | 'refresh_replayed' = 'refresh_token') =>
-  invalidGrant(
-    'The refresh token is unknown, expired, revoked, used before, or not for this client.',
-    new FailureCause(why),
-  );
+const refused = (diagnosis: 'refresh_token' | 'refresh_replayed' = 'refresh_token') =>
+  invalidGrant('The refresh token is unknown, expired, revoked, used before, or not for this client.', diagnosis);

@@ -1,31 +1,64 @@
-import type { FastifyInstance } from 'fastify';
-import { type Failure, FailureCause } from '../../clients/failures.ts';
-import { invalidRequest, RequestError } from '../../platform/errors.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import {
+  authenticateService,
+  isServiceAuthorization,
+} from '../../entitlements/service-credentials/authenticate-service.ts';
+import { accessDenied, invalidClient, invalidRequest, RequestError } from '../../platform/errors.ts';
+import { basicCredentials, noCredentials } from '../../platform/http/access.ts';
+import { type OperationDescription, Time } from '../../platform/http/operation-description.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import type { Deps } from '../deps.ts';
 import { authorizationCodeGrant } from './authorization-code-grant.ts';
-import { authenticateClient } from './client-authentication.ts';
-import type { TokenRequest, TokenResponse } from './issue-tokens.ts';
-import { token } from './operations.ts';
+import { authenticateClient, identifyClient, type Presented, presentsCredentials } from './client-authentication.ts';
+import { introspectToken, type Visibility } from './introspect-token.ts';
 import { refreshTokenGrant } from './refresh-token-grant.ts';
+import { revokeToken } from './revoke-token.ts';
+import { diagnose, type TokenRequest, type TokenResponse } from './token-request.ts';
 
-/** RFC 6749 §3.2, OAuth 2.1 §3.2. */
+const presentedBy = (request: FastifyRequest): Presented => ({
+  authorization: request.headers.authorization,
+  form: readForm(request.body),
+  address: request.ip,
+});
+
+/** The endpoints where clients present their credentials. */
 export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
-  app.post('/oauth/token', { config: { anySite: true, operation: token } }, async (request, reply) => {
+  // RFC 6749 §3.2, OAuth 2.1 §3.2
+  app.post('/oauth/token', { config: { anySite: true, operation: issue } }, async (request, reply) => {
     reply.header('pragma', 'no-cache'); // RFC 6749 §5.1
     if (request.url.includes('?')) throw invalidRequest('Parameters belong in the body, not in the URL.');
-    const form = readForm(request.body);
-    const address = request.ip;
-    if (form.grant_type === undefined) throw invalidRequest('grant_type is missing.');
-    const client = await authenticateClient(deps, { authorization: request.headers.authorization, form, address });
+    const presented = presentedBy(request);
+    if (presented.form.grant_type === undefined) throw invalidRequest('grant_type is missing.');
+    const client = await authenticateClient(deps, presented);
     try {
-      return await grantTokens(deps, { client, form, address });
+      return await grantTokens(deps, { client, ...presented });
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) {
-        deps.clientFailures.record({ client_id: client.client_id, stage: 'token' }, failureOf(error, form.scope));
+        deps.clientFailures.record({ client_id: client.client_id, stage: 'token' }, diagnose(error));
       }
       throw error;
     }
+  });
+
+  // RFC 7662. Callers authenticate, since anyone could scan for tokens otherwise (§4).
+  app.post('/oauth/introspect', { config: { anySite: true, operation: introspect } }, async (request) => {
+    const { authorization } = request.headers;
+    if (authorization === undefined) throw invalidClient('no credentials');
+    const presented = { ...presentedBy(request), authorization };
+    const visibility = await visibilityFor(deps, presented);
+    if (!presented.form.token) throw invalidRequest('token is missing.');
+    return introspectToken(deps, visibility, presented.form.token);
+  });
+
+  // RFC 7009: an empty 200 whether there was something to revoke or not.
+  app.post('/oauth/revoke', { config: { anySite: true, operation: revoke } }, async (request, reply) => {
+    const presented = presentedBy(request);
+    const client = presentsCredentials(presented) ? await authenticateClient(deps, presented) : undefined;
+    const { form, address } = presented;
+    if (!form.token) throw invalidRequest('token is missing.');
+    await revokeToken(deps, form.token, { client, client_id: client?.client_id ?? form.client_id, address });
+    return reply.send();
   });
 }
 
@@ -40,8 +73,104 @@ function grantTokens(deps: Deps, request: TokenRequest): Promise<TokenResponse> 
   }
 }
 
-function failureOf({ code, cause, message }: RequestError, scope: string | undefined): Failure {
-  if (cause instanceof FailureCause) return cause.failure;
-  if (code === 'invalid_scope') return { code, detail: () => ({ sent: scope ?? '' }) };
-  return { code: 'request', detail: () => ({ description: message }) };
+/** A service with `tokens:introspect` sees all tokens; an approved confidential client its own (decisions §8). */
+async function visibilityFor(deps: Deps, presented: Presented & { authorization: string }): Promise<Visibility> {
+  if (isServiceAuthorization(presented.authorization)) {
+    await authenticateService(deps, presented, 'tokens:introspect');
+    return { sees: 'all' };
+  }
+  const client = await identifyClient(deps, presented);
+  if (client.client_type === 'public') throw invalidClient('a public client cannot introspect');
+  if (client.status !== 'approved') throw accessDenied('Only an approved client may introspect tokens.');
+  return { sees: client.client_id };
 }
+
+const credentials = {
+  client_id: Type.Optional(Type.String({ description: 'Also alone in HTTP Basic.' })),
+  client_secret: Type.Optional(Type.String({ description: 'Of a confidential client; here or in HTTP Basic.' })),
+};
+
+const issue: OperationDescription = {
+  id: 'issueTokens',
+  tag: 'OIDC',
+  summary: 'Redeem an authorization code, or rotate a refresh token',
+  description:
+    'A confidential client sends its secret by HTTP Basic or in the body; a public one sends `client_id` alone.',
+  access: [basicCredentials, noCredentials],
+  body: {
+    form: true,
+    schema: Type.Object({
+      grant_type: Type.Enum(['authorization_code', 'refresh_token']),
+      ...credentials,
+      code: Type.Optional(Type.String({ description: 'With authorization_code.' })),
+      redirect_uri: Type.Optional(Type.String({ description: 'With authorization_code, as at the start.' })),
+      code_verifier: Type.Optional(Type.String({ description: 'With authorization_code.' })),
+      refresh_token: Type.Optional(Type.String({ description: 'With refresh_token.' })),
+      scope: Type.Optional(Type.String({ description: 'With refresh_token: less than was granted, for this token.' })),
+    }),
+  },
+  answers: {
+    200: {
+      description: 'Tokens (specification 2.3).',
+      schema: Type.Object({
+        access_token: Type.String(),
+        token_type: Type.Literal('Bearer'),
+        expires_in: Type.Literal(3600),
+        scope: Type.String(),
+        refresh_token: Type.Optional(Type.String({ description: 'With scope `offline_access`.' })),
+        id_token: Type.Optional(Type.String({ description: 'With scope `openid`.' })),
+      }),
+    },
+  },
+  refusals: ['invalid_grant', 'invalid_scope', 'unsupported_grant_type', 'invalid_client', 'rate_limited'],
+};
+
+const tokenForm = {
+  token: Type.String({ description: 'An access token or a refresh token.' }),
+  token_type_hint: Type.Optional(Type.String({ description: 'Not needed.' })),
+};
+
+/** RFC 7662 §2.2, and the claims of our access tokens. */
+const ActiveToken = Type.Object({
+  scope: Type.String(),
+  client_id: Type.String(),
+  token_type: Type.Enum(['Bearer', 'refresh_token']),
+  exp: Time,
+  iat: Time,
+  sub: Type.String({ description: 'The user_id.' }),
+  aud: Type.String(),
+  iss: Type.String(),
+  jti: Type.String(),
+  sid: Type.String({ description: 'The session that it came from.' }),
+  auth_time: Time,
+  acr: Type.String(),
+  amr: Type.Array(Type.String()),
+});
+
+const introspect: OperationDescription = {
+  id: 'introspectToken',
+  tag: 'OIDC',
+  summary: 'Introspect a token (RFC 7662)',
+  description:
+    'For confidential clients and services with `tokens:introspect`. Their credentials come by HTTP Basic alone.',
+  access: [basicCredentials],
+  body: { form: true, schema: Type.Object(tokenForm) },
+  answers: {
+    200: {
+      description: 'Everything that is not active is exactly `{"active":false}`.',
+      schema: Type.Object({ active: Type.Boolean(), ...Type.Partial(ActiveToken).properties }),
+    },
+  },
+  refusals: ['invalid_client', 'access_denied', 'rate_limited'],
+};
+
+const revoke: OperationDescription = {
+  id: 'revokeToken',
+  tag: 'OIDC',
+  summary: 'Revoke a token (RFC 7009)',
+  description: 'A refresh token revokes its whole grant. Possession is enough for a public client.',
+  access: [basicCredentials, noCredentials],
+  body: { form: true, schema: Type.Object({ ...tokenForm, ...credentials }) },
+  answers: { 200: { description: 'The token is revoked, or was not active.' } },
+  refusals: ['invalid_client', 'rate_limited'],
+};

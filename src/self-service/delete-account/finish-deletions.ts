@@ -1,9 +1,8 @@
 import { deleteDeletedUser, deletedUsers } from '../../accounts/store.ts';
 import { deleteSessionsOfUser } from '../../authentication/sessions/store.ts';
 import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlements/store.ts';
-import { deleteConsentsOfUser } from '../../oauth/consents/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { deleteGrants } from '../../oauth/grants/store.ts';
+import { deleteConsentsOfUser, deleteGrants } from '../../oauth/grants/grants.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { inSlices } from '../../platform/db/slices.ts';
 

@@ -2,7 +2,7 @@ import { hasScope } from '../../clients/scopes.ts';
 import type { Entitlement } from '../../entitlements/entitlement.ts';
 import { listEntitlements } from '../../entitlements/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { verifyAccessToken } from '../../oauth/token/access-token.ts';
+import { verifyAccessToken } from '../../oauth/token/tokens.ts';
 import { insufficientScope } from '../../platform/errors.ts';
 import { bearerToken } from '../../platform/http/bearer.ts';
 

@@ -1,18 +1,24 @@
 import { deleteDeletedClient, deletedClients } from '../clients/store.ts';
-import type { BatchResult, Db } from '../platform/db/db.ts';
+import type { Db } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
+import type { Deps } from '../platform/deps.ts';
+import type { ClientId } from '../platform/ids.ts';
 import { deleteRequestsOfClient } from './authorize/store.ts';
-import { deleteConsentsToClient } from './consents/store.ts';
-import type { Deps } from './deps.ts';
+import { deleteConsentsToClient } from './grants/consents.store.ts';
 import { deleteGrants } from './grants/store.ts';
 
-const rowsOfClient: readonly ((db: Db, client_id: string, rows: number) => Promise<BatchResult>)[] = [
+/** What periodic jobs delete. */
+export { purgePendingRequests } from './authorize/store.ts';
+export { purgeExpiredGrants, purgeUnredeemedGrants } from './grants/store.ts';
+export { purgeRevokedAccessTokens } from './token/access-tokens.store.ts';
+
+const rowsOfClient: readonly ((db: Db, client_id: ClientId, rows: number) => Promise<{ changes: number }>)[] = [
   (db, client_id, rows) => deleteGrants(db, { client_id }, rows),
   deleteConsentsToClient,
   deleteRequestsOfClient,
 ];
 
-/** Deletes what hangs on clients that are gone for everybody already, in slices, and then the clients. */
+/** Deletes the rows that belong to deleted clients, in slices, and then the clients' own. */
 export async function finishClientDeletions({ db }: Pick<Deps, 'db'>, signal?: AbortSignal): Promise<void> {
   for (const { client_id } of await deletedClients(db)) {
     for (const deleteRows of rowsOfClient) {

@@ -1,41 +1,61 @@
 import { type Actor, auditEvent, type Caller, callerOf } from '../../audit/audit.ts';
 import { type Algorithm, algorithms, generateSigningKey } from '../../clients/signing-algorithm.ts';
 import { now } from '../../platform/clock.ts';
+import type { Db } from '../../platform/db/db.ts';
 import type { Deps } from '../../platform/deps.ts';
-import { deleteRetiredKeys, insertSigningKey, listSigningKeys, rotateSigningKey, type SigningKeyRow } from './store.ts';
+import {
+  deleteRetiredKeys,
+  insertSigningKey,
+  type KeyRecord,
+  listKeyRecords,
+  listSigningKeys,
+  rotateSigningKey,
+} from './store.ts';
+
+export type { KeyRecord } from './store.ts';
 
 type KeyDeps = Pick<Deps, 'db' | 'clock' | 'vault'>;
 
-/** How long a key signs before the next one takes over. */
+/** How long a key is active before the next one takes over. */
 export const rotationPeriodSeconds = 30 * 86_400;
-/** Caches of the key set live five minutes (spec 4.2), so after fifteen everybody can verify what the key signs. */
+/** The key set is cached for five minutes (spec 4.2), so after fifteen every relying party can verify with the key. */
 export const publishedBeforeUseSeconds = 15 * 60;
-/** Tokens live an hour (spec 2.3); five minutes more for clocks that disagree. */
+/** Tokens expire after an hour (spec 2.3); five minutes more for clocks that disagree. */
 export const retiringSeconds = 65 * 60;
 
-/** At the very first start: an active key signs at once, since nobody has cached a key set that lacks it. */
+/** At the first start. An active key may sign at once, since no relying party has cached a key set without it. */
 export async function ensureSigningKeys(deps: KeyDeps): Promise<void> {
-  const present = await listSigningKeys(deps.db);
+  const present = await listKeyRecords(deps.db);
   const missing = algorithms.flatMap((algorithm) =>
     (['active', 'next'] as const)
       .filter((status) => !present.some((key) => key.algorithm === algorithm && key.status === status))
       .map((status) => ({ algorithm, status })),
   );
-  await deps.db.batch(
-    await Promise.all(
-      missing.map(async ({ algorithm, status }) => insertSigningKey(await newKey(deps, algorithm), status, now(deps))),
-    ),
+  const keys = await Promise.all(
+    missing.map(async ({ algorithm, status }) => insertSigningKey(await newKey(deps, algorithm), status, now(deps))),
   );
+  await deps.db.change({ run: { keys } });
+}
+
+/** By algorithm, oldest first. */
+export const listKeys = (deps: Pick<Deps, 'db'>): Promise<KeyRecord[]> => listKeyRecords(deps.db);
+
+/** @returns whether each algorithm has an active key with its private half. */
+export async function canSign(db: Db): Promise<boolean> {
+  const keys = await listSigningKeys(db);
+  const isActive = (algorithm: Algorithm) =>
+    keys.some((key) => key.algorithm === algorithm && key.status === 'active' && key.private_key_sealed !== null);
+  return algorithms.every(isActive);
 }
 
 /**
- * Rotates what is due and forgets what no living token needs. Safe to run on every node at any time.
- * @returns the kids that stopped signing.
+ * Rotates the keys that are due, and deletes those that no unexpired token needs. Safe on every node at any time.
+ * @returns the kids of the keys that no longer sign.
  */
 export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
   const at = now(deps);
   const rotated: string[] = [];
-  for (const key of await listSigningKeys(deps.db)) {
+  for (const key of await listKeyRecords(deps.db)) {
     if (isDue(key, at)) rotated.push(...(await rotate(deps, key.algorithm, at - rotationPeriodSeconds, 'system')));
   }
   await deleteRetiredKeys(deps.db, at - retiringSeconds);
@@ -43,9 +63,9 @@ export async function rotateDueKeys(deps: KeyDeps): Promise<string[]> {
 }
 
 /**
- * Rotates now, at an operator's word. A next key that was published less than 15 minutes ago is not used, because
- * relying parties with a cached key set would refuse what it signs; nothing changes then.
- * @returns the kids that stopped signing.
+ * Rotates now, for an operator. Nothing changes if the next key was published less than 15 minutes ago: relying parties
+ * with a cached key set would refuse its signatures.
+ * @returns as {@link rotateDueKeys}.
  */
 export async function rotateNow(deps: KeyDeps, by: Actor | Caller): Promise<string[]> {
   const rotated: string[] = [];
@@ -53,7 +73,7 @@ export async function rotateNow(deps: KeyDeps, by: Actor | Caller): Promise<stri
   return rotated;
 }
 
-const isDue = (key: SigningKeyRow, at: number) =>
+const isDue = (key: KeyRecord, at: number) =>
   key.status === 'active' && (key.activated_at ?? 0) <= at - rotationPeriodSeconds;
 
 async function rotate(
@@ -63,10 +83,10 @@ async function rotate(
   by: Actor | Caller,
 ): Promise<string[]> {
   const at = now(deps);
-  const keys = (await listSigningKeys(deps.db)).filter((key) => key.algorithm === algorithm);
+  const keys = (await listKeyRecords(deps.db)).filter((key) => key.algorithm === algorithm);
   const retires = keys.find(({ status }) => status === 'active')?.kid;
   const activates = keys.find(({ status }) => status === 'next')?.kid;
-  if (retires === undefined || activates === undefined) return []; // the next start makes what is missing
+  if (retires === undefined || activates === undefined) return []; // the next start creates what is missing
   const successor = await newKey(deps, algorithm);
   const publishedBefore = at - publishedBeforeUseSeconds;
   const limits = { now: at, retires, activates, activatedBefore, publishedBefore };
@@ -77,12 +97,11 @@ async function rotate(
       target: activates,
       before: { algorithm, active_kid: retires, next_kid: activates },
       after: { algorithm, active_kid: activates, next_kid: successor.kid },
-      onlyIf: { sql: 'exists (select 1 from signing_keys where kid = $1)', params: [successor.kid] },
     },
     at,
   );
-  const [retired] = await deps.db.batch([...rotateSigningKey(successor, limits), statement]);
-  return (retired?.rows ?? []).map((row) => String(row.kid));
+  const rotated = await deps.db.change({ run: { ...rotateSigningKey(successor, limits), event: statement } });
+  return rotated.ok ? [retires] : [];
 }
 
 async function newKey(deps: KeyDeps, algorithm: Algorithm) {
@@ -90,7 +109,7 @@ async function newKey(deps: KeyDeps, algorithm: Algorithm) {
   return {
     kid,
     algorithm,
-    public_jwk: JSON.stringify(publicJwk),
+    public_jwk: publicJwk,
     private_key_sealed: deps.vault.seal(`signing-key:${kid}`, privatePem),
   };
 }

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type Clock, now } from '../platform/clock.ts';
-import { type Db, OutcomeUnknown, StoreUnavailable } from '../platform/db/db.ts';
-import { outcomeUnknown, RequestError } from '../platform/errors.ts';
-import { newSuffix } from '../platform/ids.ts';
-import { findGrant, type Grant, markUnanswered } from './grants/store.ts';
+import { type Clock, now } from '../../platform/clock.ts';
+import { type Db, OutcomeUnknown, StoreUnavailable } from '../../platform/db/db.ts';
+import { outcomeUnknown, RequestError } from '../../platform/errors.ts';
+import { newSuffix } from '../../platform/ids.ts';
 import {
   deleteRun,
   findRun,
@@ -14,6 +13,7 @@ import {
   recordLoss,
   recordRun,
 } from './issuances.store.ts';
+import { findGrant, type Grant, markUnanswered } from './store.ts';
 
 /** So long a client may repeat a request whose answer may not have reached it. */
 export const retryWindowSeconds = 300;
@@ -91,10 +91,9 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
     try {
       for (let first = 0; first < waiting.length; first += doubtsPerBatch) {
         const slice = waiting.slice(first, first + doubtsPerBatch);
-        const written = await db.batch(slice.map(markUnanswered));
-        for (const [index, { changes }] of written.entries()) {
-          if (changes > 0) doubts.delete(slice[index]!.issuance_id);
-        }
+        const run = Object.fromEntries(slice.map((one) => [one.issuance_id, markUnanswered(one)]));
+        const { results } = await db.change({ run });
+        for (const [id, { changes }] of Object.entries(results)) if (changes > 0) doubts.delete(id);
       }
     } catch (error) {
       next = firstPassMs; // other nodes judge repetitions from the moment when the store takes changes again

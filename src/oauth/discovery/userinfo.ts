@@ -2,7 +2,7 @@ import type { Entitlement } from '../../entitlements/entitlement.ts';
 import { listEntitlements } from '../../entitlements/store.ts';
 import { insufficientScope } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
-import { verifyAccessToken } from '../token/access-token.ts';
+import { verifyAccessToken } from '../token/tokens.ts';
 
 /** Spec 2.4 and decisions §5: `sub` always, the rest by scope. */
 type Userinfo = {

@@ -1,0 +1,96 @@
+import { lockUser } from '../../accounts/store.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import type { Session } from '../../authentication/sessions/session.ts';
+import type { Client } from '../../clients/client.ts';
+import type { Deps } from '../../clients/deps.ts';
+import { scopeNames } from '../../clients/scopes.ts';
+import { now } from '../../platform/clock.ts';
+import { notFound } from '../../platform/errors.ts';
+import type { ClientId, UserId } from '../../platform/ids.ts';
+import { mailTo } from '../../platform/mail/mail-to.ts';
+import { deleteConsent, listConsents } from '../grants/consents.store.ts';
+import { activeAccessOf, isConnected } from '../grants/lists.store.ts';
+import { revokeGrants } from '../grants/store.ts';
+
+/** A client that has access to a user's account. Times are Unix seconds. */
+export type ConnectedApp = Pick<Client, 'client_id' | 'name' | 'homepage_url'> & {
+  /** In the order in which scopes are shown. */
+  scope: string[];
+  since: number;
+  /** When tokens were last issued; null if there is only a remembered consent. */
+  last_used_at: number | null;
+};
+
+/** One entry for each client with active grants or a remembered consent, last used first. */
+export async function listConnectedApps(
+  deps: Pick<Deps, 'db' | 'clock' | 'clients'>,
+  user_id: UserId,
+): Promise<ConnectedApp[]> {
+  const [access, consents] = await Promise.all([
+    activeAccessOf(deps.db, user_id, now(deps)),
+    listConsents(deps.db, user_id),
+  ]);
+  const parts: Part[] = [
+    ...access,
+    ...consents.map(({ client_id, scope, granted_at }) => ({ client_id, scope, since: granted_at })),
+  ];
+  const byClient = [...Map.groupBy(parts, ({ client_id }) => client_id)];
+  const apps = await Promise.all(byClient.map(([client_id, all]) => connectedApp(deps, client_id, all)));
+  return apps
+    .filter((app) => app !== undefined)
+    .sort((one, other) => (other.last_used_at ?? 0) - (one.last_used_at ?? 0) || one.name.localeCompare(other.name));
+}
+
+type Part = { client_id: ClientId; scope: string; since: number; last_used_at?: number };
+
+async function connectedApp(deps: Pick<Deps, 'clients'>, client_id: ClientId, parts: readonly Part[]) {
+  const client = await deps.clients.find(client_id);
+  if (!client) return undefined; // it was deleted between the two reads
+  const scope = new Set(parts.flatMap((part) => part.scope.split(' ')));
+  const uses = parts.flatMap(({ last_used_at }) => last_used_at ?? []);
+  return {
+    client_id,
+    name: client.name,
+    homepage_url: client.homepage_url,
+    scope: scopeNames.filter((name) => scope.has(name)),
+    since: Math.min(...parts.map(({ since }) => since)),
+    last_used_at: uses.length > 0 ? Math.max(...uses) : null,
+  };
+}
+
+/**
+ * Revokes all grants of a user to a client, and the remembered consent. The user gets one mail, however many requests ask
+ * for it at once.
+ * @throws {RequestError} `not_found` for a client that is unknown, or not connected to this user, both alike.
+ */
+export async function disconnectApp(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>,
+  { session, client_id, address }: { session: Session; client_id: ClientId; address?: string },
+): Promise<void> {
+  const { user_id } = session;
+  const client = await deps.clients.find(client_id);
+  if (!client) throw notFound();
+  const at = now(deps);
+  const event = auditEvent(
+    {
+      action: 'app.disconnected',
+      actor: `user:${user_id}`,
+      target: client_id,
+      reason: 'user',
+      after: { user_id },
+      address,
+    },
+    at,
+  );
+  const disconnected = await deps.db.change({
+    lock: lockUser(user_id), // of concurrent requests for the same client one finds it connected
+    require: { connection: isConnected(user_id, client_id, at) },
+    run: {
+      grants: revokeGrants({ user_id, client_id }, 'user', at),
+      consent: deleteConsent(user_id, client_id),
+      event: event.statement,
+      mail: mailTo(deps, session, 'app_disconnected', { app: client.name }),
+    },
+  });
+  if (!disconnected.ok) throw notFound();
+}

@@ -1,0 +1,36 @@
+import type { Db } from '../../platform/db/db.ts';
+import { id, integer, row, text } from '../../platform/db/rows.ts';
+import { raw, type Sql, sql } from '../../platform/db/sql.ts';
+import type { ClientId, UserId } from '../../platform/ids.ts';
+
+const Consent = row('consents', { client_id: id<ClientId>(), scope: text, granted_at: integer });
+
+/** The scope that a user has allowed a client, if any. */
+export const findConsent = async (db: Db, user_id: UserId, client_id: ClientId): Promise<string | undefined> =>
+  (
+    await db.get(
+      Consent.pick('scope'),
+      sql`select scope from consents where user_id = ${user_id} and client_id = ${client_id}`,
+    )
+  )?.scope;
+
+/** @param scope the union with what was allowed before. */
+export const saveConsent = (user_id: UserId, client_id: ClientId, scope: string, now: number): Sql =>
+  sql`insert into consents (user_id, client_id, scope, granted_at) values (${user_id}, ${client_id}, ${scope}, ${now})
+      on conflict (user_id, client_id) do update set scope = excluded.scope, granted_at = excluded.granted_at`;
+
+export const listConsents = (db: Db, user_id: UserId) =>
+  db.all(Consent, sql`select ${Consent.columns} from consents where user_id = ${user_id}`);
+
+export const deleteConsent = (user_id: UserId, client_id: ClientId): Sql =>
+  sql`delete from consents where user_id = ${user_id} and client_id = ${client_id}`;
+
+const deleteConsents = (db: Db, column: 'client_id' | 'user_id', id: string, rows: number) =>
+  db.run(
+    sql`delete from consents where (user_id, client_id) in
+         (select user_id, client_id from consents where ${raw(column)} = ${id} limit ${rows})`,
+  );
+export const deleteConsentsToClient = (db: Db, client_id: ClientId, rows: number) =>
+  deleteConsents(db, 'client_id', client_id, rows);
+export const deleteConsentsOfUser = (db: Db, user_id: UserId, rows: number) =>
+  deleteConsents(db, 'user_id', user_id, rows);

@@ -1,0 +1,117 @@
+import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
+import { findUser } from '../../accounts/store.ts';
+import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
+import type { Grants, RevocationReason } from '../../authentication/ports.ts';
+import type { Deps } from '../../clients/deps.ts';
+import { now } from '../../platform/clock.ts';
+import { mustChange } from '../../platform/db/change.ts';
+import type { Statement } from '../../platform/db/db.ts';
+import { inSlices } from '../../platform/db/slices.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
+import { notFound } from '../../platform/errors.ts';
+import type { GrantId, UserId } from '../../platform/ids.ts';
+import { mailTo } from '../../platform/mail/mail-to.ts';
+import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
+import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
+import { applyBulkRevocation, findGrant, type Grant, hasGrantElsewhere, revokeGrants, setRevoked } from './store.ts';
+
+export { deleteConsentsOfUser } from './consents.store.ts';
+export { type ListedGrant, type SignIn, signInsOfClient } from './lists.store.ts';
+export { deleteGrants } from './store.ts';
+
+type RevocationDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'mail'>;
+
+type Revocation = {
+  grant: Pick<Grant, 'grant_id' | 'user_id' | 'client_id' | 'session_id' | 'revoked_at'>;
+  reason: RevocationReason;
+  actor: Actor;
+  address?: string;
+};
+
+/**
+ * Revokes a grant with all its tokens, unless it is revoked already. The user gets a mail if neither they nor the client
+ * asked for it.
+ */
+export async function revokeGrant(deps: RevocationDeps, revocation: Revocation): Promise<void> {
+  const { grant, reason, actor, address } = revocation;
+  const { grant_id, user_id, client_id, session_id } = grant;
+  const at = now(deps);
+  const after = { user_id, client_id, session_id };
+  await deps.db.change({
+    run: {
+      grant: mustChange(setRevoked(grant_id, reason, at)),
+      event: auditEvent({ action: 'grant.revoked', actor, target: grant_id, reason, after, address }, at).statement,
+      mail: await mailAbout(deps, revocation),
+    },
+  });
+}
+
+const mailOf: Partial<Record<RevocationReason, 'grant_replayed' | 'grant_ended'>> = {
+  replay: 'grant_replayed',
+  code_replay: 'grant_replayed',
+  administrator: 'grant_ended',
+};
+
+async function mailAbout(deps: RevocationDeps, { grant, reason }: Revocation): Promise<Statement[]> {
+  const name = mailOf[reason];
+  if (name === undefined || grant.revoked_at !== null || !deps.mail.works) return [];
+  const [user, client] = await Promise.all([findUser(deps.db, grant.user_id), deps.clients.find(grant.client_id)]);
+  if (!user || !client || !(await mayMailAbout(deps, name, grant.user_id, maxMailsAboutRevocations))) return [];
+  return mailTo(deps, user, name, { app: client.name });
+}
+
+/** @throws {RequestError} `not_found` if the grant is unknown or revoked already. */
+export async function revokeGrantByAdministrator(
+  deps: RevocationDeps,
+  caller: Caller,
+  grant_id: GrantId,
+): Promise<void> {
+  const grant = await findGrant(deps.db, grant_id);
+  if (!grant || grant.revoked_at !== null) throw notFound();
+  await revokeGrant(deps, { grant, reason: 'administrator', ...caller });
+}
+
+/** A user's active grants, newest first. */
+export const listGrants = (deps: StoreDeps, user_id: UserId, limit: number): Promise<ListedGrant[]> =>
+  activeGrantsOf(deps.db, user_id, now(deps), limit);
+
+/** As administrators read it. */
+export const grantRecord = ({ scope, refreshed_at, ...grant }: ListedGrant) => ({
+  ...grant,
+  scope: scope.split(' '),
+  last_used_at: refreshed_at,
+});
+
+export const revokeGrantsOfUser = (user_id: UserId, reason: RevocationReason, at: number): Statement[] =>
+  revokeGrants({ user_id }, reason, at);
+
+/** What lower rooms revoke together with a session, a password or a client. */
+export const grants: Grants = {
+  revokeOfUser: revokeGrantsOfUser,
+  revokeOfSession: ({ user_id, session_id }, reason, at) => revokeGrants({ user_id, session_id }, reason, at),
+  revokeOfOtherSessions: (user_id, kept_session_id, reason, at) =>
+    revokeGrants({ user_id, kept_session_id }, reason, at),
+  revokeOfClient: (client_id, reason, at) => revokeGrants({ client_id }, reason, at),
+  hasGrantElsewhere,
+};
+
+/** Applied in one run of the job; the next run continues. */
+const bulkRevocationsPerRun = 1000;
+/**
+ * Seconds. On PostgreSQL a code that is written at the very moment of a bulk revocation belongs to the epoch before and
+ * becomes visible a moment later. So a bulk revocation is kept for longer than any statement may take.
+ */
+const keptSeconds = 600;
+
+/**
+ * Writes bulk revocations to the rows of their grants (decisions §7: every revocation is on the row, with its reason).
+ * Nothing depends on when, since until then every read asks for the bulk revocation itself. Safe on every node at any
+ * time; after a crash the next run continues.
+ */
+export async function applyBulkRevocations(deps: StoreDeps, signal?: AbortSignal): Promise<void> {
+  for (const revocation of await listBulkRevocations(deps.db, bulkRevocationsPerRun)) {
+    const isDone = await inSlices((rows) => applyBulkRevocation(deps.db, revocation, rows), signal);
+    if (!isDone) return;
+    if (revocation.ended_at < now(deps) - keptSeconds) await deleteBulkRevocation(deps.db, revocation);
+  }
+}

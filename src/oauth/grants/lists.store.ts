@@ -1,0 +1,79 @@
+import type { Db } from '../../platform/db/db.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { type Sql, sql } from '../../platform/db/sql.ts';
+import type { ClientId, GrantId, SessionId, UserId } from '../../platform/ids.ts';
+import { effectiveRevocation, isRevokedInBulk } from './bulk-revocations.store.ts';
+
+/** Redeemed, and neither revoked nor expired. */
+const isActive = (now: number): Sql =>
+  sql`redeemed_at is not null and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now}
+      and not ${isRevokedInBulk}`;
+
+const ActiveAccess = row('grants', {
+  client_id: id<ClientId>(),
+  scope: text,
+  since: integer,
+  /** When tokens were last issued. */
+  last_used_at: integer,
+});
+
+/** What clients may access by active grants: one row for each client and scope. */
+export const activeAccessOf = (db: Db, user_id: UserId, now: number) =>
+  db.all(
+    ActiveAccess,
+    sql`select client_id, scope, min(created_at) as since, max(coalesce(refreshed_at, created_at)) as last_used_at
+          from grants where user_id = ${user_id} and ${isActive(now)}
+         group by client_id, scope`,
+  );
+
+/** A condition: there are active grants or a remembered consent to revoke. */
+export const isConnected = (user_id: UserId, client_id: ClientId, now: number): Sql =>
+  sql`(exists (select 1 from grants where user_id = ${user_id} and client_id = ${client_id} and ${isActive(now)})
+       or exists (select 1 from consents where user_id = ${user_id} and client_id = ${client_id}))`;
+
+const ListedGrant = row('grants join clients', {
+  grant_id: id<GrantId>(),
+  client_id: id<ClientId>(),
+  client_name: text,
+  session_id: id<SessionId>(),
+  scope: text,
+  created_at: integer,
+  refreshed_at: nullable(integer),
+  expires_at: integer,
+});
+/** An active grant, as administrators see it. Times are Unix seconds. */
+export type ListedGrant = RowOf<typeof ListedGrant>;
+
+/** Newest first, without codes that are not redeemed yet. */
+export const activeGrantsOf = (db: Db, user_id: UserId, now: number, limit: number) =>
+  db.all(
+    ListedGrant,
+    sql`select grant_id, grants.client_id, c.name as client_name, session_id, scope, grants.created_at, refreshed_at,
+               expires_at
+          from grants join clients c on c.client_id = grants.client_id
+         where user_id = ${user_id} and ${isActive(now)} and c.status <> 'deleted'
+         order by grants.created_at desc, grant_id limit ${limit}`,
+  );
+
+const SignIn = row('grants', {
+  grant_id: id<GrantId>(),
+  user_id: id<UserId>(),
+  scope: text,
+  created_at: integer,
+  refreshed_at: nullable(integer),
+  idle_expires_at: integer,
+  expires_at: integer,
+  revoked_at: nullable(integer),
+  revoked_reason: nullable(text),
+});
+/** A sign-in with a client: a grant whose code was redeemed. Times are Unix seconds. */
+export type SignIn = RowOf<typeof SignIn>;
+
+/** Newest first. */
+export const signInsOfClient = (db: Db, client_id: ClientId, limit: number) =>
+  db.all(
+    SignIn,
+    sql`select grant_id, user_id, scope, created_at, refreshed_at, idle_expires_at, expires_at, ${effectiveRevocation}
+          from grants where client_id = ${client_id} and redeemed_at is not null
+         order by created_at desc, grant_id limit ${limit}`,
+  );

@@ -1,0 +1,43 @@
+import type { Db } from '../../platform/db/db.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { inOneSlice } from '../../platform/db/slices.ts';
+import { sql } from '../../platform/db/sql.ts';
+import type { ClientId, GrantId, UserId } from '../../platform/ids.ts';
+import { isRevokedInBulk } from '../grants/bulk-revocations.store.ts';
+
+const TokenSubject = row('grants join users join clients', {
+  user_id: id<UserId>(),
+  client_id: id<ClientId>(),
+  email: text,
+  email_verified_at: nullable(integer),
+  name: nullable(text),
+  picture: nullable(text),
+  role: text,
+  /** The client's, as its row has them now: a JSON list, which is seldom worth parsing. */
+  allowed_scopes: text,
+});
+/** The user of an active access token. */
+export type TokenSubject = RowOf<typeof TokenSubject>;
+
+/** One read says whether an access token is active: its grant, its user, its client, and the token itself. */
+export const findTokenSubject = (db: Db, grant_id: GrantId, jti: string) =>
+  db.get(
+    TokenSubject,
+    sql`select u.user_id, grants.client_id, u.email, u.email_verified_at, u.name, u.picture, u.role, c.allowed_scopes
+          from grants join users u on u.user_id = grants.user_id join clients c on c.client_id = grants.client_id
+         where grants.grant_id = ${grant_id} and grants.redeemed_at is not null and grants.revoked_at is null
+           and u.disabled_at is null and c.status = 'approved' and not ${isRevokedInBulk}
+           and not exists (select 1 from revoked_access_tokens r where r.jti = ${jti})`,
+  );
+
+/** Remembered until the token would have expired. */
+export const revokeAccessToken = (db: Db, jti: string, expires_at: number) =>
+  db.run(
+    sql`insert into revoked_access_tokens (jti, expires_at) values (${jti}, ${expires_at}) on conflict do nothing`,
+  );
+
+export const purgeRevokedAccessTokens = (db: Db, expiredBefore: number, rows: number) =>
+  db.run(
+    sql`delete from revoked_access_tokens
+         where ${inOneSlice('revoked_access_tokens', 'jti', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
+  );

@@ -1,0 +1,58 @@
+import { hasScope, withinAllowed } from '../../clients/scopes.ts';
+import { now } from '../../platform/clock.ts';
+import type { SecretDeps } from '../../platform/deps.ts';
+import type { ClientId } from '../../platform/ids.ts';
+import type { Deps } from '../deps.ts';
+import { findActiveRefreshToken } from '../grants/store.ts';
+import { looksLikeRefreshToken, readRefreshToken, undefinedIfInvalid, verifyAccessToken } from './tokens.ts';
+
+/** Whose tokens a caller may introspect: one client's, or all. */
+export type Visibility = { sees: 'all' | ClientId };
+
+const maySee = ({ sees }: Visibility, client_id: ClientId) => sees === 'all' || sees === client_id;
+
+const inactive = { active: false } as const;
+
+/**
+ * What a token is worth right now to the client that asks (RFC 7662 §2.2). Unknown, expired, revoked, malformed and other
+ * clients' tokens all give the same `{"active":false}`.
+ */
+export const introspectToken = (
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys'>,
+  visibility: Visibility,
+  token: string,
+) =>
+  looksLikeRefreshToken(token)
+    ? introspectRefreshToken(deps, visibility, token)
+    : introspectAccessToken(deps, visibility, token);
+
+async function introspectAccessToken(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, visibility: Visibility, token: string) {
+  const verified = await undefinedIfInvalid(verifyAccessToken(deps, token));
+  return verified && maySee(visibility, verified.claims.client_id)
+    ? { active: true, ...verified.claims, token_type: 'Bearer' }
+    : inactive;
+}
+
+async function introspectRefreshToken(deps: SecretDeps, visibility: Visibility, text: string) {
+  const token = readRefreshToken(deps.vault, text);
+  const grant = token && (await findActiveRefreshToken(deps.db, token, now(deps)));
+  if (!grant || !maySee(visibility, grant.client_id)) return inactive;
+  const scope = withinAllowed(grant.scope, grant.allowed_scopes);
+  if (!hasScope(scope, 'offline_access')) return inactive; // without it a refresh is refused
+  return {
+    active: true,
+    scope,
+    client_id: grant.client_id,
+    token_type: 'refresh_token',
+    exp: Math.min(grant.idle_expires_at, grant.expires_at),
+    iat: grant.refreshed_at,
+    sub: grant.user_id,
+    aud: grant.client_id,
+    iss: deps.config.baseUrl,
+    jti: `${grant.grant_id}.${grant.refresh_seq}`,
+    sid: grant.session_id,
+    auth_time: grant.auth_time,
+    acr: grant.acr,
+    amr: grant.amr.split(' '),
+  };
+}

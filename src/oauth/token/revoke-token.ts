@@ -1,0 +1,43 @@
+import type { Client } from '../../clients/client.ts';
+import { invalidClient } from '../../platform/errors.ts';
+import type { ClientId } from '../../platform/ids.ts';
+import type { Deps } from '../deps.ts';
+import { revokeGrant } from '../grants/grants.ts';
+import { findGrant } from '../grants/store.ts';
+import { revokeAccessToken } from './access-tokens.store.ts';
+import { grantIdOfAccessToken, readAccessToken, readRefreshToken } from './tokens.ts';
+
+type Requester = {
+  /** The authenticated client, if it sent credentials. */
+  client: Client | undefined;
+  /** The client that the requester claims to be. */
+  client_id: ClientId | undefined;
+  address: string;
+};
+
+/**
+ * Revokes a refresh token's whole grant, or one access token. `token_type_hint` is not needed: the two look different.
+ * Unknown tokens and other clients' tokens change nothing and are no error (RFC 7009 §2.2); possession of a public
+ * client's token is enough.
+ * @throws {RequestError} `invalid_client` for a confidential client's token that came without its credentials.
+ */
+export async function revokeToken(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'keys' | 'clients' | 'mail'>,
+  token: string,
+  requester: Requester,
+): Promise<void> {
+  const refreshToken = readRefreshToken(deps.vault, token);
+  const claims = refreshToken ? undefined : await readAccessToken(deps, token);
+  const grant_id = refreshToken?.grant_id ?? (claims && grantIdOfAccessToken(claims.jti));
+  const grant = grant_id === undefined ? undefined : await findGrant(deps.db, grant_id);
+  if (!grant) return;
+
+  const { client_id } = grant;
+  if (requester.client_id !== undefined && requester.client_id !== client_id) return;
+  const owner = await deps.clients.find(client_id);
+  if (!requester.client && owner?.client_type !== 'public')
+    throw invalidClient('confidential token without credentials');
+
+  if (claims) await revokeAccessToken(deps.db, claims.jti, claims.exp);
+  else await revokeGrant(deps, { grant, reason: 'client', actor: `client:${client_id}`, address: requester.address });
+}

@@ -1,0 +1,166 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { Client } from '../../clients/client.ts';
+import { hasScope, isWithinAllowed, withinAllowed } from '../../clients/scopes.ts';
+import type { Algorithm } from '../../clients/signing-algorithm.ts';
+import { now } from '../../platform/clock.ts';
+import { invalidToken, RequestError } from '../../platform/errors.ts';
+import { type ClientId, type GrantId, newSuffix, type SessionId, type UserId } from '../../platform/ids.ts';
+import type { Vault } from '../../platform/vault/vault.ts';
+import type { Deps } from '../deps.ts';
+import type { Grant } from '../grants/store.ts';
+import { findTokenSubject, type TokenSubject } from './access-tokens.store.ts';
+import type { TokenResponse } from './token-request.ts';
+
+/** Specification 2.3. */
+export const accessTokenSeconds = 3600;
+
+/** RFC 9068 §2.2 and decisions §5. */
+export type AccessTokenClaims = {
+  iss: string;
+  sub: UserId;
+  aud: ClientId;
+  client_id: ClientId;
+  scope: string;
+  iat: number;
+  exp: number;
+  jti: string;
+  sid: SessionId;
+  auth_time: number;
+  acr: string;
+  amr: string[];
+};
+
+/**
+ * Signs the tokens of a grant that has just been redeemed or rotated.
+ * @param asked the scope of this access token: the grant's or less. What the client has lost since the grant was made is
+ * left out; the caller has made sure that something remains.
+ * @param nonce only at redemption; a refreshed id token has none (OIDC Core §12.2).
+ */
+export async function issueTokens(
+  deps: Pick<Deps, 'clock' | 'config' | 'vault' | 'keys'>,
+  client: Client,
+  grant: Grant,
+  { asked, nonce }: { asked: string; nonce?: string | null },
+): Promise<TokenResponse> {
+  const scope = withinAllowed(asked, client.allowed_scopes);
+  const algorithm = client.id_token_signed_response_alg;
+  const iat = now(deps);
+  const shared = {
+    iss: deps.config.baseUrl,
+    sub: grant.user_id,
+    aud: grant.client_id,
+    iat,
+    exp: iat + accessTokenSeconds,
+    auth_time: grant.auth_time,
+    sid: grant.session_id,
+    acr: grant.acr,
+    amr: grant.amr.split(' '),
+  };
+  const access_token = await deps.keys.sign(algorithm, 'at+jwt', {
+    ...shared,
+    client_id: grant.client_id,
+    scope,
+    // Leads back to the grant, so that one read says whether the token is active.
+    jti: `${grant.grant_id}.${newSuffix()}`,
+  });
+  const response: TokenResponse = { access_token, token_type: 'Bearer', expires_in: accessTokenSeconds, scope };
+  if (hasScope(withinAllowed(grant.scope, client.allowed_scopes), 'offline_access')) {
+    response.refresh_token = issueRefreshToken(deps.vault, grant);
+  }
+  if (hasScope(scope, 'openid')) {
+    response.id_token = await deps.keys.sign(algorithm, 'JWT', {
+      ...shared,
+      azp: grant.client_id,
+      at_hash: accessTokenHash(algorithm, access_token),
+      ...(nonce ? { nonce } : {}),
+    });
+  }
+  return response;
+}
+
+/** Left half of the hash that the signature algorithm uses; for Ed25519 that is SHA-512 (OIDC Core §3.1.3.6). */
+function accessTokenHash(algorithm: Algorithm, access_token: string): string {
+  const digest = hash(algorithm === 'EdDSA' ? 'sha512' : 'sha256', access_token, 'buffer');
+  return digest.subarray(0, digest.length / 2).toString('base64url');
+}
+
+export const grantIdOfAccessToken = (jti: string): GrantId => jti.slice(0, jti.indexOf('.'));
+
+/** Our own and unexpired to the second; whether it was revoked is not asked. @throws {RequestError} `invalid_token`. */
+async function readClaims(deps: Pick<Deps, 'clock' | 'keys'>, token: string): Promise<AccessTokenClaims> {
+  const claims = (await deps.keys.verify('at+jwt', token)) as AccessTokenClaims;
+  if (claims.exp <= now(deps)) throw invalidToken('expired');
+  return claims;
+}
+
+/** @returns undefined for anything but an unexpired access token of ours. */
+export const readAccessToken = (deps: Pick<Deps, 'clock' | 'keys'>, token: string) =>
+  undefinedIfInvalid(readClaims(deps, token));
+
+/**
+ * An access token that is active now: neither the token nor its grant was revoked, its user is not disabled, its client is
+ * approved, on whichever node that was decided. `scope` is what the client may have now: tokens issued before lose a
+ * scope that was taken from the client.
+ * @throws {RequestError} `invalid_token`.
+ */
+export async function verifyAccessToken(
+  deps: Pick<Deps, 'db' | 'clock' | 'keys'>,
+  token: string,
+): Promise<{ claims: AccessTokenClaims; subject: TokenSubject }> {
+  const claims = await readClaims(deps, token);
+  const subject = await findTokenSubject(deps.db, grantIdOfAccessToken(claims.jti), claims.jti);
+  if (!subject) throw invalidToken('revoked');
+  // A scope is seldom taken away, and the claims of a token that was seen before are shared: a copy for each request would
+  // cost more than the read did.
+  if (isWithinAllowed(claims.scope, subject.allowed_scopes)) return { claims, subject };
+  const allowed = claims.scope.split(' ').filter((name) => isWithinAllowed(name, subject.allowed_scopes));
+  if (allowed.length === 0) throw invalidToken('no scope left');
+  return { claims: { ...claims, scope: allowed.join(' ') }, subject };
+}
+
+/** @returns undefined instead of `invalid_token`. */
+export async function undefinedIfInvalid<Value>(verified: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await verified;
+  } catch (error) {
+    if (error instanceof RequestError && error.code === 'invalid_token') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * A refresh token is `rt_` and base64url of grant id (16 bytes) ‖ sequence number (4) ‖ HMAC-SHA-256 (32) under a key
+ * derived from the master key. The MAC proves that we issued it, so an older genuine token is recognised as a replay
+ * without a history of tokens, a forged one changes nothing, and the database holds no usable token.
+ */
+export type RefreshToken = Pick<Grant, 'grant_id' | 'refresh_seq'>;
+
+const refreshTokenPrefix = 'rt_';
+const grantIdPrefix = 'gr_';
+const idLength = 16;
+const bodyLength = idLength + 4;
+const tokenLength = bodyLength + 32;
+
+function issueRefreshToken(vault: Vault, { grant_id, refresh_seq }: RefreshToken): string {
+  const body = Buffer.alloc(bodyLength);
+  body.write(grant_id.slice(grantIdPrefix.length), 'base64url');
+  body.writeUInt32BE(refresh_seq, idLength);
+  return refreshTokenPrefix + Buffer.concat([body, vault.mac('refresh-token', body)]).toString('base64url');
+}
+
+export const looksLikeRefreshToken = (text: string): boolean => text.startsWith(refreshTokenPrefix);
+
+/** @returns undefined for anything that this deployment has not issued, character for character. */
+export function readRefreshToken(vault: Vault, text: string): RefreshToken | undefined {
+  if (!looksLikeRefreshToken(text) || text.length > 100) return undefined;
+  const encoded = text.slice(refreshTokenPrefix.length);
+  const bytes = Buffer.from(encoded, 'base64url');
+  // Several strings decode to the same bytes; only the one that we issued is accepted.
+  if (bytes.length !== tokenLength || bytes.toString('base64url') !== encoded) return undefined;
+  const body = bytes.subarray(0, bodyLength);
+  if (!timingSafeEqual(bytes.subarray(bodyLength), vault.mac('refresh-token', body))) return undefined;
+  return {
+    grant_id: grantIdPrefix + body.subarray(0, idLength).toString('base64url'),
+    refresh_seq: body.readUInt32BE(idLength),
+  };
+}
