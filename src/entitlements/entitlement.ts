@@ -8,14 +8,14 @@ import { productPattern } from './service-credentials/service-credential.ts';
 
 export const entitlementStatuses = ['active', 'past_due', 'canceled', 'expired'] as const;
 
-/** None that command a terminal, turn the letters around them, or are not there at all. */
+/** No control, bidirectional or invisible characters. */
 const seen = '^[^\\p{C}\\p{Zl}\\p{Zp}]*$';
 const name = (description: string) => Type.String({ minLength: 1, maxLength: 100, pattern: seen, description });
-/** As far as there are dates: whoever sends microseconds by mistake is told. */
+/** As far as there are dates, so that microseconds sent by mistake are refused. */
 const seconds = Type.Integer({ minimum: 0, maximum: latestDate, description: 'Unix seconds.' });
 const externalId = nullable(Type.String({ maxLength: 255, pattern: seen }));
 
-/** Specification 2.10. Other members are refused: whoever sends one believes that it did something. */
+/** Specification 2.10. Other members are refused, since their sender expects them to have an effect. */
 export const WriteBody = Type.Object(
   {
     user_id: Type.String({ minLength: 1, maxLength: 64 }),
@@ -43,7 +43,7 @@ export const WriteBody = Type.Object(
       ),
     ),
     metadata: Type.Optional(
-      nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'Up to 8 KB; never shown to people.' })),
+      nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'Up to 8 KB; never shown to users.' })),
     ),
   },
   { additionalProperties: false },
@@ -70,8 +70,7 @@ export type EntitlementWrite = {
   external_customer_id: string | null;
   external_subscription_id: string | null;
   event_id: string | null;
-  /** JSON */
-  metadata: string | null;
+  metadata: Record<string, unknown> | null;
 };
 
 const shape = Compile(WriteBody);
@@ -82,9 +81,8 @@ const deepestMetadata = 20;
 /** @throws {RequestError} `invalid_request` with every problem at once. */
 export function readWrite(body: unknown): EntitlementWrite {
   if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
-  const metadata = body.metadata ? JSON.stringify(body.metadata) : null;
   const problems: FieldProblem[] = [];
-  if (metadata !== null && Buffer.byteLength(metadata) > longestMetadata) {
+  if (body.metadata && Buffer.byteLength(JSON.stringify(body.metadata)) > longestMetadata) {
     problems.push({ path: 'metadata', message: 'Must be 8 KB of JSON at most.' });
   }
   if (depthOf(body.metadata) > deepestMetadata) {
@@ -102,7 +100,7 @@ export function readWrite(body: unknown): EntitlementWrite {
     external_customer_id: body.external_customer_id ?? null,
     external_subscription_id: body.external_subscription_id ?? null,
     event_id: body.event_id ?? null,
-    metadata,
+    metadata: body.metadata ?? null,
   };
 }
 

@@ -33,7 +33,7 @@ onBothEngines(
     assert.deepEqual(
       versions.map((one) => [one.version, one.external_customer_id, one.external_subscription_id, one.metadata]),
       [
-        [2, 'cus_2', null, '{"a":1}'],
+        [2, 'cus_2', null, { a: 1 }],
         [1, null, null, null],
       ],
     );

@@ -12,7 +12,7 @@ import {
 } from './store.ts';
 
 export type EntitlementHistory = {
-  /** What counts now, by product: all of it, however little of the history is asked for. */
+  /** What is valid now, by product: all of it, however little of the history is asked for. */
   entitlements: StoredEntitlement[];
   /** Writes that were applied, newest first. */
   versions: EntitlementVersion[];
@@ -21,7 +21,7 @@ export type EntitlementHistory = {
 };
 
 /**
- * What a person is entitled to, and how it came to be. For administrators: it has what sources keep for themselves.
+ * What a user is entitled to, and how it came to be. For administrators: it has what sources keep for themselves.
  * @param search.product writes of this one alone; all without it.
  * @param search.before what the page before gave as `next`.
  * @throws {RequestError} `not_found`; `invalid_request` for a `before` that no page has given.
@@ -57,14 +57,5 @@ function placeOf(name: string | undefined): VersionPlace | undefined {
   throw invalidFields([{ path: 'before', message: 'Must be next of the page before.' }]);
 }
 
-/** As programs are told it: metadata is what was written. */
-export const historyRecord = ({ entitlements, versions, next }: EntitlementHistory) => ({
-  entitlements: entitlements.map(withMetadata),
-  versions: versions.map(withMetadata),
-  next: next ?? null,
-});
-
-const withMetadata = <Row extends { metadata: string | null }>(row: Row) => ({
-  ...row,
-  metadata: row.metadata === null ? null : (JSON.parse(row.metadata) as Record<string, unknown>),
-});
+/** For programs. */
+export const historyRecord = ({ next, ...history }: EntitlementHistory) => ({ ...history, next: next ?? null });

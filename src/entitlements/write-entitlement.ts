@@ -1,12 +1,12 @@
 import { auditEvent } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
-import { UniqueViolation } from '../platform/db/db.ts';
+import { mayConflict, mustChange } from '../platform/db/change.ts';
 import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { accessDenied, RequestError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { EntitlementWrite } from './entitlement.ts';
 import type { ServiceCredential } from './service-credentials/service-credential.ts';
-import { entitlementCarries, findConflict, insertVersion, upsertEntitlement } from './store.ts';
+import { findConflict, insertVersion, upsertEntitlement } from './store.ts';
 
 type WriteResult = { user_id: string; product: string; version: number; status: string; applied: boolean };
 
@@ -23,7 +23,6 @@ export async function writeEntitlement(
   const { credential_id, products } = by.credential;
   if (!products.includes(write.product)) throw accessDenied('This credential may not write that product.');
   const at = now(deps);
-  const write_id = newId('ew');
   const { user_id, product, version, status } = write;
   const { statement } = auditEvent(
     {
@@ -32,27 +31,23 @@ export async function writeEntitlement(
       target: user_id,
       after: { product, plan: write.plan, status, version },
       address: by.address,
-      onlyIf: entitlementCarries(write, write_id),
     },
     at,
   );
-  try {
-    const [applied] = await deps.db.batch([
-      upsertEntitlement(write, write_id, at),
-      insertVersion(write, { write_id, credential_id }, at),
-      statement,
-    ]);
-    if (applied?.changes === 1) return { user_id, product, version, status, applied: true };
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error; // the event is known: told apart below
-  }
-  return explain(deps, write);
+  const done = await deps.db.change({
+    run: {
+      entitlement: mustChange(upsertEntitlement(write, newId('ew'), at)),
+      version: mayConflict(insertVersion(write, credential_id, at)),
+      event: statement,
+    },
+  });
+  return done.ok ? { user_id, product, version, status, applied: true } : explain(deps, write);
 }
 
 async function explain(deps: Pick<Deps, 'db'>, write: EntitlementWrite): Promise<WriteResult> {
   const { user_id, product } = write;
   const found = await findConflict(deps.db, write);
-  if (!found) throw new RequestError('unknown_user', 'There is no person with this user_id. Nothing was changed.');
+  if (!found) throw new RequestError('unknown_user', 'There is no user with this user_id. Nothing was changed.');
   if (found.event_version !== null) {
     return { user_id, product, version: found.event_version, status: found.event_status!, applied: false };
   }

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { allCredentials } from '../../entitlements/service-credentials/list-credentials.ts';
 import {
+  allCredentials,
   changeCredentialTerms,
   createCredential,
   findCredential,

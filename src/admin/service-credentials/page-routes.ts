@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
-import { allCredentials } from '../../entitlements/service-credentials/list-credentials.ts';
-import { findCredential } from '../../entitlements/service-credentials/manage-credential.ts';
+import { allCredentials, findCredential } from '../../entitlements/service-credentials/manage-credential.ts';
 import { permissions } from '../../entitlements/service-credentials/service-credential.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';

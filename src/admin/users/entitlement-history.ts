@@ -73,6 +73,6 @@ function details(view: View, one: StoredEntitlement | EntitlementVersion): Html 
   }${
     metadata !== null &&
     html`<details><summary>${view.t('admin.users.entitlements.metadata')}</summary>
-<p><code>${visibleText(metadata, longestMetadata)}</code></p></details>`
+<p><code>${visibleText(JSON.stringify(metadata), longestMetadata)}</code></p></details>`
   }`;
 }

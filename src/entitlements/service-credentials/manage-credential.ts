@@ -1,35 +1,34 @@
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { Statement } from '../../platform/db/db.ts';
+import { mustChange } from '../../platform/db/change.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../../platform/errors.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
 import type { Deps } from '../deps.ts';
 import { isProduct, type Permission, permissions, type ServiceCredential } from './service-credential.ts';
 import {
-  credentialCarries,
   deleteReplacedSecrets,
-  expireOlderSecrets,
+  expireSecrets,
   insertCredential,
   insertServiceSecret,
+  listCredentials,
   readCredential,
-  restrictCredential,
-  retireCredential,
-  touchCredential,
+  updateCredential,
 } from './store.ts';
 
 type CredentialDeps = Pick<Deps, 'db' | 'clock' | 'services'>;
 
 type CredentialTerms = { permissions: readonly string[]; products: readonly string[] };
 
-/** After a rotation the secret before still works this long unless it is said otherwise, so that a back end can be given the new one in peace. */
+/** How long the previous secret works after a rotation, unless the request says otherwise: time to deploy the new one. */
 export const longestOverlapSeconds = 86_400;
 /** What a page offers of it, in seconds. */
 export const overlaps = { now: 0, hour: 3600, day: longestOverlapSeconds } as const;
 
 /**
  * Makes a service credential (decisions §12).
- * @returns it, and its secret: this is the only time that anybody sees it.
+ * @returns it, and its secret, which is not readable afterwards.
  * @throws {RequestError} `invalid_request` with a problem for each field.
  */
 export async function createCredential(
@@ -52,18 +51,19 @@ export async function createCredential(
     },
     at,
   );
-  const secret = { secret_id: newId('sec'), credential_id, secret_hash: digest(client_secret) };
-  await deps.db.batch([
-    insertCredential(credential, event.event_id),
-    insertServiceSecret(secret, event.event_id, at),
-    event.statement,
-  ]);
+  await deps.db.change({
+    run: {
+      credential: insertCredential(credential, event.event_id),
+      secret: insertServiceSecret(newSecretRow(credential_id, client_secret, at)),
+      event: event.statement,
+    },
+  });
   deps.services.forget(credential_id);
   return { credential: { ...credential, secrets: [] }, client_secret };
 }
 
 /**
- * Gives it a new secret. The one before works for `overlapSeconds` more, and those before that end now: two are alive at
+ * Gives it a new secret. The one before works for `overlapSeconds` more, and those before that end now: two are active at
  * most, and a secret that has leaked ends at once with an overlap of 0.
  * @param overlapSeconds 0 to a day.
  * @throws {RequestError} `invalid_request` for another overlap; as {@link findCredential} does; `invalid_state` if retired.
@@ -79,19 +79,17 @@ export async function rotateCredential(
     throw invalidFields([fieldProblem('overlap_seconds', userMessage)]);
   }
   const client_secret = newSecret('ss_');
-  const secret = { secret_id: newId('sec'), credential_id, secret_hash: digest(client_secret) };
   const at = now(deps);
-  await change(
-    deps,
-    caller,
-    { action: 'service_credential.rotated', credential_id, after: { overlap_seconds: overlapSeconds } },
-    (event_id) => [
-      touchCredential(credential_id, event_id),
-      deleteReplacedSecrets(credential_id, event_id),
-      expireOlderSecrets(credential_id, secret.secret_id, at + overlapSeconds),
-      insertServiceSecret(secret, event_id, at),
+  await change(deps, caller, {
+    action: 'service_credential.rotated',
+    credential_id,
+    after: { overlap_seconds: overlapSeconds },
+    secrets: [
+      deleteReplacedSecrets(credential_id),
+      expireSecrets(credential_id, at + overlapSeconds),
+      insertServiceSecret(newSecretRow(credential_id, client_secret, at)),
     ],
-  );
+  });
   return { credential_id, client_secret, previous_expires_at: at + overlapSeconds };
 }
 
@@ -104,24 +102,21 @@ export async function changeCredentialTerms(
 ) {
   const terms = readTerms(wanted, []);
   const before = await findCredential(deps, credential_id);
-  await change(
-    deps,
-    caller,
-    {
-      action: 'service_credential.restricted',
-      credential_id,
-      before: { permissions: before.permissions, products: before.products },
-      after: terms,
-    },
-    (event_id) => [restrictCredential(credential_id, terms, event_id)],
-  );
+  await change(deps, caller, {
+    action: 'service_credential.restricted',
+    credential_id,
+    before: { permissions: before.permissions, products: before.products },
+    after: terms,
+    to: terms,
+  });
 }
 
 /** Ends it for good, at once on every node within a second. */
 export const retire = (deps: CredentialDeps, caller: Caller, credential_id: string) =>
-  change(deps, caller, { action: 'service_credential.retired', credential_id }, (event_id) => [
-    retireCredential(credential_id, event_id, now(deps)),
-  ]);
+  change(deps, caller, { action: 'service_credential.retired', credential_id, to: { retired_at: now(deps) } });
+
+/** All of them, retired ones too, oldest first, never with a secret. */
+export const allCredentials = (deps: Pick<Deps, 'db'>): Promise<ServiceCredential[]> => listCredentials(deps.db);
 
 /** @throws {RequestError} `not_found`. */
 export async function findCredential(deps: Pick<Deps, 'db'>, credential_id: string): Promise<ServiceCredential> {
@@ -135,25 +130,36 @@ type Change = {
   credential_id: string;
   before?: Record<string, unknown>;
   after?: Record<string, unknown>;
+  to?: Partial<Pick<ServiceCredential, 'permissions' | 'products' | 'retired_at'>>;
+  secrets?: readonly Sql[];
 };
 
-/** @param statements the first one makes the change, or does not when the credential is retired. */
+/** @throws {RequestError} `not_found`; `invalid_state` for a retired credential. */
 async function change(
   deps: CredentialDeps,
   caller: Caller,
-  { credential_id, ...what }: Change,
-  statements: (event_id: string) => Statement[],
+  { credential_id, to, secrets = [], ...what }: Change,
 ): Promise<void> {
-  const event = auditEvent(
-    { ...what, ...caller, target: credential_id, onlyIf: credentialCarries(credential_id) },
-    now(deps),
-  );
-  const [changed] = await deps.db.batch([...statements(event.event_id), event.statement]);
+  const event = auditEvent({ ...what, ...caller, target: credential_id }, now(deps));
+  const done = await deps.db.change({
+    run: {
+      credential: mustChange(updateCredential(credential_id, event.event_id, to)),
+      secrets,
+      event: event.statement,
+    },
+  });
   deps.services.forget(credential_id);
-  if (changed?.changes === 1) return;
+  if (done.ok) return;
   await findCredential(deps, credential_id);
   throw invalidState('retired');
 }
+
+const newSecretRow = (credential_id: string, client_secret: string, created_at: number) => ({
+  secret_id: newId('sec'),
+  credential_id,
+  secret_hash: digest(client_secret),
+  created_at,
+});
 
 function readTerms(
   terms: CredentialTerms,

@@ -4,7 +4,7 @@ import type { StoredSecret } from '../../platform/ids.ts';
 export const permissions = ['entitlements:write', 'tokens:introspect'] as const;
 export type Permission = (typeof permissions)[number];
 
-/** Not a client: nobody registers one, it starts no sign-in, and a client's secret opens none of its doors. */
+/** Not a client: it is not registered, starts no sign-in, and client secrets are not accepted in its place. */
 export type ServiceCredential = {
   readonly credential_id: string;
   readonly name: string;
@@ -19,8 +19,8 @@ export type ServiceCredential = {
 };
 
 /**
- * None that command a terminal, turn the letters around them, or are not there at all; and something to see. Without
- * lookahead and `[^]`, since API descriptions are read by regular expressions of other languages, too.
+ * No control, bidirectional or invisible characters, and at least one visible. Without lookahead and `[^]`, since API
+ * descriptions are read by regular expressions of other languages, too.
  */
 export const productPattern = '^\\p{Zs}*[^\\p{C}\\p{Z}][^\\p{C}\\p{Zl}\\p{Zp}]*$';
 const printable = new RegExp(productPattern, 'u');
