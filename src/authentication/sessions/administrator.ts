@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../audit/audit.ts';
+import type { SessionDeps } from '../../platform/deps.ts';
 import { RequestError } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { refusalMessage } from '../../platform/pages/errors.ts';
@@ -7,14 +8,13 @@ import { alert, fieldAlert } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import type { Deps } from '../deps.ts';
 import { requireAdministrator } from './session.ts';
 
 /** An administrator at a page: in whose language it is drawn, and on whose behalf things are done. */
 export type AdministratorContext = { user_id: string; view: View; caller: Caller; query: Parameters };
 
 /** @throws {RequestError} as requireAdministrator does. */
-export async function administratorContext(deps: Deps, request: FastifyRequest): Promise<AdministratorContext> {
+export async function administratorContext(deps: SessionDeps, request: FastifyRequest): Promise<AdministratorContext> {
   const { user_id } = await requireAdministrator(deps, request);
   return {
     user_id,

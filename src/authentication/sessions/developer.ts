@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../audit/audit.ts';
+import type { SessionDeps } from '../../platform/deps.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { View } from '../../platform/pages/view.ts';
-import type { Deps } from '../deps.ts';
 import { requireRecentSession, requireSession, type Session } from './session.ts';
 
 /** Somebody at a page about their own clients: in whose language it is drawn, and on whose behalf things are done. */
@@ -13,11 +13,11 @@ export type DeveloperContext = {
 };
 
 /** @throws {RequestError} `login_required`. */
-export const developerContext = async (deps: Deps, request: FastifyRequest): Promise<DeveloperContext> =>
+export const developerContext = async (deps: SessionDeps, request: FastifyRequest): Promise<DeveloperContext> =>
   contextOf(request, await requireSession(deps, request));
 
 /** @throws {RequestError} `login_required`, `reauthentication_required`. */
-export const recentDeveloperContext = async (deps: Deps, request: FastifyRequest): Promise<DeveloperContext> =>
+export const recentDeveloperContext = async (deps: SessionDeps, request: FastifyRequest): Promise<DeveloperContext> =>
   contextOf(request, await requireRecentSession(deps, request));
 
 const contextOf = (request: FastifyRequest, { user_id }: Session): DeveloperContext => ({
