@@ -52,10 +52,10 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: (logger) => logger, // a logger per request is dear, and our lines name no request
+    childLoggerFactory: (logger) => logger, // a logger per request is expensive, and our lines name no request
     bodyLimit: deps.config.limits.bodyKb * 1024,
     serverFactory: (handler) => serving.createServer(handler),
-    return503OnClosing: false, // it would not be ours; whatever still comes is answered
+    return503OnClosing: false, // its answer would not be ours; requests that still arrive are answered
     trustProxy: trustProxy(deps.config),
     routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler: answerUnreadable,

@@ -42,7 +42,7 @@ const ownSettings = [
   'SIGNET_LOGO',
   'SIGNET_ACCENT',
 ] as const;
-/** What must be spelled so; names of providers are made by the operator. */
+/** The names of all settings but those of providers, which the operator makes up. */
 export const settings: readonly string[] = [...ownSettings, ...limitSettings.map(({ name }) => name)];
 /** Beside the code, not the current folder: the command line finds the server's store from anywhere. */
 const defaultDataDir = resolve(import.meta.dirname, '../../data');
@@ -52,8 +52,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Environment to configuration.
- * @throws {ConfigError} for an unknown, malformed or unsafe setting; a start with it would serve something else than
- * its operator believes.
+ * @throws {ConfigError} for an unknown, malformed or unsafe setting: a server that ignores it would not do what its
+ * operator believes.
  */
 export function readConfig(environment: Environment = process.env): Config {
   for (const name of Object.keys(environment)) {

@@ -27,23 +27,23 @@ import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
 import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/store.ts';
 import type { Deps } from './deps.ts';
 
-/** Ended sessions and grants stay this long, so that whoever is asked "what happened?" can still see it. */
+/** Ended sessions and grants are kept this long, for questions about what happened. */
 const keptSeconds = 7 * 86_400;
 
-/** A delivery that was given up may still be sent again for so long. */
+/** A dead delivery can be replayed for this long. */
 const unsentSeconds = 30 * 86_400;
 
-/** Deletes what expired before a moment, at most so many rows. */
+/** Deletes at most `rows` rows that expired before a moment. */
 type Purge = (db: Db, before: number, rows: number) => Promise<{ changes: number }>;
 
-/** By a clock that was just set nothing is over for good, so nothing is deleted, also in the middle of it. */
+/** Deletes nothing while the clock is unsettled: rows that only seem to have expired would be lost. Asked for each slice. */
 const purge = async (deps: Deps, signal: AbortSignal | undefined, purges: readonly [Purge, number][]) => {
   const slice = async (one: Purge, before: number, rows: number) =>
     deps.timekeeper.isSettled() ? (await one(deps.db, before, rows)).changes : 0;
   for (const [one, before] of purges) await inSlices((rows) => slice(one, before, rows), signal);
 };
 
-/** One line a job. Each is safe on every node at any time, and alone: one that fails does not stop the others. */
+/** Each job is safe on every node at any time; one that fails does not stop the others. */
 const jobs = {
   'give a sign of life': (deps) => deps.heartbeat.record(),
   'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
@@ -55,8 +55,8 @@ const jobs = {
 } satisfies Record<string, (deps: Deps) => Promise<unknown>>;
 
 /**
- * What may take minutes after a busy day: bounded slices with pauses between them, so that nobody waits for it, and apart
- * from the other jobs, so that these do not wait either.
+ * Jobs that may take minutes after a busy day: bounded slices with pauses between them, so that requests do not wait, and
+ * apart from the other jobs, so that these do not wait either.
  */
 const longJobs = {
   'end grants': applyBulkRevocations,
@@ -98,14 +98,14 @@ const everyJob: Readonly<Record<string, (deps: Deps, signal?: AbortSignal) => Pr
 };
 type JobName = keyof typeof jobs | keyof typeof longJobs;
 const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
-/** What somebody waits for, in this order. */
+/** Run every second, in this order. */
 export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks'];
 const slowJobs = namesOf(jobs).filter((name) => !quickJobs.includes(name));
 
 /**
  * One after the other.
- * @param signal ends a long one between two slices, and those after it.
- * @returns whether all of them did what they are for.
+ * @param signal ends a long job between two slices, and the jobs after it.
+ * @returns whether all of them succeeded.
  */
 export async function runJobs(
   deps: Deps,
@@ -118,7 +118,7 @@ export async function runJobs(
     if (signal?.aborted) return isWell;
     await everyJob[name]!(deps, signal).catch((error: unknown) => {
       isWell = false;
-      if (error instanceof AuditLogTampered) return; // it has been told, and will be again
+      if (error instanceof AuditLogTampered) return; // logged where it was thrown
       logFailure(name, error);
     });
   }
@@ -174,11 +174,11 @@ export function startJobs(deps: Deps): StopJobs {
  */
 export const keepKeysFresh = (deps: Deps, logFailure = failureLog(deps)): StopJobs =>
   every(quickPeriodMs, () => {
-    deps.timekeeper.isSettled(); // looked at so often, a drift is told from a jump
+    deps.timekeeper.isSettled(); // asked this often, it can tell drift from a jump
     return runJobs(deps, ['refresh keys'], undefined, logFailure);
   });
 
-/** Work that fails is tried again ever more rarely, down to once a minute: what is broken is not mended by haste. */
+/** Work that fails is repeated ever more rarely, down to once a minute. */
 function every(ms: number, work: () => Promise<boolean>): StopJobs {
   const maxSkipped = Math.max(0, Math.floor(periodMs / ms) - 1);
   let running: Promise<boolean> | undefined;

@@ -9,7 +9,7 @@ import type { Deps } from './deps.ts';
 import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
 import { closeDeps, openDeps, openLog } from './open-deps.ts';
 
-/** After this, and the drain, the process goes even if a connection hangs. */
+/** After this, and the drain, the process exits even if a connection hangs. */
 const lastMs = 10_000;
 
 /**
@@ -27,9 +27,9 @@ export async function serve(config: Config): Promise<void> {
 }
 
 /**
- * At a first start the keys are made on the thread pool while the service is loaded. A PostgreSQL that is away, slow or
- * still starting is waited for, without end: whoever starts us knows better when to give up. What waiting does not mend,
- * such as a wrong password, ends the start with its sentence.
+ * At a first start the keys are generated on the thread pool while the service is loaded. A PostgreSQL that is down, slow
+ * or still starting is waited for without limit: the process manager decides when to give up. An error that waiting does
+ * not cure, such as a wrong password, ends the start with its message.
  */
 async function open(config: Config): Promise<Deps> {
   const log = openLog(config.logLevel);
@@ -53,10 +53,10 @@ async function open(config: Config): Promise<Deps> {
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;
 
-/** Until there is something to stop: as the first process of a container, we have no default for signals. */
+/** Until there is something to stop: the first process of a container has no default signal handlers. */
 const exitImmediately = () => process.exit(0);
 
-/** Between two attempts to open a store that is away; the first ones come sooner. */
+/** Between two attempts to open an unavailable store; the first ones come sooner. */
 const longestPauseSeconds = 5;
 
 async function serveRequests(config: Config): Promise<void> {
@@ -69,11 +69,11 @@ async function serveRequests(config: Config): Promise<void> {
   process.send?.(ready);
 }
 
-/** What a supervisor and its workers say to each other. */
+/** Messages between a supervisor and its workers. */
 const [opened, ready, replace, retire, doubt] = ['opened', 'ready', 'replace', 'retire', 'doubt'] as const;
 type StopReason = NodeJS.Signals | typeof retire;
 
-/** @returns a function that lets go of every client, and ends the process. */
+/** @returns a function that stops serving and ends the process. */
 async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: StopReason) => void> {
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(deps);
@@ -87,7 +87,7 @@ async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: StopRea
   });
 }
 
-/** Whoever presses Ctrl-C has no load balancer and does not want to wait. */
+/** Ctrl-C is pressed at a terminal: there is no load balancer to wait for. */
 const drainMs = ({ drainSeconds }: Config, leaving: StopReason) => (leaving === 'SIGINT' ? 0 : drainSeconds * 1000);
 
 /**
@@ -100,19 +100,19 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
   let listening = 0;
   const alive = new Set<Worker>();
   const replaced = new WeakSet<Worker>();
-  // Only this process compares its clock with other nodes' and earlier runs'. A worker that believed a wrong one would end
-  // for good every session that is over by it.
-  const warnAboutFilter = (worker: Worker) => {
+  // Only this process compares its clock with other nodes' and earlier runs'. A worker that trusted a wrong one would end for
+  // good every session that has expired by it.
+  const sendDoubt = (worker: Worker) => {
     if (!deps.timekeeper.isSettled() && worker.isConnected()) worker.send(doubt);
   };
-  setInterval(() => alive.forEach(warnAboutFilter), tellsDoubtEveryMs).unref();
-  /** @returns whether it came to listen. */
+  setInterval(() => alive.forEach(sendDoubt), tellsDoubtEveryMs).unref();
+  /** @returns whether it listens. */
   const start = () =>
     new Promise<boolean>((resolve) => {
       const worker = cluster.fork();
       alive.add(worker);
       worker.on('message', (message) => {
-        if (message === opened) warnAboutFilter(worker); // before we answer that it may listen
+        if (message === opened) sendDoubt(worker); // before it may listen
         if (message !== ready) return;
         listening += 1;
         resolve(true);
@@ -121,17 +121,17 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
     });
   cluster.on('exit', (worker, code, signal) => {
     alive.delete(worker);
-    // It has said why on standard error; another one would only say it again. The others go with this process. One that was
-    // killed has said nothing, and beside one that listens another may come to.
+    // It has logged why; another one would fail alike. The others end with this process. A worker that was killed has
+    // logged nothing, and where one listens another may succeed.
     if (stage === 'starting' && signal === null && listening === 0) process.exit(1);
     if (stage === 'stopping' || alive.size >= deps.config.workers) return;
     deps.log.error({ pid: worker.process.pid, code, signal }, 'a worker died; starting another');
     setTimeout(() => stage !== 'stopping' && alive.size < deps.config.workers && void start(), 500);
   });
   cluster.on('message', async (worker, message) => {
-    // One that finishes its last requests may meet the exception again; its place is taken.
+    // One that finishes its last requests may meet the exception again; it has been replaced already.
     if (message !== replace || stage !== 'serving' || isReplacing || replaced.has(worker)) return;
-    isReplacing = true; // one at a time, or a request that does it again and again has all of them start at once
+    isReplacing = true; // one at a time, or a request that is repeated makes all of them start at once
     if (await start()) {
       replaced.add(worker);
       deps.log.warn({ pid: worker.process.pid }, 'a worker was replaced after an unforeseen exception');
@@ -151,7 +151,7 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
 
 const tellsDoubtEveryMs = 1000;
 
-/** By signal: `cluster.disconnect` would let go of workers that still answer somebody. */
+/** By signal: `cluster.disconnect` would drop workers that still answer requests. */
 const drain = (worker: Worker, signal: StopReason) =>
   new Promise<void>((resolve) => {
     worker.once('exit', () => resolve());
@@ -175,10 +175,10 @@ function onStop({ log, config }: Deps, stop: (leaving: StopReason) => Promise<vo
 }
 
 /**
- * An exception that no promise of a request has caught, from a timer or an event: it is logged and ends the request that
- * it belongs to, not those of everybody else. Going on is sound here because every decision is one statement of the
- * store, and what is in memory is asked anew within a second.
- * @param ask for a fresh process in place of this one, where there is somebody to ask.
+ * An exception outside the promises of a request, from a timer or an event: it is logged and ends only the request that it
+ * belongs to. Continuing is sound here because every decision is one statement of the store, and caches in memory are
+ * refreshed within a second.
+ * @param ask asks the supervisor, if there is one, to replace this process.
  */
 function surviveExceptions(log: Deps['log'], ask?: () => void): void {
   process.on('uncaughtException', (error, origin) => {
@@ -190,7 +190,7 @@ function surviveExceptions(log: Deps['log'], ask?: () => void): void {
   });
 }
 
-/** Tells whoever started it where to go. The link is a secret, so it goes to the terminal and never to the log. */
+/** Prints where to go. The link is a secret, so it goes to the terminal and never to the log. */
 async function printWelcome(deps: Deps): Promise<void> {
   const { config } = deps;
   if (config.secure && config.trustProxy === false) {

@@ -31,13 +31,12 @@ import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
 
 /**
- * Who opens it. A server brings the tables up to this version, makes what keys are missing, and sends mail. A command
- * takes the store as it is, or refuses it, and only queues mail: its shell has neither the server's version nor its
- * settings.
+ * A server migrates the tables, makes missing keys and sends mail. A command uses the store as it is, or refuses it, and
+ * only queues mail: its shell may have neither the server's version nor its settings.
  */
 type Role = 'server' | 'command';
 
-/** `passwords` are hashed by what the process has for it, unless told otherwise. */
+/** @property passwords the hasher of the process unless given. */
 type Outside = { clock: Clock; monotonic?: Clock; log: Logger; passwords?: PasswordHasher; role?: Role };
 
 /**
@@ -90,7 +89,7 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   }
 }
 
-/** How long what runs in the background may take for its end: a mail server or a target of webhooks may say nothing. */
+/** How long background work may take to end: a mail server or a webhook target may not answer. */
 const endingMs = 3_000;
 
 /**
@@ -122,13 +121,13 @@ async function openPrepared(db: MigratableDb, masterKey: Buffer): Promise<Vault>
   return openVaultFor(db, masterKey);
 }
 
-/** Links that a command prints or mails begin as the server's do, whatever the shell says or leaves out. */
+/** Links that a command prints or mails begin with the server's base URL, whatever the shell's environment has. */
 async function withServerSettings(config: Config, db: MigratableDb): Promise<Config> {
   const server = await findHeartbeat(db);
   return server ? { ...config, baseUrl: server.base_url, secure: server.base_url.startsWith('https:') } : config;
 }
 
-/** Whatever slips into a log line under these names is cut out; nothing should, and then it still does not. */
+/** Cut out of log lines, should a secret get into one under these names. */
 const secretPaths = ['password', 'client_secret', 'token', 'refresh_token', 'access_token', 'cookie', 'authorization'];
 
 /** JSON lines on standard error, so that standard output stays free for what a command prints. */

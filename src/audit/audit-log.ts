@@ -40,8 +40,8 @@ export type AuditLog = {
   /** Seals what is new for a reader. A log that was tampered with can still be read; the check says where. */
   sealForReading(): Promise<void>;
   /**
-   * Once an hour the newest place of the chain goes to the log of the process, which nobody who can write the database
-   * can take back: `audit verify --expect` compares. Events that claim to be from long ago are logged each time.
+   * Once an hour the newest place of the chain goes to the log of the process, which write access to the database does
+   * not reach: `audit verify --expect` compares. Events that claim to be from long ago are logged each time.
    */
   publishCheckpoint(): Promise<void>;
   /** As {@link verifyAuditLog}. Without `expected`, a call while a check runs gets the report of that one. */

@@ -4,13 +4,13 @@ import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import { type EventId, newId } from '../platform/ids.ts';
 import { type Condition, insertAuditRow } from './store.ts';
 
-/** Who did it: a person, a client or a back end by its own credentials, whoever may run the command line, or a periodic job. */
+/** A user, a client or a back end by its own credentials, the operator at the command line, or a periodic job. */
 export type Actor = `user:${string}` | `client:${string}` | `service:${string}` | 'cli' | 'system';
 
 /** On whose behalf a use-case runs. `address` is where the request came from; the command line has none. */
 export type Caller = { readonly actor: Actor; readonly address?: string };
 
-/** For those who have no address to tell, their name alone. */
+/** A caller without an address may be given by its name alone. */
 export const callerOf = (by: Actor | Caller): Caller => (typeof by === 'string' ? { actor: by } : by);
 
 type AuditEvent = {
@@ -21,7 +21,7 @@ type AuditEvent = {
   target?: string;
   reason?: string;
   /**
-   * The fields that the change touched, and what `target` leaves open about whose they are; never a secret or its digest:
+   * The fields that the change touched, and the owner where `target` does not identify one; never a secret or its digest:
    * the log outlives both.
    */
   before?: Readonly<Record<string, unknown>>;
@@ -60,7 +60,7 @@ export function auditEvent(event: AuditEvent, now: number): { event_id: EventId;
 
 let place = 0;
 
-/** Ids that rise: events have their second alone, and those of one second are to be told as they came from this process. */
+/** Ids rise, so that events of the same second keep the order in which this process wrote them. */
 function nextPlace(): string {
   place = (place + 1) % 2 ** 32;
   return place.toString(16).padStart(8, '0');
@@ -69,7 +69,7 @@ function nextPlace(): string {
 /** Characters of JSON, for each field. */
 const longest = 2048;
 
-/** The log is kept for ever, so nobody fills it: of what is longer it keeps how long it was, and a digest to compare. */
+/** The log is kept for ever, so a state is bounded: of a longer one the log keeps its length and a digest to compare. */
 function stateText(state: Readonly<Record<string, unknown>>): string {
   const text = JSON.stringify(state);
   if (text.length <= longest) return text;
@@ -79,7 +79,7 @@ function stateText(state: Readonly<Record<string, unknown>>): string {
 const fieldsAsLogged = (fields: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, toLoggedValue(value)]));
 
-/** A value as the log keeps it in a long state, to compare one with what is there: of a long object each field. */
+/** A value as the log keeps it in a long state, for comparison with one in the log: of a long object each field. */
 export function toLoggedValue(value: unknown): unknown {
   const text = JSON.stringify(value);
   if (text === undefined || text.length <= longest) return value;

@@ -26,20 +26,20 @@ export type ChainDeps = Pick<Deps, 'db' | 'clock' | 'vault'> & { readonly witnes
 /** Before the first event. */
 export const genesis: ChainHead = { seq: 0, seal: '', at: 0 };
 const perBatch = 200;
-/** A batch holds its events twice, once for whoever wants to hear of them. */
+/** A batch holds its events twice: the second time for the webhooks. */
 const bytesPerBatch = 262_144;
 /** Seconds. An event takes its place within one or two. */
 const lateAfterSeconds = 600;
 const rowsPerPage = 200;
 
 /**
- * Whatever claims to be from before this comes too late for a place: older by ten minutes than the newest event in the
- * chain, and than this node's clock as well. By the chain alone, one node whose clock is ahead would shut out all others.
+ * Events dated before this come too late to be sealed: ten minutes older than the newest event in the chain and than
+ * this node's clock. By the chain alone, one node whose clock is ahead would shut out all others.
  */
 export const lateThreshold = (deps: Pick<Deps, 'clock'>, newest: Pick<ChainHead, 'at'> | undefined): number =>
   Math.min(newest?.at ?? 0, now(deps)) - lateAfterSeconds;
 
-/** What was sealed already is not there as it was. Nothing is sealed on top of that. */
+/** Sealed events were altered or removed. Nothing is sealed on top of that. */
 export class AuditLogTampered extends Error {
   override name = 'AuditLogTampered';
   readonly loss: ChainFault;
@@ -51,12 +51,12 @@ export class AuditLogTampered extends Error {
 
 /**
  * Gives every new event its place in the chain: a number without gaps, and a seal over the event and the seal before it.
- * The seal is an HMAC under a key that is not in the database, so whoever can write there can break the chain and not
+ * The seal is an HMAC under a key that is not in the database, so an attacker with write access can break the chain and not
  * mend it. An event is written with its change and sealed within a second or so after: sealing it at once would make
  * every audited change of every node wait for the one before.
  *
- * So that nobody has altered events sealed anew, nothing is sealed on a chain that has lost what was sealed before
- * (`findLoss`), nor an event from long ago ({@link lateThreshold}).
+ * So that altered events cannot be sealed anew, nothing is sealed on a chain that has lost sealed events (`findLoss`),
+ * nor is an event from long ago ({@link lateThreshold}).
  *
  * Any node may seal at any time. Of two that seal the same events, or give different ones the same place, the later one's
  * change is refused.
@@ -69,7 +69,7 @@ export async function sealAuditLog(
   onSeal: (event: AuditRow) => readonly Sql[] = () => [],
 ): Promise<number> {
   for (let sealed = 0; ; ) {
-    // Another node may seal between the reads of the first look; what is lost is still lost at the second.
+    // Another node may seal between the reads of the first look; a real loss is still there at the second.
     const loss = (await findLoss(deps)) && (await findLoss(deps));
     if (loss) throw new AuditLogTampered(loss);
     const newest = (await chainHead(deps.db)) ?? genesis;
@@ -138,7 +138,7 @@ async function missingEntry(db: Db, { seq, seal }: Head): Promise<ChainFault | u
   return found === seal ? undefined : { seq, why: 'altered' };
 }
 
-/** What a place is remembered with; of the database only while this node remembers nothing itself. */
+/** Acknowledged losses so far: by this node's memory, or the database while it remembers none. */
 async function acceptedLosses({ db, vault, witness }: Omit<ChainDeps, 'clock'>): Promise<number> {
   const seen = await witness.known();
   if (seen !== undefined && seen !== 'unreadable') return seen.accepted;
@@ -164,13 +164,13 @@ export type ChainFault = { seq: number; why: (typeof chainFaults)[number] };
 /** A place and its seal, as an earlier report gave them. */
 export type ExpectedHead = { seq: number; seal: string };
 
-/** What a check of the chain found. `head` is worth keeping elsewhere: a log whose end was cut off has an older one. */
+/** The result of a check. `head` is worth keeping elsewhere: a log whose end was cut off has an older one. */
 export type ChainReport = {
   verified: number;
   head: { seq: number; seal: string };
   /** Events of the last moments that have no place yet. */
   unsealed: number;
-  /** Events without a place that claim to be older than that: nobody puts such here in good faith. */
+  /** Unsealed events that are dated earlier than that; Signet itself writes none. */
   unsealed_late: number;
   /** The first place where the chain is broken. */
   broken?: ChainFault;
@@ -209,16 +209,16 @@ const headPurpose = 'audit-head';
 const acceptancePurpose = 'audit-loss-accepted';
 
 /**
- * The newest place of the chain, a second time in the database. It is sealed as a whole: whoever can write there may take
- * it away or put an older one back, and cannot make one.
+ * The newest place of the chain, a second time in the database. It is sealed as a whole: an attacker with write access
+ * may remove it or put an older one back, but cannot forge one.
  */
 const recordHead = (vault: Vault, { seq, seal }: Head): Sql =>
   storeHead({ seq, seal }, vault.seal(headPurpose, JSON.stringify({ seq, seal })));
 
 /**
- * What the database vouches for, in one look, since every node asks each second. `recorded` is the newest place: undefined
+ * The heads that the database records, in one read, since every node asks each second. `recorded` is the newest place: undefined
  * if there is none, `forged` if it is not ours. `accepted` is the last loss that an operator has acknowledged: up to its
- * `seq` and `seal` the chain is what there is. Losses are counted, so that an old acknowledgement put back excuses none.
+ * `seq` and `seal` the chain is taken as it is. Losses are counted, so that an old acknowledgement put back excuses none.
  */
 export async function readHeads(
   db: Db,

@@ -4,7 +4,7 @@ import { type AuditFilter, type AuditRow, type SealedRow, searchAuditLog, search
 
 type LogDeps = Pick<Deps, 'db' | 'auditLog'>;
 
-/** An event as it is told: states are objects, times Unix seconds. */
+/** An event as programs read it: states are objects, times Unix seconds. */
 export type AuditRecord = Omit<SealedRow, 'before_state' | 'after_state'> & { before: unknown; after: unknown };
 
 const auditRecord = <Row extends Pick<SealedRow, 'before_state' | 'after_state'>>({
@@ -23,7 +23,7 @@ export type LogPage = {
 };
 
 /**
- * Newest first, the events of this very moment included: they get their place in the chain first.
+ * Newest first, including events of this moment: they are sealed before the read.
  * @param limit 1 to 1000.
  */
 export async function readLog(deps: LogDeps, filter: AuditFilter, limit: number): Promise<LogPage> {
@@ -38,7 +38,7 @@ export type AnyRecord = Omit<AuditRecord, 'seq' | 'seal'> & { seq: number | null
 
 const withoutSequence = (row: AuditRow) => ({ ...row, seq: null, seal: null });
 
-/** As {@link readLog} for whoever must not seal: events without a place come first. */
+/** As {@link readLog} without sealing: events without a place come first. */
 export async function readLogWithoutSealing(
   { db }: Pick<Deps, 'db'>,
   filter: AuditFilter,
@@ -49,7 +49,7 @@ export async function readLogWithoutSealing(
   return [...unsealed, ...sealed].map(auditRecord);
 }
 
-/** What looks mistyped in a filter that matches nothing. */
+/** The field that looks mistyped in a filter that matches nothing. */
 export type FilterWarning = 'action' | 'actor';
 
 /** @returns undefined for a filter that may well be meant as it is. */
@@ -78,7 +78,7 @@ export async function* exportLog(deps: LogDeps, filter: AuditFilter, format: Exp
   yield* sealedAs(deps, filter, format);
 }
 
-/** As {@link exportLog} for whoever must not seal: events without a place come first. */
+/** As {@link exportLog} without sealing: events without a place come first. */
 export async function* exportLogWithoutSealing(
   deps: Pick<Deps, 'db'>,
   filter: AuditFilter,
@@ -100,7 +100,7 @@ async function* sealedAs(deps: Pick<Deps, 'db'>, filter: AuditFilter, format: Ex
     const rows = await searchAuditLog(deps.db, { ...filter, before }, rowsPerPage);
     if (rows.length > 0) yield rows.map(lines[format]).join('');
     if (rows.length < rowsPerPage) return;
-    await yieldToEventLoop(); // the embedded store answers without waiting: nobody else would be served until the last page
+    await yieldToEventLoop(); // the embedded store answers without waiting, which would block other requests until the last page
     before = rows.at(-1)?.seq;
   }
 }
@@ -145,9 +145,9 @@ export function csvCell(value: string | number | null): string {
 }
 
 /**
- * A moment as somebody types it: Unix seconds, a day, or a day and a time (RFC 3339); UTC unless it says otherwise.
+ * A moment as typed: Unix seconds, a day, or a day and a time (RFC 3339); UTC unless it says otherwise.
  * @param edge where a day alone is meant: its first second or its last.
- * @returns Unix seconds; undefined for what is none.
+ * @returns Unix seconds; undefined if the text is no moment.
  */
 export function parseTime(text: string, edge: 'first' | 'last'): number | undefined {
   if (/^\d{1,11}$/.test(text)) return text.length === 8 ? undefined : Number(text); // 20270131 is not from 1970

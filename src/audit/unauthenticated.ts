@@ -30,24 +30,24 @@ export const refusalReasons = [
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 
-/** What somebody did who had proved nothing: `target` is whose account it is about, if anybody's. */
+/** An event caused without authentication. `target` is the account that it is about, if there is one. */
 type UnauthenticatedEvent = {
   action: 'session.refused' | 'sign_up.asked' | 'password.reset_asked';
   reason?: RefusalReason;
   target?: string;
-  /** Never what was typed: people type passwords into the wrong field. */
+  /** Never typed text: people type passwords into the wrong field. */
   detail?: Readonly<Record<string, unknown>>;
   address: string;
 };
 
 const hourSeconds = 3600;
-/** An IPv6 address with its zone is shorter; what a proxy was told may be anything. */
+/** An IPv6 address with its zone is shorter; a forwarded address may be any text. */
 const longestAddress = 64;
 
 /**
- * Counts an event that anybody can cause as often as they like. It does not go into the audit log, where every row stays
- * for ever: what is alike in action, reason, account, detail and address within an hour is one row that counts. When an
- * hour has as many rows as the limit allows, what is new in it is one more row for each action.
+ * Counts an event that anyone can cause any number of times. It does not go into the audit log, where every row stays for
+ * ever: events with the same action, reason, account, detail and address within an hour are one row that counts. When an
+ * hour has as many rows as the limit allows, further ones are counted in one more row for each action.
  */
 export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event: UnauthenticatedEvent): Sql[] {
   const at = now(deps);
@@ -66,7 +66,7 @@ export function unauthenticatedEvent(deps: Pick<Deps, 'clock' | 'config'>, event
   );
 }
 
-/** Of a row that counts what had no row of its own any more in that hour. */
+/** Of a row that counts events beyond the rows of its hour. */
 export const overflowReason = 'more';
 
 /** `count` events, the first and the last of them at these times. */

@@ -10,17 +10,17 @@ export type Head = { seq: number; seal: string };
 export type WitnessedHead = Head & { accepted: number };
 
 /**
- * The newest place of the chain that was ever seen here, kept where whoever can write the database cannot reach: in the
- * memory of this process and, for the next one, in a file. A chain that lacks it has lost its end, by whatever hand.
+ * The newest place of the chain that this node has seen, kept out of reach of write access to the database: in the memory
+ * of this process and, for the next one, in a file. A chain that lacks it has lost its end.
  */
 export type Witness = {
-  /** The file, for what is said to operators. */
+  /** The file, for messages to operators. */
   readonly path: string;
-  /** Undefined before anything was seen; `unreadable` when the file is there and does not say. */
+  /** Undefined before anything was seen; `unreadable` when the file exists and cannot be parsed. */
   known(): Promise<WitnessedHead | 'unreadable' | undefined>;
   /** For the memory of this process. An older place than the known one is ignored. */
   remember(seen: WitnessedHead): void;
-  /** After an acknowledged loss: whatever was known before counts no more. */
+  /** After an acknowledged loss: places known before no longer count. */
   replace(seen: WitnessedHead): void;
   /** Writes the file, if there is anything new. A file that cannot be written is logged once. */
   keep(): Promise<void>;
@@ -76,7 +76,7 @@ async function readSeen(path: string): Promise<WitnessedHead | 'unreadable' | un
   }
 }
 
-/** Written aside, synced and renamed: whoever reads gets the old text or the new one, also after a loss of power. */
+/** Written aside, synced and renamed: a reader gets the old text or the new one, also after a loss of power. */
 async function writeWhole(path: string, text: string): Promise<void> {
   makeFolder(dirname(path));
   const aside = `${path}.${process.pid}.new`;

@@ -8,7 +8,7 @@ import { countFailure, trimFailures } from './failures.store.ts';
 export const failureStages = ['authorize', 'client_authentication', 'token'] as const;
 export type FailureStage = (typeof failureStages)[number];
 
-/** What went wrong, in more detail than the caller is told: the owner of a client may know. */
+/** In more detail than the caller gets: the owner of a client may know. */
 export const failureCodes = [
   'redirect_uri_missing',
   'redirect_uri_differs',
@@ -37,21 +37,21 @@ export type FailureDetail = {
   sent?: string;
   /** What it was compared with. */
   registered?: string;
-  /** What the caller was told, in English. */
+  /** The `error_description` that the caller got. */
   description?: string;
 };
 
-/** `detail` is asked for only if there is room for one more. */
+/** `detail` is called only if there is room for one more. */
 export type Failure = { code: FailureCode; detail?: () => FailureDetail };
 
 /**
- * Anybody can make a client's requests fail, so little is kept: this many different ones of each kind, which is a stage
- * and a code, and of a kind this many are written in a minute. A kind has room of its own, or whoever wants to hide one
- * failure would cause many of another.
+ * Anyone can make a client's requests fail, so few are kept: this many different ones of each kind, which is a stage and a
+ * code, and of a kind this many are written in a minute. Each kind has room of its own, or an attacker could hide one
+ * failure by causing many of another.
  */
 const maxKept = 10;
 const maxPerMinute = 5;
-/** Four weeks after it happened last: whoever looks for what went wrong looks soon. */
+/** Four weeks after it happened last. */
 export const failureKeptSeconds = 28 * 86_400;
 /** Kinds of clients whose minute is remembered; beyond it the oldest is forgotten, which costs a few writes more. */
 const maxRemembered = 10_000;
@@ -125,11 +125,11 @@ async function writeFailure(deps: StoreDeps, place: Place, { code, detail: descr
 
 const longest = 300;
 
-/** Our codes, tokens and secrets, and JWTs of anybody: a redirect URI may carry one by mistake, also escaped (`%3Dac_…`). */
+/** Our codes, tokens and secrets, and any JWT: a redirect URI may carry one by mistake, also escaped (`%3Dac_…`). */
 const confidential =
   /(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))(?:(?:ac|rt|cs|ss|st|bt)_[\w-]{16,}|eyJ[\w-]+(?:\.[\w-]*)*)/g;
 
-/** What somebody sent, without what could still open something. */
+/** Received text without credentials that may still be valid. */
 export const withoutSecrets = (text: string): string => text.replace(confidential, '[removed]');
 
 const truncateDetail = (detail: FailureDetail): FailureDetail =>
@@ -139,7 +139,7 @@ const truncateDetail = (detail: FailureDetail): FailureDetail =>
       .map(([name, text]) => [name, withoutSecrets(text).slice(0, longest)]),
   );
 
-/** Of the registered ones the one that was probably meant: with the longest beginning and end in common. */
+/** The registered URI that was probably meant: with the longest beginning and end in common. */
 export function closestMatch(registered: readonly string[], sent: string): string | undefined {
   const likeness = (uri: string) => {
     const start = commonStart(uri, sent);

@@ -23,16 +23,16 @@ import { forbiddenTarget, guardedLookup, InternalTarget, mayDeliver } from './ta
 /** How long a target may take for its answer. */
 const deliveryTimeoutMs = 10_000;
 
-/** What went wrong, in words for an administrator; `isSilent`: there was no answer, and another delivery would get none. */
+/** A failed delivery, in words for an administrator; `isSilent`: there was no answer, and another delivery would get none. */
 type Problem = { told: string; isSilent: boolean };
 
-/** Seconds until the next attempt, by attempts made: three days in all, then it is dead and an administrator's. */
+/** Seconds until the next attempt, by attempts made: three days in all, then the delivery is dead until it is replayed. */
 const retryAfterSeconds = [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400, 86_400];
 /** No other node tries within the time that an attempt may take; one does if this node dies. */
 const claimSeconds = deliveryTimeoutMs / 1000 + 20;
-/** So many at once to one target. */
+/** Concurrent deliveries to one target. */
 const abreast = 5;
-/** A target that did not answer at all is left alone this long by this node. */
+/** This node leaves a target alone for this long after no answer at all. */
 const restSeconds = 30;
 
 type OpenDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'log' | 'vault'>;
