@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { administratorContext } from '../authentication/sessions/administrator.ts';
+import { administratorPage } from '../authentication/sessions/session.ts';
 import { countNeedingReview } from '../clients/find-clients.ts';
 import type { Deps } from '../oauth/deps.ts';
 import { listKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { now } from '../platform/clock.ts';
-import { sendPage } from '../platform/pages/page.ts';
+import { pagesFor } from '../platform/pages/page-routes.ts';
 import { webhookProblems } from '../webhooks/list-webhooks.ts';
 import { auditPageRoutes } from './audit/page-routes.ts';
 import { clientPageRoutes } from './clients/page-routes.ts';
@@ -16,15 +16,14 @@ import { webhookPageRoutes } from './webhooks/page-routes.ts';
 
 /** Administration for people, one line an area. What they do is what `/v1/admin/…` and the command line do. */
 export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/admin', { config: { page: true } }, async (request, reply) => {
-    const { view } = await administratorContext(deps, request);
+  pagesFor(app, deps, administratorPage).show('/admin', async ({ view }) => {
     const [waiting, webhooks, keys, log] = await Promise.all([
       countNeedingReview(deps),
       webhookProblems(deps),
       listKeys(deps),
       deps.auditLog.state(),
     ]);
-    return sendPage(reply, view, dashboardPage(view, { waiting, webhooks, keys, log, now: now(deps) }));
+    return dashboardPage(view, { waiting, webhooks, keys, log, now: now(deps) });
   });
   await clientPageRoutes(app, deps);
   await userPageRoutes(app, deps);

@@ -13,7 +13,6 @@ import { signUpRoutes } from '../authentication/sign-up/routes.ts';
 import { twoFactorPageRoutes } from '../authentication/two-factor/account/routes.ts';
 import { twoFactorRoutes } from '../authentication/two-factor/routes.ts';
 import { secondStepRoutes } from '../authentication/two-factor/second-step/routes.ts';
-import { clientRoutes } from '../developer/api/routes.ts';
 import { developerRoutes } from '../developer/routes.ts';
 import { entitlementRoutes } from '../entitlements/routes.ts';
 import { authorizeRoutes } from '../oauth/authorize/routes.ts';
@@ -96,7 +95,6 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await connectedAppRoutes(app, deps);
   await ownEntitlementRoutes(app, deps);
   await entitlementRoutes(app, deps);
-  await clientRoutes(app, deps);
   await developerRoutes(app, deps);
   await adminRoutes(app, deps);
   await adminPageRoutes(app, deps);

@@ -1,6 +1,6 @@
 import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
-import { fieldProblem, invalidFields, notFound, refusal } from '../platform/errors.ts';
+import { notFound, refusal } from '../platform/errors.ts';
 import { digest, isActiveSecret, newId, newSecret } from '../platform/ids.ts';
 import { type ClientDeps, changeOwnClient, type OwnTarget, requireOwnClient } from './change-client.ts';
 import type { Client, ClientSecret } from './client.ts';
@@ -26,13 +26,6 @@ export const overlaps = { now: 0, hour: 3600, day: 86_400, week: 7 * 86_400 } as
 export type Overlap = keyof typeof overlaps;
 
 export const isOverlap = (text: string): text is Overlap => Object.hasOwn(overlaps, text);
-
-/** From a query: 0 to a week of seconds; left out: now. @throws invalidFields. */
-export function readOverlap(text = '0'): number {
-  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds <= overlaps.week) return seconds;
-  throw invalidFields([fieldProblem('overlap_seconds', { key: 'problem.secret.overlap' })]);
-}
 
 /** A secret as its owner reads it: when it was made and when it ends, and nothing that helps to guess it. */
 export type SecretRecord = Pick<ClientSecret, 'secret_id' | 'created_at' | 'expires_at'>;

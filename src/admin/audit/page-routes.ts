@@ -52,7 +52,6 @@ export async function auditPageRoutes(app: FastifyInstance, deps: Deps) {
       const log = await readLog(deps, {}, perPage);
       return auditPage(view, { query: trimmed({}), log, report: { ...report, broken: broken ?? undefined } });
     },
-    redraw: ({ view }, { problem }) => auditPage(view, { query: trimmed({}), log: undefined, problem }),
   });
 }
 

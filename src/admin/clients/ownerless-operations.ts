@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { reviewedRecord } from '../../clients/client.ts';
 import { editClient } from '../../clients/edit-client.ts';
-import { addSecret, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
+import { addSecret, listSecrets, retireSecret } from '../../clients/manage-secrets.ts';
 import { EditBody, readClientEdit } from '../../clients/registration.ts';
-import { SecretRecord } from '../../developer/api/operations.ts';
+import { OverlapSeconds, SecretRecord } from '../../developer/api/operations.ts';
 import { shownOnce, table, time } from '../../platform/cli/report.ts';
 import { operation } from '../../platform/http/operation.ts';
 import { changed, one } from './operations.ts';
@@ -80,15 +80,7 @@ export const retireClientSecret = operation({
   summary: 'Retire a secret of a client without an owner',
   description: `${onlyOwnerless} The last one that does not end stays.`,
   parameters: { ...one.parameters, secret_id: 'From the list.' },
-  query: {
-    overlap_seconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: overlaps.week,
-        description: 'How long it still works; left out: not at all.',
-      }),
-    ),
-  },
+  query: { overlap_seconds: OverlapSeconds },
   answer: { description: 'The secret after the change.', schema: SecretRecord },
   refusals: ['not_found', 'invalid_state', 'invalid_request', 'access_denied'],
   run: (deps, { caller, client_id, secret_id, query: { overlap_seconds: overlapSeconds = 0 } }) =>

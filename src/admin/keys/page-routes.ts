@@ -14,6 +14,5 @@ export async function keyPageRoutes(app: FastifyInstance, deps: Deps) {
   pages.run(rotateSigningKeys, {
     page: path,
     done: ({ rotated }) => `${path}?done=${rotated.length > 0 ? 'rotated' : 'waiting'}`,
-    redraw: async ({ view, query }) => keysPage(view, await listKeys(deps), query),
   });
 }

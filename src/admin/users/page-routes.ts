@@ -57,16 +57,15 @@ export async function userPageRoutes(app: FastifyInstance, deps: Deps) {
     done: `${one}?done=role_changed`,
     ...onPage,
   });
-  const refusedElsewhere = { ...onPage, explains: () => false };
   pages.run(access.endUserSessionOperation, {
     path: `${one}/sessions/:session_id/end`,
     done: `${one}?done=session_ended`,
-    ...refusedElsewhere,
+    page: one,
   });
   pages.run(access.revokeGrant, {
     path: `${one}/grants/:grant_id/end`,
     done: `${one}?done=grant_ended`,
-    ...refusedElsewhere,
+    page: one,
   });
 
   async function pageOf(

@@ -65,7 +65,7 @@ export async function webhookPageRoutes(app: FastifyInstance, deps: Deps) {
     ...onPage,
   });
   pages.run(operations.rotateWebhookSecret, { done: (made, { view }) => webhookSecretPage(view, made), ...onPage });
-  pages.run(operations.deleteWebhook, { path: `${one}/delete`, done: `${list}?done=deleted`, ...onPage, page: list });
+  pages.run(operations.deleteWebhook, { path: `${one}/delete`, done: `${list}?done=deleted`, page: list });
 
   async function webhookWith(
     view: View,

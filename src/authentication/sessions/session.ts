@@ -113,12 +113,6 @@ export async function requireAdministrator(deps: SessionDeps, request: FastifyRe
   return session;
 }
 
-/** On whose behalf an administrator's request is done. @throws {RequestError} as {@link requireAdministrator} does. */
-export async function administratorCaller(deps: SessionDeps, request: FastifyRequest): Promise<Caller> {
-  const { user_id } = await requireAdministrator(deps, request);
-  return { actor: `user:${user_id}`, address: request.ip };
-}
-
 const callerOf = ({ user_id }: Session, request: FastifyRequest): Caller => ({
   actor: `user:${user_id}`,
   address: request.ip,

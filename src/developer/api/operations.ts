@@ -1,11 +1,25 @@
 import Type from 'typebox';
-import { recentlySignedIn, signedIn } from '../../authentication/sessions/session.ts';
-import { clientStatuses, clientTypes } from '../../clients/client.ts';
+import { clientRecord, clientStatuses, clientTypes } from '../../clients/client.ts';
+import { deleteClient } from '../../clients/delete-client.ts';
+import { editClient } from '../../clients/edit-client.ts';
 import { failureCodes, failureStages } from '../../clients/failures.ts';
-import { CheckBody, EditBody, RegistrationBody } from '../../clients/registration.ts';
+import { findOwnClient, listOwnClients } from '../../clients/find-clients.ts';
+import { addSecret, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
+import { registerClient } from '../../clients/register-client.ts';
+import {
+  CheckBody,
+  checkDraft,
+  EditBody,
+  RegistrationBody,
+  readClientEdit,
+  readRegistration,
+} from '../../clients/registration.ts';
 import { algorithms } from '../../clients/signing-algorithm.ts';
-import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
-import { endings } from '../activity/activity.ts';
+import { operation } from '../../platform/http/operation.ts';
+import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { chooseLocale, translatePlain } from '../../platform/i18n/translate.ts';
+import { clientActivity, endings } from '../activity/activity.ts';
+import { clientOwner, recentClientOwner } from '../owner.ts';
 
 export const ClientRecord = Type.Object({
   client_id: Type.String(),
@@ -29,162 +43,204 @@ export const ClientRecord = Type.Object({
   updated_at: Time,
 });
 
-const shared = { tag: 'Clients', access: [signedIn] } as const;
-const one = { ...shared, parameters: { client_id: { description: 'As it was given at registration.' } } };
-
-export const listClients: OperationDescription = {
-  ...shared,
-  summary: 'Your clients',
-  answers: {
-    200: { description: 'Never with a secret.', schema: Type.Object({ clients: Type.Array(ClientRecord) }) },
-  },
-};
-
-export const register: OperationDescription = {
-  ...shared,
-  summary: 'Register a client',
-  description: 'It waits in `pending_review` until an administrator approves it.',
-  body: {
-    schema: RegistrationBody,
-    example: {
-      name: 'Example shop',
-      client_type: 'confidential',
-      redirect_uris: ['https://shop.example.com/callback'],
-    },
-  },
-  answers: {
-    200: {
-      description: '`client_secret` is shown this once; null for a public client.',
-      schema: Type.Object({ client_id: Type.String(), client_secret: nullable(Type.String()) }),
-    },
-  },
-  refusals: ['rate_limited'],
-};
-
-export const readClient: OperationDescription = {
-  ...one,
-  summary: 'One of your clients',
-  answers: { 200: { description: 'The client.', schema: ClientRecord } },
-  refusals: ['not_found'],
-};
-
-export const edit: OperationDescription = {
-  ...one,
-  summary: 'Change a client',
-  description: 'Changes of an approved client wait in `pending_change`; the reviewed revision serves until then.',
-  body: { schema: EditBody, example: { revision: 1, name: 'Example shop' } },
-  answers: { 200: { description: 'The client as it is now.', schema: ClientRecord } },
-  refusals: ['not_found', 'stale_revision', 'invalid_state', 'rate_limited'],
-};
-
-export const check: OperationDescription = {
-  ...shared,
-  summary: 'What would stand against a registration',
-  description: 'Changes nothing. Members that are left out are not missed.',
-  parameters: { ui_locales: { description: 'Language of the messages; left out: English.' } },
-  body: { schema: CheckBody, example: { redirect_uris: ['https://shop.example.com/callback'] } },
-  answers: {
-    200: {
-      description: 'One entry for each problem; none: it could be registered so.',
-      schema: Type.Object({ fields: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })) }),
-    },
-  },
-};
-
 export const SecretRecord = Type.Object({
   secret_id: Type.String(),
   created_at: Time,
   expires_at: nullable(Time),
 });
 
-export const listSecrets: OperationDescription = {
-  ...one,
-  summary: 'The secrets of a client that work',
-  answers: {
-    200: {
-      description: 'When they were made and when they end. What they are is not kept.',
+export const OverlapSeconds = Type.Optional(
+  Type.Integer({ minimum: 0, maximum: overlaps.week, description: 'How long it still works; left out: not at all.' }),
+);
+
+const Activity = Type.Object({
+  sign_ins: Type.Array(
+    Type.Object({
+      sub: Type.String(),
+      scope: Type.String(),
+      at: Time,
+      last_used_at: Time,
+      connected: Type.Boolean(),
+      ended_because: nullable(Type.Enum([...endings])),
+    }),
+  ),
+  failures: Type.Array(
+    Type.Object({
+      at: Time,
+      last_at: Time,
+      count: Type.Integer({ minimum: 1, description: 'Of one kind at most five a minute are counted.' }),
+      stage: Type.Enum([...failureStages]),
+      code: Type.Enum([...failureCodes]),
+      sent: Type.Optional(Type.String()),
+      registered: Type.Optional(Type.String()),
+      description: Type.Optional(Type.String()),
+    }),
+  ),
+});
+
+const shared = { tag: 'Clients', access: clientOwner } as const;
+const one = { ...shared, parameters: { client_id: 'As it was given at registration.' } };
+const changed = { description: 'The client after the change.', schema: ClientRecord };
+
+export const ownClientOperations = [
+  operation({
+    ...shared,
+    id: 'listOwnClients',
+    method: 'GET',
+    path: '/v1/oauth/clients',
+    summary: 'List your clients',
+    answer: { description: 'Without their secrets.', schema: Type.Object({ clients: Type.Array(ClientRecord) }) },
+    run: async (deps, { owner }) => ({
+      clients: (await listOwnClients(deps, owner.owner_user_id)).map(clientRecord),
+    }),
+  }),
+  operation({
+    ...shared,
+    id: 'registerClient',
+    method: 'POST',
+    path: '/v1/oauth/clients',
+    summary: 'Register a client',
+    description: 'It waits in `pending_review` until an administrator approves it.',
+    body: RegistrationBody,
+    parsesBody: true,
+    example: {
+      name: 'Example shop',
+      client_type: 'confidential',
+      redirect_uris: ['https://shop.example.com/callback'],
+    },
+    answer: {
+      description: '`client_secret` is shown this once; null for a public client.',
+      schema: Type.Object({ client_id: Type.String(), client_secret: nullable(Type.String()) }),
+    },
+    refusals: ['rate_limited'],
+    async run(deps, { owner, body }) {
+      const { client, client_secret } = await registerClient(deps, owner, readRegistration(body));
+      return { client_id: client.client_id, client_secret };
+    },
+  }),
+  operation({
+    ...shared,
+    id: 'checkRegistration',
+    method: 'POST',
+    path: '/v1/oauth/clients/check',
+    summary: 'Check a draft of a registration',
+    description: 'Changes nothing. Members that are left out are not missed.',
+    query: {
+      ui_locales: Type.Optional(Type.String({ description: 'Language of the messages; left out: English.' })),
+    },
+    body: CheckBody,
+    parsesBody: true,
+    example: { redirect_uris: ['https://shop.example.com/callback'] },
+    answer: {
+      description: 'One entry for each problem; none: it could be registered so.',
+      schema: Type.Object({ fields: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })) }),
+    },
+    async run(_, { body, query }) {
+      const locale = chooseLocale(query.ui_locales, 'en');
+      return {
+        fields: checkDraft(body).map(({ path, message, userMessage }) => ({
+          path,
+          message: userMessage ? translatePlain(locale, userMessage) : message,
+        })),
+      };
+    },
+  }),
+  operation({
+    ...one,
+    id: 'readOwnClient',
+    method: 'GET',
+    path: '/v1/oauth/clients/:client_id',
+    summary: 'Read one of your clients',
+    answer: { description: 'The client.', schema: ClientRecord },
+    refusals: ['not_found'],
+    run: async (deps, { owner, client_id }) => clientRecord(await findOwnClient(deps, client_id, owner.owner_user_id)),
+  }),
+  operation({
+    ...one,
+    id: 'editOwnClient',
+    method: 'PATCH',
+    path: '/v1/oauth/clients/:client_id',
+    summary: 'Edit a client',
+    description: 'Changes of an approved client wait in `pending_change`; the reviewed revision serves until then.',
+    body: EditBody,
+    parsesBody: true,
+    example: { revision: 1, name: 'Example shop' },
+    answer: changed,
+    refusals: ['not_found', 'stale_revision', 'invalid_state', 'rate_limited'],
+    async run(deps, { owner, client_id, body }) {
+      // First, so that nothing is said of a body that was sent to another user's client.
+      await findOwnClient(deps, client_id, owner.owner_user_id);
+      return clientRecord(await editClient(deps, { client_id, ...owner }, readClientEdit(body)));
+    },
+  }),
+  operation({
+    ...one,
+    access: recentClientOwner,
+    id: 'deleteOwnClient',
+    method: 'DELETE',
+    path: '/v1/oauth/clients/:client_id',
+    summary: 'Delete a client and everything that was granted to it',
+    description: 'A suspended client stays until an administrator deletes it.',
+    answer: { description: 'Deleted.' },
+    refusals: ['not_found', 'invalid_state'],
+    run: (deps, { owner, client_id }) => deleteClient(deps, { client_id, ...owner }),
+  }),
+  operation({
+    ...one,
+    id: 'readClientActivity',
+    method: 'GET',
+    path: '/v1/oauth/clients/:client_id/activity',
+    summary: 'List recent sign-ins and failures of a client',
+    answer: { description: 'Newest first. A person is the `sub` that the client knows.', schema: Activity },
+    refusals: ['not_found'],
+    run: (deps, { owner, client_id }) => clientActivity(deps, client_id, owner.owner_user_id),
+  }),
+  operation({
+    ...one,
+    id: 'listOwnClientSecrets',
+    method: 'GET',
+    path: '/v1/oauth/clients/:client_id/secrets',
+    summary: 'List the active secrets of a client',
+    answer: {
+      description: 'When they were made and when they end, without the secrets themselves.',
       schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
     },
-  },
-  refusals: ['not_found'],
-};
-
-export const addSecret: OperationDescription = {
-  ...one,
-  access: [recentlySignedIn],
-  summary: 'Give a confidential client one more secret',
-  description: 'Takes no body. The one before works until it is retired; two can work at a time.',
-  answers: {
-    200: {
+    refusals: ['not_found'],
+    run: async (deps, { owner, client_id }) => ({
+      secrets: await listSecrets(deps, client_id, owner.owner_user_id),
+    }),
+  }),
+  operation({
+    ...one,
+    access: recentClientOwner,
+    id: 'addOwnClientSecret',
+    method: 'POST',
+    path: '/v1/oauth/clients/:client_id/secrets',
+    summary: 'Add a secret to a confidential client',
+    description: 'Takes no body. The one before works until it is retired; two can work at a time.',
+    answer: {
       description: '`client_secret` is shown this once.',
-      schema: Type.Object({
-        secret_id: Type.String(),
-        created_at: Time,
-        expires_at: nullable(Time),
-        client_secret: Type.String(),
-      }),
+      schema: Type.Object({ ...SecretRecord.properties, client_secret: Type.String() }),
     },
-  },
-  refusals: ['not_found', 'invalid_state', 'invalid_request'],
-};
-
-export const retireSecret: OperationDescription = {
-  ...one,
-  access: [recentlySignedIn],
-  summary: 'Retire a secret of a client',
-  description: 'The last one that does not end stays.',
-  parameters: {
-    client_id: one.parameters.client_id,
-    secret_id: { description: 'From the list.' },
-    overlap_seconds: {
-      description: 'How long it still works; left out: not at all.',
-      schema: Type.Integer({ minimum: 0, maximum: 604_800 }),
+    refusals: ['not_found', 'invalid_state'],
+    async run(deps, { owner, client_id }) {
+      const { secret, client_secret } = await addSecret(deps, { client_id, ...owner });
+      return { ...secret, client_secret };
     },
-  },
-  answers: { 200: { description: 'The secret as it is now.', schema: SecretRecord } },
-  refusals: ['not_found', 'invalid_state', 'invalid_request'],
-};
-
-export const activity: OperationDescription = {
-  ...one,
-  summary: 'Who signed in lately, and what failed and why',
-  answers: {
-    200: {
-      description: 'Newest first. A person is the `sub` that the client knows.',
-      schema: Type.Object({
-        sign_ins: Type.Array(
-          Type.Object({
-            sub: Type.String(),
-            scope: Type.String(),
-            at: Time,
-            last_used_at: Time,
-            connected: Type.Boolean(),
-            ended_because: nullable(Type.Enum([...endings])),
-          }),
-        ),
-        failures: Type.Array(
-          Type.Object({
-            at: Time,
-            last_at: Time,
-            count: Type.Integer({ minimum: 1, description: 'Of one kind at most five a minute are counted.' }),
-            stage: Type.Enum([...failureStages]),
-            code: Type.Enum([...failureCodes]),
-            sent: Type.Optional(Type.String()),
-            registered: Type.Optional(Type.String()),
-            description: Type.Optional(Type.String()),
-          }),
-        ),
-      }),
-    },
-  },
-  refusals: ['not_found'],
-};
-
-export const remove: OperationDescription = {
-  ...one,
-  access: [recentlySignedIn],
-  summary: 'Delete a client and everything that was granted to it',
-  description: 'A suspended client stays until an administrator deletes it.',
-  answers: { 204: { description: 'It is gone.' } },
-  refusals: ['not_found', 'invalid_state'],
-};
+  }),
+  operation({
+    ...one,
+    access: recentClientOwner,
+    id: 'retireOwnClientSecret',
+    method: 'DELETE',
+    path: '/v1/oauth/clients/:client_id/secrets/:secret_id',
+    summary: 'Retire a secret of a client',
+    description: 'The last one that does not end stays.',
+    parameters: { ...one.parameters, secret_id: 'From the list.' },
+    query: { overlap_seconds: OverlapSeconds },
+    answer: { description: 'The secret after the change.', schema: SecretRecord },
+    refusals: ['not_found', 'invalid_state', 'invalid_request'],
+    run: (deps, { owner, client_id, secret_id, query: { overlap_seconds: overlapSeconds = 0 } }) =>
+      retireSecret(deps, { client_id, secret_id, overlapSeconds, ...owner }),
+  }),
+];

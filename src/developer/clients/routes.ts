@@ -1,21 +1,16 @@
 import type { FastifyInstance } from 'fastify';
-import {
-  type DeveloperContext,
-  developerContext,
-  recentDeveloperContext,
-} from '../../authentication/sessions/developer.ts';
 import { approvedFields, type Client } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
 import { findOwnClient, hasTooManyPending, listOwnClients } from '../../clients/find-clients.ts';
 import { readClientEdit } from '../../clients/registration.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { RequestError } from '../../platform/errors.ts';
-import { readForm } from '../../platform/http/parameters.ts';
-import { sendPage } from '../../platform/pages/page.ts';
+import type { RequestError } from '../../platform/errors.ts';
+import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { normalizeName } from '../../platform/text/visible-text.ts';
 import { clientHistory } from '../activity/activity.ts';
 import { clientPath } from '../client-status.ts';
+import { clientOwner, type Owner, recentClientOwner } from '../owner.ts';
 import { editBodyOf, formValuesOf, readFormValues } from '../registration/form-values.ts';
 import { settingsPage } from '../settings/page.ts';
 import { deletePage } from './delete-page.ts';
@@ -23,107 +18,86 @@ import { editPage } from './edit-page.ts';
 import { clientListPage } from './list-page.ts';
 import { clientPage } from './page.ts';
 
-type ClientRoute = { Params: { client_id: string } };
-
-const base = '/developer/clients/:client_id';
-const pageOf = (form: string) => ({ config: { page: true, form } }) as const;
+const base = '/developer/clients/:client_id' as const;
+type OwnerContext = PageContext<{ owner: Owner }, typeof base>;
 
 /** The list of a person's clients, and the pages of each one. */
 export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/developer', pageOf('/developer'), async (request, reply) => {
-    const { view, owner, query } = await developerContext(deps, request);
-    const clients = await listOwnClients(deps, owner.owner_user_id);
-    return sendPage(reply, view, clientListPage(view, clients, query.done === 'deleted'));
-  });
+  /** @throws {RequestError} `not_found`, as for an unknown client, when it is another user's. */
+  const clientOf = ({ client_id, owner }: OwnerContext): Promise<Client> =>
+    findOwnClient(deps, client_id, owner.owner_user_id);
 
-  app.get<ClientRoute>(base, pageOf(base), async (request, reply) => {
-    const context = await developerContext(deps, request);
-    const client = await clientOf(deps, request.params, context);
+  const pages = pagesFor(app, deps, clientOwner);
+
+  pages.show('/developer', async ({ view, owner, query }) =>
+    clientListPage(view, await listOwnClients(deps, owner.owner_user_id), query.done === 'deleted'),
+  );
+
+  pages.show(base, async (context) => {
+    const client = await clientOf(context);
     const history = await clientHistory(deps, client.client_id);
-    return sendPage(reply, context.view, clientPage(context.view, { client, history, done: context.query.done }));
+    return clientPage(context.view, { client, history, done: context.query.done });
   });
 
-  app.get<ClientRoute>(`${base}/settings`, pageOf(base), async (request, reply) => {
-    const context = await developerContext(deps, request);
-    const client = await clientOf(deps, request.params, context);
-    return sendPage(reply, context.view, settingsPage(context.view, client, deps.config.baseUrl));
+  pages.show(`${base}/settings`, async (context) =>
+    settingsPage(context.view, await clientOf(context), deps.config.baseUrl),
+  );
+
+  const editPath = `${base}/edit` as const;
+  pages.show(editPath, async (context) => {
+    const client = await clientOf(context);
+    return editPage(context.view, { client, formValues: formValuesOf(client) });
+  });
+  pages.post(editPath, {
+    page: editPath,
+    async act(context, form) {
+      const { client_id } = await clientOf(context);
+      const edit = readClientEdit({ ...editBodyOf(readFormValues(form)), revision: Number(form.revision) });
+      const client = await editClient(deps, { client_id, ...context.owner }, edit);
+      return `${clientPath(client)}?done=${client.pending_change === null ? 'saved' : 'staged'}`;
+    },
+    explains: ({ code, problems }) => problems.length > 0 || code === 'stale_revision' || code === 'rate_limited',
+    async redraw(context, { refusal, form }) {
+      const client = await clientOf(context);
+      return editPage(context.view, {
+        client,
+        formValues: readFormValues(form),
+        problems: refusal.problems,
+        refusal: await alertFor(refusal, client, context),
+      });
+    },
   });
 
-  await editRoutes(app, deps);
-  await deleteRoutes(app, deps);
+  pages.post(`${base}/withdraw`, {
+    page: editPath,
+    async act(context) {
+      const client = await clientOf(context);
+      // A client that nobody has approved has no other values than its own, so there this changes nothing.
+      const edit = { fields: approvedFields(client), revision: client.revision };
+      await editClient(deps, { client_id: client.client_id, ...context.owner }, edit);
+      return `${clientPath(client)}?done=withdrawn`;
+    },
+  });
+
+  const deletePath = `${base}/delete` as const;
+  const guardedPages = pagesFor(app, deps, recentClientOwner);
+  guardedPages.show(deletePath, async (context) => deletePage(context.view, await clientOf(context), false));
+  guardedPages.post(deletePath, {
+    page: deletePath,
+    async act(context, { name = '' }) {
+      const client = await clientOf(context);
+      if (normalizeName(name) !== client.name) return { ...deletePage(context.view, client, true), status: 400 };
+      await deleteClient(deps, { client_id: client.client_id, ...context.owner });
+      return '/developer?done=deleted';
+    },
+  });
+
+  /** For a refusal that goes with all that was typed, rather than with one of its fields. */
+  async function alertFor({ code, retryAfter = 60 }: RequestError, client: Client, { view, owner }: OwnerContext) {
+    if (code === 'stale_revision') return view.t('developer.edit.stale');
+    if (code !== 'rate_limited') return undefined;
+    return client.status === 'rejected' && (await hasTooManyPending(deps, owner.owner_user_id))
+      ? view.t('developer.edit.pending', { most: deps.config.limits.pendingClients })
+      : view.t('signin.too_many', { wait: view.duration(retryAfter) });
+  }
 }
-
-async function editRoutes(app: FastifyInstance, deps: Deps) {
-  const form = `${base}/edit`;
-
-  app.get<ClientRoute>(form, pageOf(form), async (request, reply) => {
-    const context = await developerContext(deps, request);
-    const client = await clientOf(deps, request.params, context);
-    return sendPage(reply, context.view, editPage(context.view, { client, formValues: formValuesOf(client) }));
-  });
-
-  app.post<ClientRoute>(form, pageOf(form), async (request, reply) => {
-    const context = await developerContext(deps, request);
-    const before = await clientOf(deps, request.params, context);
-    const posted = readForm(request.body);
-    const formValues = readFormValues(posted);
-    const target = { client_id: before.client_id, ...context.owner };
-    try {
-      const edit = readClientEdit({ ...editBodyOf(formValues), revision: Number(posted.revision) });
-      const client = await editClient(deps, target, edit);
-      const done = client.pending_change === null ? 'saved' : 'staged';
-      return reply.redirect(`${clientPath(client)}?done=${done}`, 303);
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      const client = await clientOf(deps, request.params, context);
-      const refusal = await alertFor(deps, error, client, context);
-      if (refusal === undefined && error.problems.length === 0) throw error;
-      if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
-      const again = editPage(context.view, { client, formValues, problems: error.problems, refusal });
-      return sendPage(reply, context.view, again, error.status);
-    }
-  });
-
-  app.post<ClientRoute>(`${base}/withdraw`, pageOf(form), async (request, reply) => {
-    const context = await developerContext(deps, request);
-    const client = await clientOf(deps, request.params, context);
-    // A client that nobody has approved has no other values than its own, so there this changes nothing.
-    const edit = { fields: approvedFields(client), revision: client.revision };
-    await editClient(deps, { client_id: client.client_id, ...context.owner }, edit);
-    return reply.redirect(`${clientPath(client)}?done=withdrawn`, 303);
-  });
-}
-
-/** For a refusal that goes with what was typed, rather than with one of its fields. */
-async function alertFor(deps: Deps, error: RequestError, client: Client, { view, owner }: DeveloperContext) {
-  if (error.code === 'stale_revision') return view.t('developer.edit.stale');
-  if (error.code !== 'rate_limited') return undefined;
-  return client.status === 'rejected' && (await hasTooManyPending(deps, owner.owner_user_id))
-    ? view.t('developer.edit.pending', { most: deps.config.limits.pendingClients })
-    : view.t('signin.too_many', { wait: view.duration(error.retryAfter ?? 60) });
-}
-
-async function deleteRoutes(app: FastifyInstance, deps: Deps) {
-  const form = `${base}/delete`;
-
-  app.get<ClientRoute>(form, pageOf(form), async (request, reply) => {
-    const context = await recentDeveloperContext(deps, request);
-    const client = await clientOf(deps, request.params, context);
-    return sendPage(reply, context.view, deletePage(context.view, client, false));
-  });
-
-  app.post<ClientRoute>(form, pageOf(form), async (request, reply) => {
-    const context = await recentDeveloperContext(deps, request);
-    const client = await clientOf(deps, request.params, context);
-    const { name = '' } = readForm(request.body);
-    if (normalizeName(name) !== client.name) {
-      return sendPage(reply, context.view, deletePage(context.view, client, true), 400);
-    }
-    await deleteClient(deps, { client_id: client.client_id, ...context.owner });
-    return reply.redirect('/developer?done=deleted', 303);
-  });
-}
-
-/** @throws {RequestError} `not_found`, as for an unknown client, when it is somebody else's. */
-const clientOf = (deps: Deps, { client_id }: ClientRoute['Params'], { owner }: DeveloperContext): Promise<Client> =>
-  findOwnClient(deps, client_id, owner.owner_user_id);

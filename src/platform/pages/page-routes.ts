@@ -26,8 +26,9 @@ export type Refused = { readonly refusal: RequestError; readonly problem: Html |
 type Redraw<Context> = {
   /** The path of the page with the form. */
   page: string;
-  redraw(context: Context, refused: Refused): Page | Promise<Page>;
-  /** Which refusals that page shows; the others get an error page. Without it, those of fields. */
+  /** That page with a refusal. Without it, every refusal gets an error page. */
+  redraw?(context: Context, refused: Refused): Page | Promise<Page>;
+  /** Which refusals that page shows; those of fields if left out. */
   explains?(refusal: RequestError): boolean;
 };
 
@@ -80,13 +81,14 @@ export function pagesFor<Deps, Requester extends object>(
         PageContext<Requester, Path>
       >,
     ): void {
-      app.post(path, { config: { page: true, form: form.page } }, async (request, reply) => {
+      const { page, act, redraw, explains } = form;
+      app.post(path, { config: { page: true, form: page } }, async (request, reply) => {
         const context = await contextOf<Path>(request, reply);
         const parameters = readForm(request.body);
         return answerForm(reply, context.view, {
-          act: () => form.act(context, parameters),
-          redraw: (refusal, problem) => form.redraw(context, { refusal, problem, form: parameters }),
-          explains: form.explains,
+          act: () => act(context, parameters),
+          redraw: redraw && ((refusal, problem) => redraw(context, { refusal, problem, form: parameters })),
+          explains,
         });
       });
     },
@@ -129,7 +131,7 @@ export async function answerForm(
   view: View,
   steps: {
     act(): Promise<Outcome>;
-    redraw(refusal: RequestError, problem: Html | false): Page | Promise<Page>;
+    redraw?: (refusal: RequestError, problem: Html | false) => Page | Promise<Page>;
     explains?(refusal: RequestError): boolean;
   },
 ): Promise<FastifyReply> {
@@ -139,7 +141,7 @@ export async function answerForm(
     if (typeof outcome === 'string') return reply.redirect(outcome, 303);
     return 'content' in outcome ? sendPage(reply, view, outcome) : outcome;
   } catch (error) {
-    if (!(error instanceof RequestError) || !explains(error)) throw error;
+    if (!(error instanceof RequestError) || !redraw || !explains(error)) throw error;
     if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
     return sendPage(reply, view, await redraw(error, problemOf(view, error)), error.status);
   }
