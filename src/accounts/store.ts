@@ -51,6 +51,9 @@ export const setDisabled = (user_id: UserId, disabled: boolean, now: number): Sq
 export const isEmailTaken = (email: string): Sql =>
   sql`exists (select 1 from users where email_key = ${emailKey(email)})`;
 
+/** No account has this address. */
+export const isEmailFree = (email: string): Sql => sql`not ${isEmailTaken(email)}`;
+
 /** The user's address is still this one, and the user is not disabled. */
 export const isReachableAt = (user_id: UserId, email: string): Sql =>
   sql`exists (select 1 from users

@@ -1,18 +1,11 @@
-import {
-  deleteLinks,
-  failUnless,
-  findOpenLink,
-  insertLink,
-  type OneTimeLink,
-  spendLink,
-} from '../accounts/one-time-links/store.ts';
+import { deleteLinks, findOpenLink, insertLink, type OneTimeLink } from '../accounts/one-time-links/store.ts';
 import { hasAdministrator, noAdministrator } from '../accounts/store.ts';
 import { type Actor, auditEvent } from '../audit/audit.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
 import type { Deps } from '../authentication/deps.ts';
 import { now } from '../platform/clock.ts';
 import type { LimitDeps, StoreDeps } from '../platform/deps.ts';
-import { RequestError, refusal } from '../platform/errors.ts';
+import { refusal } from '../platform/errors.ts';
 import { digest, newSecret } from '../platform/ids.ts';
 
 /** A day: long enough to find the terminal again, short enough to forget a printed link. */
@@ -31,7 +24,8 @@ export async function inviteAdministrator(
   const at = now(deps);
   const expires_at = at + invitationSeconds;
   const { statement } = auditEvent({ action: 'administrator.invited', actor, after: { expires_at } }, at);
-  await deps.db.batch([insertLink({ token_hash: digest(token), purpose, expires_at }, at), statement]);
+  const link = insertLink({ token_hash: digest(token), purpose, expires_at }, at);
+  await deps.db.change({ run: { link, event: statement } });
   return { url: `${deps.config.baseUrl}/invite/${token}`, expires_at };
 }
 
@@ -56,20 +50,18 @@ export async function acceptInvitation(
   const link = await findInvitation(deps, token);
   if (!link) throw spentInvitation();
   const account = { ...acceptance, role: 'admin', emailVerified: false } as const;
-  try {
-    return await createUser(deps, account, { address }, [
-      deleteLinks('first_administrator'), // first, so that on PostgreSQL the uses of several wait for each other
-      ...(link.purpose === 'first_administrator' ? [beingFirst(link, now(deps))] : []),
-      spendLink(link),
-    ]);
-  } catch (error) {
-    // The e-mail address is taken, or somebody used this link or another first one this moment: the link tells which.
-    if (error instanceof RequestError && !(await findInvitation(deps, token))) throw spentInvitation();
-    throw error;
-  }
+  return createUser(
+    deps,
+    account,
+    { address },
+    {
+      link,
+      lock: deleteLinks('first_administrator'), // so that on PostgreSQL the uses of several wait for each other
+      // Each start prints a link for the first administrator. Of several that are used at once one makes an account.
+      require: link.purpose === 'first_administrator' ? { first: noAdministrator } : {},
+      spent: spentInvitation,
+    },
+  );
 }
-
-/** Each start prints a link. Of several that are used at once, one makes an administrator. */
-const beingFirst = ({ token_hash }: OneTimeLink, at: number) => failUnless(noAdministrator, `${token_hash}:first`, at);
 
 export const spentInvitation = () => refusal('invalid_request', { key: 'invitation.spent' }, { back: '/signin' });

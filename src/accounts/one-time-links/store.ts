@@ -54,10 +54,6 @@ const insertForAccount = ({ user_id, ...link }: AccountLink, now: number, condit
         token_hash = excluded.token_hash, email = excluded.email, request_id = excluded.request_id,
         next = excluded.next, created_at = excluded.created_at, expires_at = excluded.expires_at`;
 
-/** A conditional insert above has inserted its link, so that its mail may be sent. */
-export const linkWasKept = (token_hash: string): Sql =>
-  sql`exists (select 1 from one_time_links where token_hash = ${token_hash})`;
-
 /**
  * A link that is known, unexpired and unused, for one of the purposes. One that has expired is deleted, so that it stays
  * so even if the clock is set back.

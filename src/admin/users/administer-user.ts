@@ -1,7 +1,6 @@
 import { lastAdministrator, requireAnotherAdministrator } from '../../accounts/last-administrator.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
-import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { requireUser } from '../../accounts/require-user.ts';
 import { hasRole, listAdministrators, lockUser, setRole } from '../../accounts/store.ts';
 import type { Role, User } from '../../accounts/user.ts';
@@ -10,7 +9,6 @@ import { deletePendingSignInsOfUser } from '../../authentication/sessions/pendin
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
 import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { invalidState, refusal } from '../../platform/errors.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
@@ -26,14 +24,16 @@ export async function signOutUser(deps: MailDeps, caller: Caller, user_id: strin
   const tells = await mayMailAbout(deps, 'signed_out', user_id, maxMailsAboutRevocations);
   const at = now(deps);
   const event = { action: 'user.signed_out', ...caller, target: user_id, reason: 'administrator' } as const;
-  await deps.db.batch([
-    lockUser(user_id),
-    endSessionsOfUser(user_id, 'administrator', at),
-    ...revokeGrantsOfUser(user_id, 'administrator', at),
-    deletePendingSignInsOfUser(user_id),
-    auditEvent(event, at).statement,
-    ...(tells ? mailTo(deps, user, 'signed_out') : []),
-  ]);
+  await deps.db.change({
+    lock: lockUser(user_id),
+    run: {
+      sessions: endSessionsOfUser(user_id, 'administrator', at),
+      grants: revokeGrantsOfUser(user_id, 'administrator', at),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      event: auditEvent(event, at).statement,
+      mails: tells ? mailTo(deps, user, 'signed_out') : undefined,
+    },
+  });
 }
 
 /**
@@ -43,7 +43,7 @@ export async function signOutUser(deps: MailDeps, caller: Caller, user_id: strin
 export async function unlockUser(deps: LimitDeps, caller: Caller, user_id: string): Promise<void> {
   const user = await requireUser(deps, user_id);
   const { statement } = auditEvent({ action: 'user.unlocked', ...caller, target: user_id }, now(deps));
-  await deps.db.batch([...passwordLimits(deps).reset(user.email), statement]);
+  await deps.db.change({ run: { failures: passwordLimits(deps).reset(user.email), event: statement } });
 }
 
 /**
@@ -63,19 +63,18 @@ export async function changeRole(deps: MailDeps, caller: Caller, user_id: string
   const at = now(deps);
   const change = { before: { role: user.role }, after: { role } };
   const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, ...change }, at);
-  try {
-    await deps.db.batch([
-      ...(role === 'admin' ? [] : requireAnotherAdministrator(caller, user_id, event.event_id, at)),
-      failUnless(hasRole(user_id, user.role), event.event_id, at),
-      setRole(user_id, role, caller.actor, at),
-      ...mailTo(deps, user, role === 'admin' ? 'role_admin' : 'role_user'),
-      ...told.flatMap((one) => mailTo(deps, one, 'new_administrator', { email: user.email })),
-      event.statement,
-    ]);
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-    const current = await requireUser(deps, user_id);
-    throw current.role === user.role ? lastAdministrator() : invalidState(current.role);
-  }
-  return requireUser(deps, user_id);
+  const { lock, require } = role === 'admin' ? { lock: [], require: {} } : requireAnotherAdministrator(caller, user_id);
+  const done = await deps.db.change({
+    lock,
+    require: { ...require, role: hasRole(user_id, user.role) },
+    run: {
+      user: setRole(user_id, role, caller.actor, at),
+      mails: mailTo(deps, user, role === 'admin' ? 'role_admin' : 'role_user'),
+      mailsToAdministrators: told.flatMap((one) => mailTo(deps, one, 'new_administrator', { email: user.email })),
+      event: event.statement,
+    },
+  });
+  const current = await requireUser(deps, user_id);
+  if (done.ok) return current;
+  throw current.role === user.role ? lastAdministrator() : invalidState(current.role);
 }

@@ -1,6 +1,6 @@
 import { lastAdministrator, requireAnotherAdministrator } from '../../accounts/last-administrator.ts';
 import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
-import { deleteLinksOfUser, failUnless } from '../../accounts/one-time-links/store.ts';
+import { deleteLinksOfUser } from '../../accounts/one-time-links/store.ts';
 import { requireUser } from '../../accounts/require-user.ts';
 import { isDisabled, lockUser, setDisabled } from '../../accounts/store.ts';
 import { type Actor, auditEvent, type Caller, callerOf, readReason } from '../../audit/audit.ts';
@@ -10,7 +10,7 @@ import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
-import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import type { Statement } from '../../platform/db/sql.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 
@@ -32,20 +32,15 @@ export async function disableUser(
   const event = auditEvent({ action: 'user.disabled', ...caller, target: user_id, reason: why }, at);
   await requireEnabled(deps, user_id);
   await refuseAgainstAdministrator(deps, caller, user_id);
-  try {
-    await deps.db.batch([
-      ...requireAnotherAdministrator(caller, user_id, event.event_id, at),
-      lockUser(user_id), // of two at once the second finds it done
-      failUnless(isDisabled(user_id, false), event.event_id, at),
-      setDisabled(user_id, true, at),
-      ...endEverything(user_id, at),
-      event.statement,
-    ]);
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-    await requireEnabled(deps, user_id);
-    throw lastAdministrator();
-  }
+  const { lock, require } = requireAnotherAdministrator(caller, user_id);
+  const done = await deps.db.change({
+    lock: [...lock, lockUser(user_id)], // of two at once the second finds it done
+    require: { ...require, enabled: isDisabled(user_id, false) },
+    run: { user: setDisabled(user_id, true, at), access: endEverything(user_id, at), event: event.statement },
+  });
+  if (done.ok) return;
+  await requireEnabled(deps, user_id);
+  throw lastAdministrator();
 }
 
 const endEverything = (user_id: string, at: number): Statement[] => [
@@ -63,22 +58,19 @@ const endEverything = (user_id: string, at: number): Statement[] => [
  */
 export async function enableUser(deps: StoreDeps, user_id: string, by: Actor | Caller): Promise<void> {
   const at = now(deps);
-  const { event_id, statement } = auditEvent({ action: 'user.enabled', ...callerOf(by), target: user_id }, at);
+  const { statement } = auditEvent({ action: 'user.enabled', ...callerOf(by), target: user_id }, at);
   const { disabled_at } = await requireUser(deps, user_id);
   if (disabled_at === null) throw invalidState('enabled');
-  try {
-    await deps.db.batch([
-      lockUser(user_id),
-      failUnless(isDisabled(user_id, true), event_id, at),
-      // Ends once more what began in the very instant of disabling, unseen by it.
-      ...endEverything(user_id, at),
-      setDisabled(user_id, false, at),
-      statement,
-    ]);
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw invalidState('enabled'); // somebody else was quicker
-    throw error;
-  }
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { disabled: isDisabled(user_id, true) },
+    run: {
+      access: endEverything(user_id, at), // again: what began at the very moment of disabling, unseen by it
+      user: setDisabled(user_id, false, at),
+      event: statement,
+    },
+  });
+  if (!done.ok) throw invalidState('enabled'); // another administrator was faster
 }
 
 async function requireEnabled(deps: Pick<Deps, 'db'>, user_id: string): Promise<void> {

@@ -38,15 +38,17 @@ export async function resetFactors(deps: MailDeps, caller: Caller, user_id: stri
   const before = { totp: totp?.confirmed_at != null, backup_codes: codes.remaining, passkeys: passkeys.length };
   const at = now(deps);
   const event = { action: 'user.factors_reset', ...caller, target: user_id, reason: why, before } as const;
-  await deps.db.batch([
-    lockUser(user_id),
-    deleteTotp(user_id),
-    deleteBackupCodes(user_id),
-    deletePasskeysOfUser(user_id),
-    deletePendingSignInsOfUser(user_id),
-    endSessionsOfUser(user_id, 'administrator', at),
-    ...revokeGrantsOfUser(user_id, 'administrator', at),
-    ...mailTo(deps, user, 'factors_reset', { reset_url: `${deps.config.baseUrl}/reset` }),
-    auditEvent(event, at).statement,
-  ]);
+  await deps.db.change({
+    lock: lockUser(user_id),
+    run: {
+      totp: deleteTotp(user_id),
+      backupCodes: deleteBackupCodes(user_id),
+      passkeys: deletePasskeysOfUser(user_id),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      sessions: endSessionsOfUser(user_id, 'administrator', at),
+      grants: revokeGrantsOfUser(user_id, 'administrator', at),
+      mails: mailTo(deps, user, 'factors_reset', { reset_url: `${deps.config.baseUrl}/reset` }),
+      event: auditEvent(event, at).statement,
+    },
+  });
 }

@@ -1,11 +1,13 @@
+import { type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
 import { insertUser } from '../../accounts/store.ts';
 import type { Role } from '../../accounts/user.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import { mayConflict, type Requirements } from '../../platform/db/change.ts';
+import type { Statement } from '../../platform/db/sql.ts';
 import { emailProblem } from '../../platform/email-address.ts';
-import { type FieldProblem, fieldProblem, invalidFields } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
+import { type FieldProblem, fieldProblem, invalidFields, type RequestError } from '../../platform/errors.ts';
+import { newId, type UserId } from '../../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
 import { type PasswordContext, passwordProblems } from '../credentials/password-policy.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
@@ -21,11 +23,21 @@ type NewAccount = {
   locale?: string;
 };
 
+export type Permission = {
+  link: OneTimeLink;
+  lock?: Statement;
+  /** What has to be true still for the link to be valid. */
+  require?: Requirements;
+  /** Commits with the account. */
+  also?: readonly Statement[];
+  /** The refusal of a link that is used up or no longer valid. */
+  spent: () => RequestError;
+};
+
 /**
  * Makes an account with a password, all or nothing.
  * @param by who makes it for them; for whoever makes their own by a link, the address that they come from.
- * @param also statements that must commit with it: the one-time link that allowed it, say. If one of them is refused by
- * a unique index, nothing is kept.
+ * @param permission the one-time link that allows it, which is used up with it.
  * @returns its `user_id`.
  * @throws {RequestError} `invalid_request` with one entry a field; also when the address is taken.
  */
@@ -33,8 +45,8 @@ export async function createUser(
   deps: Pick<Deps, 'db' | 'clock' | 'passwords'>,
   account: NewAccount,
   by: Actor | { address: string },
-  also: readonly Statement[] = [],
-): Promise<string> {
+  permission?: Permission,
+): Promise<UserId> {
   const problems = [...identityProblems(account), ...newPasswordProblems(account.password, account)];
   if (problems.length > 0) throw invalidFields(problems);
 
@@ -52,13 +64,20 @@ export async function createUser(
     name: normalizeName(account.name),
     email_verified_at: account.emailVerified ? at : null,
   };
-  try {
-    await deps.db.batch([...also, insertUser(user, at), setPassword(user_id, password_hash, at), statement]);
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-    throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })], error);
-  }
-  return user_id;
+  const done = await deps.db.change({
+    lock: permission?.lock,
+    require: permission?.require,
+    run: {
+      link: permission && mayConflict(spendLink(permission.link)),
+      also: permission?.also,
+      user: mayConflict(insertUser(user, at)),
+      password: setPassword(user_id, password_hash, at),
+      event: statement,
+    },
+  });
+  if (done.ok) return user_id;
+  if (permission && done.failed !== 'user') throw permission.spent();
+  throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })]);
 }
 
 /** What stands against an e-mail address and a name. */

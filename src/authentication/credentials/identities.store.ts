@@ -1,80 +1,60 @@
-import { type Condition, eventWasKept, insertIf } from '../../audit/store.ts';
-import type { Db, Statement } from '../../platform/db/db.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { asText, type Sql, sql } from '../../platform/db/sql.ts';
 import { emailKey } from '../../platform/email-address.ts';
+import type { UserId } from '../../platform/ids.ts';
 
-/** Who a person is at an upstream provider: issuer and subject, never the e-mail address (OIDC Core §5.7). */
-export type Identity = {
-  issuer: string;
-  subject: string;
-  user_id: string;
+/** A user's account at an upstream provider: issuer and subject, never the e-mail address (OIDC Core §5.7). */
+const Identity = row('identities', {
+  issuer: text,
+  subject: text,
+  user_id: id<UserId>(),
   /** The provider's id when it was linked. */
-  provider: string;
-  email: string | null;
-  linked_at: number;
-  last_used_at: number;
-};
+  provider: text,
+  email: nullable(text),
+  linked_at: integer,
+  last_used_at: integer,
+});
+export type Identity = RowOf<typeof Identity>;
 
 /** Oldest first. */
-export const listIdentities = (db: Db, user_id: string) =>
-  db.all<Identity>('select * from identities where user_id = $1 order by linked_at, issuer, subject', [user_id]);
-
-export const findIdentity = (db: Db, issuer: string, subject: string) =>
-  db.get<Identity>('select * from identities where issuer = $1 and subject = $2', [issuer, subject]);
-
-type NewIdentity = Omit<Identity, 'linked_at' | 'last_used_at'>;
-
-/**
- * @param event_id of an event before it in the batch: nothing is linked unless that was kept. Fails on an identity that
- * is somebody's already: issuer and subject are the key.
- */
-export const insertIdentity = (identity: NewIdentity, event_id: string, now: number): Statement =>
-  insertIf(
-    {
-      sql: `insert into identities (issuer, subject, user_id, provider, email, linked_at, last_used_at)
-            select $1, $2, $3, $4, $5, cast($6 as bigint), cast($6 as bigint)`,
-      params: [identity.issuer, identity.subject, identity.user_id, identity.provider, identity.email, now],
-    },
-    eventWasKept(event_id),
+export const listIdentities = (db: Db, user_id: UserId) =>
+  db.all(
+    Identity,
+    sql`select ${Identity.columns} from identities where user_id = ${user_id} order by linked_at, issuer, subject`,
   );
 
-/** They may sign in, and have nobody at that issuer yet. */
-export const mayLink = (user_id: string, issuer: string): Condition => ({
-  sql: `exists (select 1 from users where user_id = $1 and disabled_at is null)
-        and not exists (select 1 from identities where user_id = $1 and issuer = $2)`,
-  params: [user_id, issuer],
-});
+export const findIdentity = (db: Db, issuer: string, subject: string) =>
+  db.get(Identity, sql`select ${Identity.columns} from identities where issuer = ${issuer} and subject = ${subject}`);
 
-/** The same for whom an address alone names: it must be theirs still, and proved. */
-export const mayLinkByEmail = (user_id: string, issuer: string, email: string): Condition => ({
-  sql: `exists (select 1 from users where user_id = $1 and disabled_at is null
-                                      and email_key = $3 and email_verified_at is not null)
-        and not exists (select 1 from identities where user_id = $1 and issuer = $2)`,
-  params: [user_id, issuer, emailKey(email)],
-});
+/** Conflicts with an identity that is linked already, with whatever user: issuer and subject are the key. */
+export const insertIdentity = (identity: Omit<Identity, 'linked_at' | 'last_used_at'>, now: number): Sql =>
+  sql`insert into identities ${Identity.values({ ...identity, linked_at: now, last_used_at: now })}`;
 
-export const isLinked = (user_id: string, issuer: string): Condition => ({
-  sql: 'exists (select 1 from identities where user_id = $1 and issuer = $2)',
-  params: [user_id, issuer],
-});
+/** The user is not disabled, and has no identity of that issuer yet. */
+export const mayLink = (user_id: UserId, issuer: string): Sql =>
+  sql`exists (select 1 from users where user_id = ${user_id} and disabled_at is null)
+      and not ${isLinked(user_id, issuer)}`;
 
-/** @param event_id as for {@link insertIdentity}. */
-export const deleteIdentity = (user_id: string, issuer: string, event_id: string): Statement => ({
-  sql: `delete from identities
-         where user_id = $1 and issuer = $2 and exists (select 1 from audit_log where event_id = $3)`,
-  params: [user_id, issuer, event_id],
-});
+/** {@link mayLink} for a user who is known by the address alone: it must still be theirs, and verified. */
+export const mayLinkByEmail = (user_id: UserId, issuer: string, email: string): Sql =>
+  sql`exists (select 1 from users where user_id = ${user_id} and disabled_at is null
+               and email_key = ${emailKey(email)} and email_verified_at is not null)
+      and not ${isLinked(user_id, issuer)}`;
 
-/** @param email what the upstream calls them today, for lists; null leaves what is there. */
+export const isLinked = (user_id: UserId, issuer: string): Sql =>
+  sql`exists (select 1 from identities where user_id = ${user_id} and issuer = ${issuer})`;
+
+export const deleteIdentity = (user_id: UserId, issuer: string): Sql =>
+  sql`delete from identities where user_id = ${user_id} and issuer = ${issuer}`;
+
+/** @param email what the upstream calls the user today, for lists; null leaves the stored one. */
 export const touchIdentity = (
   { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>,
   email: string | null,
   now: number,
-): Statement => ({
-  sql: `update identities set last_used_at = $4, email = coalesce($3, email) where issuer = $1 and subject = $2`,
-  params: [issuer, subject, email, now],
-});
+): Sql =>
+  sql`update identities set last_used_at = ${now}, email = coalesce(${asText(email)}, email)
+       where issuer = ${issuer} and subject = ${subject}`;
 
-export const deleteIdentitiesOfUser = (user_id: string): Statement => ({
-  sql: 'delete from identities where user_id = $1',
-  params: [user_id],
-});
+export const deleteIdentitiesOfUser = (user_id: UserId): Sql => sql`delete from identities where user_id = ${user_id}`;

@@ -1,68 +1,67 @@
-import type { Condition } from '../../audit/store.ts';
-import type { Db, Statement } from '../../platform/db/db.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { type Sql, sql } from '../../platform/db/sql.ts';
+import type { SessionId, UserId } from '../../platform/ids.ts';
 
-/** One row a person. `secret_sealed` is in force once `confirmed_at` is set; `pending_secret_sealed` waits beside it. */
-export type TotpRow = {
-  user_id: string;
-  pending_secret_sealed: string | null;
-  /** The one session that may see and confirm the pending secret: else a thief's could be confirmed by the owner. */
-  pending_session_id: string | null;
-  pending_expires_at: number | null;
-  /** Codes that were looked at for the pending secret. */
-  pending_tries: number | null;
-  secret_sealed: string | null;
-  confirmed_at: number | null;
-  /** The newest time step that was accepted. Only newer ones count. */
-  last_step: number | null;
-  last_used_at: number | null;
-};
+/** One row a user. `secret_sealed` is in force once `confirmed_at` is set; `pending_secret_sealed` waits beside it. */
+const TotpRow = row('totp', {
+  user_id: id<UserId>(),
+  pending_secret_sealed: nullable(text),
+  /** The only session that may see and confirm the pending secret: else the owner could confirm that of a thief. */
+  pending_session_id: nullable(id<SessionId>()),
+  pending_expires_at: nullable(integer),
+  /** Codes that were checked for the pending secret. */
+  pending_tries: nullable(integer),
+  secret_sealed: nullable(text),
+  confirmed_at: nullable(integer),
+  /** The newest time step that was accepted. Only newer ones are. */
+  last_step: nullable(integer),
+  last_used_at: nullable(integer),
+});
+export type TotpRow = RowOf<typeof TotpRow>;
 
 /** A secret that was shown and not yet confirmed (decisions §3). */
 const pendingTotpSeconds = 600;
-/** Codes that are looked at for one pending secret. */
+/** Codes that are checked for one pending secret. */
 export const triesPerEnrollment = 5;
 
-/** Whether somebody has a second factor, in the SQL of whoever asks. @param user_id a column, or a placeholder. */
-export const hasTotp = (user_id: string) =>
-  `exists (select 1 from totp t where t.user_id = ${user_id} and t.confirmed_at is not null)`;
+/** The user has TOTP as a second factor. @param user_id an id, or a column of the statement around it. */
+export const hasTotp = (user_id: UserId | Sql): Sql =>
+  sql`exists (select 1 from totp t where t.user_id = ${user_id} and t.confirmed_at is not null)`;
 
-export const findTotp = (db: Db, user_id: string) =>
-  db.get<TotpRow>('select * from totp where user_id = $1', [user_id]);
+export const findTotp = (db: Db, user_id: UserId) =>
+  db.get(TotpRow, sql`select ${TotpRow.columns} from totp where user_id = ${user_id}`);
 
 /** Whether a code of an authenticator app is asked for at sign-in. */
-export async function isTotpActive(db: Db, user_id: string): Promise<boolean> {
-  const totp = await findTotp(db, user_id);
-  return totp !== undefined && totp.confirmed_at !== null;
-}
+export const isTotpActive = (db: Db, user_id: UserId): Promise<boolean> => db.holds(hasTotp(user_id));
 
 /** Whose factors, and in which session a secret waits. */
-export type Enrolling = { user_id: string; session_id: string };
+export type Enrolling = { user_id: UserId; session_id: SessionId };
 
 /** Replaces an earlier pending secret; the one in force stays. */
-export const setPendingTotp = (
-  { user_id, session_id }: Enrolling,
-  pending_secret_sealed: string,
-  now: number,
-): Statement => ({
-  sql: `insert into totp (user_id, pending_secret_sealed, pending_session_id, pending_expires_at, pending_tries)
-        values ($1, $2, $3, $4, 0)
-        on conflict (user_id) do update set pending_secret_sealed = excluded.pending_secret_sealed,
-          pending_session_id = excluded.pending_session_id, pending_expires_at = excluded.pending_expires_at,
-          pending_tries = 0`,
-  params: [user_id, pending_secret_sealed, session_id, now + pendingTotpSeconds],
-});
+export const setPendingTotp = ({ user_id, session_id }: Enrolling, pending_secret_sealed: string, now: number): Sql =>
+  sql`insert into totp ${TotpRow.values({
+    user_id,
+    pending_secret_sealed,
+    pending_session_id: session_id,
+    pending_expires_at: now + pendingTotpSeconds,
+    pending_tries: 0,
+  })}
+      on conflict (user_id) do update set pending_secret_sealed = excluded.pending_secret_sealed,
+        pending_session_id = excluded.pending_session_id, pending_expires_at = excluded.pending_expires_at,
+        pending_tries = 0`;
 
-/** For what ends everything that others may have begun: nobody can confirm what waits. */
-export const deletePendingTotp = (user_id: string): Statement => ({
-  sql: `update totp set pending_secret_sealed = null, pending_session_id = null, pending_expires_at = null,
-               pending_tries = null
-         where user_id = $1`,
-  params: [user_id],
-});
+/** For a change that ends everything others may have begun: the pending secret can no longer be confirmed. */
+export const deletePendingTotp = (user_id: UserId): Sql =>
+  sql`update totp set pending_secret_sealed = null, pending_session_id = null, pending_expires_at = null,
+             pending_tries = null
+       where user_id = ${user_id}`;
+
+const PendingSecret = row('totp', { pending_secret_sealed: text });
 
 /**
- * Uses up one of the tries of the pending secret, before the code is looked at.
- * @returns what may be confirmed; undefined if nothing waits, or no longer.
+ * Uses up one of the tries of the pending secret, before the code is checked.
+ * @returns the sealed secret that may be confirmed; undefined if none is pending.
  */
 export async function consumePendingTry(
   db: Db,
@@ -70,89 +69,78 @@ export async function consumePendingTry(
   now: number,
 ): Promise<string | undefined> {
   const { rows } = await db.run(
-    `update totp set pending_tries = pending_tries + 1
-      where user_id = $1 and pending_session_id = $3 and pending_expires_at > $2 and pending_tries < ${triesPerEnrollment}
-  returning pending_secret_sealed`,
-    [user_id, now, session_id],
+    PendingSecret,
+    sql`update totp set pending_tries = pending_tries + 1
+         where user_id = ${user_id} and pending_session_id = ${session_id} and pending_expires_at > ${now}
+           and pending_tries < ${triesPerEnrollment}
+        returning pending_secret_sealed`,
   );
-  return (rows[0] as { pending_secret_sealed: string } | undefined)?.pending_secret_sealed;
+  return rows[0]?.pending_secret_sealed;
 }
 
-type Confirmation = { user_id: string; secret_sealed: string; step: number };
+type Confirmation = { user_id: UserId; secret_sealed: string; step: number };
 
-/** The pending secret comes into force. The step that confirmed it is used up. */
-export const activateTotp = ({ user_id, secret_sealed, step }: Confirmation, now: number): Statement => ({
-  sql: `update totp set secret_sealed = pending_secret_sealed, confirmed_at = $3, last_step = $4, last_used_at = $3,
-               pending_secret_sealed = null, pending_session_id = null, pending_expires_at = null, pending_tries = null
-         where user_id = $1 and pending_secret_sealed = $2`,
-  params: [user_id, secret_sealed, now, step],
-});
+/** Puts the pending secret in force and uses up the step that confirmed it. Changes nothing if another one is pending. */
+export const activateTotp = ({ user_id, secret_sealed, step }: Confirmation, now: number): Sql =>
+  sql`update totp set secret_sealed = pending_secret_sealed, confirmed_at = ${now}, last_step = ${step},
+             last_used_at = ${now}, pending_secret_sealed = null, pending_session_id = null,
+             pending_expires_at = null, pending_tries = null
+       where user_id = ${user_id} and pending_secret_sealed = ${secret_sealed}`;
 
-/** The secret that waits is that one. */
-export const isPendingTotp = (user_id: string, secret_sealed: string): Condition => ({
-  sql: 'exists (select 1 from totp where user_id = $1 and pending_secret_sealed = $2)',
-  params: [user_id, secret_sealed],
-});
+/** That secret is pending. */
+export const isPendingTotp = (user_id: UserId, secret_sealed: string): Sql =>
+  sql`exists (select 1 from totp where user_id = ${user_id} and pending_secret_sealed = ${secret_sealed})`;
 
-/** The secret in force is that one. */
-export const isActiveTotp = (user_id: string, secret_sealed: string): Condition => ({
-  sql: 'exists (select 1 from totp where user_id = $1 and secret_sealed = $2 and confirmed_at is not null)',
-  params: [user_id, secret_sealed],
-});
+/** That secret is in force. */
+export const isActiveTotp = (user_id: UserId, secret_sealed: string): Sql =>
+  sql`exists (select 1 from totp
+               where user_id = ${user_id} and secret_sealed = ${secret_sealed} and confirmed_at is not null)`;
 
-/**
- * Uses up a time step, of any number of requests at once for one of them alone, and only if it is newer than every one
- * before (RFC 6238 §5.2).
- */
+/** Uses up a time step: once, and only if it is newer than every one before (RFC 6238 §5.2). */
 export async function consumeStep(
   db: Db,
   { user_id, secret_sealed, step }: Confirmation,
   now: number,
 ): Promise<boolean> {
   const { changes } = await db.run(
-    `update totp set last_step = $3, last_used_at = $4
-      where user_id = $1 and secret_sealed = $2 and confirmed_at is not null and last_step < $3`,
-    [user_id, secret_sealed, step, now],
+    sql`update totp set last_step = ${step}, last_used_at = ${now}
+         where user_id = ${user_id} and secret_sealed = ${secret_sealed} and confirmed_at is not null
+           and last_step < ${step}`,
   );
   return changes === 1;
 }
 
-/** With the pending secret, too. */
-export const deleteTotp = (user_id: string): Statement => ({
-  sql: 'delete from totp where user_id = $1',
-  params: [user_id],
-});
+/** With the pending secret. */
+export const deleteTotp = (user_id: UserId): Sql => sql`delete from totp where user_id = ${user_id}`;
 
-export type BackupCodeCount = { total: number; remaining: number; generated_at: number | null };
+const BackupCodeCount = row('backup_codes', { total: integer, remaining: integer, generated_at: nullable(integer) });
+export type BackupCodeCount = RowOf<typeof BackupCodeCount>;
 
-export async function countBackupCodes(db: Db, user_id: string): Promise<BackupCodeCount> {
-  const row = await db.get<BackupCodeCount>(
-    `select count(*) as total, count(*) - count(used_at) as remaining, max(generated_at) as generated_at
-       from backup_codes where user_id = $1`,
-    [user_id],
+export async function countBackupCodes(db: Db, user_id: UserId): Promise<BackupCodeCount> {
+  const counted = await db.get(
+    BackupCodeCount,
+    sql`select count(*) as total, count(*) - count(used_at) as remaining, max(generated_at) as generated_at
+          from backup_codes where user_id = ${user_id}`,
   );
-  return row ?? { total: 0, remaining: 0, generated_at: null };
+  return counted ?? { total: 0, remaining: 0, generated_at: null };
 }
 
-export const deleteBackupCodes = (user_id: string): Statement => ({
-  sql: 'delete from backup_codes where user_id = $1',
-  params: [user_id],
-});
+export const deleteBackupCodes = (user_id: UserId): Sql => sql`delete from backup_codes where user_id = ${user_id}`;
 
-/** @param code_hashes of new codes, which take the place of all earlier ones. */
-export const replaceBackupCodes = (user_id: string, code_hashes: readonly string[], now: number): Statement[] => [
+/** @param code_hashes of new codes, which replace all earlier ones. */
+export const replaceBackupCodes = (user_id: UserId, code_hashes: readonly string[], now: number): Sql[] => [
   deleteBackupCodes(user_id),
-  ...code_hashes.map((code_hash) => ({
-    sql: 'insert into backup_codes (code_hash, user_id, generated_at) values ($1, $2, $3)',
-    params: [code_hash, user_id, now],
-  })),
+  ...code_hashes.map(
+    (code_hash) =>
+      sql`insert into backup_codes (code_hash, user_id, generated_at) values (${code_hash}, ${user_id}, ${now})`,
+  ),
 ];
 
-/** Uses up a backup code: for one of any number of requests at once. */
-export async function consumeBackupCode(db: Db, user_id: string, code_hash: string, now: number): Promise<boolean> {
+/** Uses up a backup code, once. */
+export async function consumeBackupCode(db: Db, user_id: UserId, code_hash: string, now: number): Promise<boolean> {
   const { changes } = await db.run(
-    'update backup_codes set used_at = $3 where code_hash = $2 and user_id = $1 and used_at is null',
-    [user_id, code_hash, now],
+    sql`update backup_codes set used_at = ${now}
+         where code_hash = ${code_hash} and user_id = ${user_id} and used_at is null`,
   );
   return changes === 1;
 }

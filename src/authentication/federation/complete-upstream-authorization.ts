@@ -1,6 +1,6 @@
 import { spendLink } from '../../accounts/one-time-links/store.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
+import { mayConflict } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
 import type { Provider } from '../credentials/providers.ts';
@@ -79,13 +79,8 @@ export async function spendOnce(
   deps: Pick<Deps, 'db'>,
   { secret, expires_at }: { secret: string; expires_at: number },
 ) {
-  try {
-    await deps.db.batch([spendLink({ token_hash: digest(secret), expires_at })]);
-    return true;
-  } catch (error) {
-    if (error instanceof UniqueViolation) return false;
-    throw error;
-  }
+  const token_hash = digest(secret);
+  return (await deps.db.change({ run: { secret: mayConflict(spendLink({ token_hash, expires_at })) } })).ok;
 }
 
 async function exchangeCode(

@@ -1,8 +1,7 @@
 import type { User } from '../../accounts/user.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { eventWasKept } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
+import { mayConflict } from '../../platform/db/change.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import {
@@ -14,7 +13,7 @@ import {
 } from '../credentials/identities.store.ts';
 import { limitSecurityChanges } from '../credentials/security-changes.ts';
 import { lockSignInMethods } from '../credentials/sign-in-methods.ts';
-import { failUnlessHeld, requireCurrentSession, type SessionRef } from '../sessions/rotate-session-secret.ts';
+import { isCurrentSession, type SessionRef, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { type Confirmation, linkConfirmation } from './confirmation.ts';
 import { type CallbackContext, refuseIdentity } from './refuse-identity.ts';
@@ -41,7 +40,7 @@ export async function linkIdentity(deps: MailDeps, { user, account, context, byE
   const at = now(deps);
   const { issuer, subject, email } = account;
   const { provider, address } = context;
-  const { event_id, statement } = auditEvent(
+  const { statement } = auditEvent(
     {
       action: 'identity.linked',
       actor: `user:${user_id}`,
@@ -49,29 +48,23 @@ export async function linkIdentity(deps: MailDeps, { user, account, context, byE
       reason: byEmail === undefined ? 'by_person' : 'by_email',
       after: { provider: provider.id, issuer, subject },
       address,
-      onlyIf: byEmail === undefined ? mayLink(user_id, issuer) : mayLinkByEmail(user_id, issuer, byEmail),
     },
     at,
   );
   const identity = { issuer, subject, user_id, provider: provider.id, email: email ?? null };
-  try {
-    // Event first: its condition decides, and the link and the mail follow it.
-    await deps.db.batch([
-      lockSignInMethods(user_id),
-      ...(held ? [failUnlessHeld(held, event_id, at)] : []),
-      statement,
-      insertIdentity(identity, event_id, at),
-      ...mailTo(
-        deps,
-        user,
-        'provider_linked',
-        { provider: provider.label, email: email ?? subject },
-        eventWasKept(event_id),
-      ),
-    ]);
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-  }
+  await deps.db.change({
+    lock: lockSignInMethods(user_id),
+    require: {
+      session: held && isCurrentSession(held),
+      user: byEmail === undefined ? mayLink(user_id, issuer) : mayLinkByEmail(user_id, issuer, byEmail),
+    },
+    run: {
+      identity: mayConflict(insertIdentity(identity, at)),
+      mails: mailTo(deps, user, 'provider_linked', { provider: provider.label, email: email ?? subject }),
+      event: statement,
+    },
+  });
+  // Whatever refused it, the identity may have been linked with the same user meanwhile.
   return (await findIdentity(deps.db, issuer, subject))?.user_id === user_id;
 }
 
@@ -104,6 +97,6 @@ export async function linkBySignedInUser(
   const confirmation = linkConfirmation(user, nameOf(account));
   if (confirmation.agreement !== link.agreement) return confirmation;
   if (await linkIdentity(deps, { user, account, context, held: user })) return undefined;
-  await requireCurrentSession(deps, user);
+  if (!(await deps.db.holds(isCurrentSession(user)))) throw await sessionRefusal(deps, user);
   return refuse((await findIdentity(deps.db, account.issuer, account.subject)) ? 'linked_elsewhere' : 'linked_already');
 }

@@ -32,7 +32,7 @@ export async function refuseIdentity(
   const { code, userMessage, reason, problem, user_id } = identityRefusal;
   const detail = { provider: provider.id, ...(problem === undefined ? {} : { problem }) };
   const event = { action: 'session.refused', target: user_id, reason, detail, address } as const;
-  await deps.db.batch(unauthenticatedEvent(deps, event));
+  await deps.db.change({ run: { event: unauthenticatedEvent(deps, event) } });
   // A label may have any letters; an error_description has ASCII alone, which an id is.
   return new RequestError(code, inEnglish({ key: userMessage, values: { provider: provider.id } }), {
     userMessage: { key: userMessage, values: { provider: provider.label } },

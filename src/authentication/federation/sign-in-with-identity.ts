@@ -2,7 +2,7 @@ import { findUser, findUserByEmail, insertUser } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
+import { mayConflict } from '../../platform/db/change.ts';
 import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { newId } from '../../platform/ids.ts';
 import { findIdentity, insertIdentity, listIdentities, touchIdentity } from '../credentials/identities.store.ts';
@@ -48,7 +48,7 @@ async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: stri
   const proof = { user_id, methods: ['fed'], secondStep: false, authTime } as const;
   const outcome = await completeSignIn(deps, proof, signInRequest, [used]);
   // What is to commit with a session does not, where none begins yet.
-  if (outcome?.kind === 'second_factor') await deps.db.batch([used]);
+  if (outcome?.kind === 'second_factor') await deps.db.run(used);
   return outcome;
 }
 
@@ -167,20 +167,18 @@ async function createFederatedUser(
     at,
   );
   const identity = { issuer, subject, user_id, provider: context.provider.id, email };
-  try {
-    await deps.db.batch([
-      insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at),
-      created.statement,
-      insertIdentity(identity, created.event_id, at),
-    ]);
-    return user_id;
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-    const identityRefusal = {
-      code: 'access_denied',
-      userMessage: 'federation.email_taken',
-      reason: 'email_taken',
-    } as const;
-    throw await refuseIdentity(deps, context, identityRefusal);
-  }
+  const done = await deps.db.change({
+    run: {
+      user: mayConflict(insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at)),
+      identity: mayConflict(insertIdentity(identity, at)),
+      event: created.statement,
+    },
+  });
+  if (done.ok) return user_id;
+  const identityRefusal = {
+    code: 'access_denied',
+    userMessage: 'federation.email_taken',
+    reason: 'email_taken',
+  } as const;
+  throw await refuseIdentity(deps, context, identityRefusal);
 }

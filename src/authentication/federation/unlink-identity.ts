@@ -1,15 +1,14 @@
 import type { User } from '../../accounts/user.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { eventWasKept } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
+import { mustChange } from '../../platform/db/change.ts';
 import { notFound, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
-import { deleteIdentity, isLinked, listIdentities } from '../credentials/identities.store.ts';
-import { lockSignInMethods, unlessLastSignInMethod } from '../credentials/sign-in-methods.ts';
+import { deleteIdentity, listIdentities } from '../credentials/identities.store.ts';
+import { hasAnotherSignInMethod, lockSignInMethods } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { failUnlessHeld, requireCurrentSession, type SessionRef } from '../sessions/rotate-session-secret.ts';
+import { isCurrentSession, type SessionRef, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 
 type Unlink = {
   user: Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
@@ -37,34 +36,32 @@ export async function unlinkIdentity(
   const at = now(deps);
   const { issuer, subject } = identity;
   const opens = deps.config.providers.some((one) => one.issuer === issuer);
-  const { event_id, statement } = auditEvent(
+  const { statement } = auditEvent(
     {
       action: 'identity.unlinked',
       actor: `user:${user_id}`,
       target: user_id,
       before: { provider: provider_id, issuer, subject },
       address,
-      // What opens nothing any more, because nobody configures its issuer, may always go.
-      onlyIf: opens
-        ? unlessLastSignInMethod(deps.config, user_id, isLinked(user_id, issuer))
-        : isLinked(user_id, issuer),
     },
     at,
   );
-  const batch = deps.db.batch([
-    lockSignInMethods(user_id),
-    failUnlessHeld(held, event_id, at),
-    statement,
-    deleteIdentity(user_id, issuer, event_id),
-    // Half-finished sign-ins by what is gone end with it.
-    deletePendingSignInsOfUser(user_id),
-    ...mailTo(deps, user, 'provider_unlinked', { provider: provider?.label ?? provider_id }, eventWasKept(event_id)),
-  ]);
-  const results = await batch.catch(async (error: unknown) => {
-    if (error instanceof UniqueViolation) await requireCurrentSession(deps, held);
-    throw error;
+  const done = await deps.db.change({
+    lock: lockSignInMethods(user_id),
+    require: {
+      session: isCurrentSession(held),
+      // An identity whose issuer is no longer configured is no way to sign in, so it may always go.
+      anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined,
+    },
+    run: {
+      identity: mustChange(deleteIdentity(user_id, issuer)),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      mails: mailTo(deps, user, 'provider_unlinked', { provider: provider?.label ?? provider_id }),
+      event: statement,
+    },
   });
-  if (results[3]?.changes === 1) return;
+  if (done.ok) return;
+  if (done.failed === 'session') throw await sessionRefusal(deps, held);
   const isThere = (await listIdentities(deps.db, user_id)).some((one) => one.issuer === issuer);
   if (!isThere) throw notFound();
   throw refusal(

@@ -4,7 +4,7 @@ import { findUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
+import { mayConflict } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
@@ -121,14 +121,11 @@ type Spending = { passkey: Passkey; challenge: OpenChallenge; use: PasskeyUse; a
 
 /** Before anything is given for it, so that of many answers to one challenge a single one goes on. */
 async function spend(deps: MailDeps, { passkey, challenge, use, address }: Spending): Promise<void> {
-  let used: { changes: number } | undefined;
-  try {
-    [, used] = await deps.db.batch([spendLink(challenge), usePasskey(passkey, use)]);
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw expired(error);
-    throw error;
-  }
-  if (used?.changes === 1) return;
+  const done = await deps.db.change({
+    run: { challenge: mayConflict(spendLink(challenge)), passkey: usePasskey(passkey, use) },
+  });
+  if (!done.ok) throw expired(done.failed);
+  if (done.results.passkey.changes === 1) return;
   const present = await findUsablePasskey(deps.db, passkey.credential_id);
   if (!present) throw notAccepted('removed meanwhile');
   await reportCopy(deps, { passkey: present, use, address });
@@ -150,7 +147,7 @@ async function reportCopy(deps: MailDeps, { passkey, use, address }: Omit<Spendi
     use.at,
   );
   const mails = owner ? mailTo(deps, owner, 'passkey_copied', { passkey: passkey.name, address }) : [];
-  await deps.db.batch([statement, ...mails]);
+  await deps.db.change({ run: { event: statement, mails } });
 }
 
 async function recordRefusal(
@@ -159,5 +156,5 @@ async function recordRefusal(
   passkey: Passkey | undefined,
 ): Promise<void> {
   const event = { action: 'session.refused', target: passkey?.user_id, reason: 'passkey_refused', address } as const;
-  await deps.db.batch(unauthenticatedEvent(deps, event));
+  await deps.db.change({ run: { event: unauthenticatedEvent(deps, event) } });
 }

@@ -1,25 +1,18 @@
 import type { PublicKeyCredentialCreationOptionsJSON, VerifiedRegistrationResponse } from '@simplewebauthn/server';
 import { spendLink } from '../../accounts/one-time-links/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { eventWasKept } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
+import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { readRegistration } from '../credentials/passkey-credential.ts';
-import {
-  hasRoomForPasskey,
-  insertPasskey,
-  isRegistered,
-  listPasskeys,
-  type Passkey,
-} from '../credentials/passkeys.store.ts';
+import { insertPasskey, isRegistered, listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
 import { algorithms, maxPasskeys, passkeyId, relyingParty, userHandle } from '../credentials/relying-party.ts';
 import { limitSecurityChanges } from '../credentials/security-changes.ts';
 import { lockSignInMethods } from '../credentials/sign-in-methods.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { failUnlessHeld, requireCurrentSession } from '../sessions/rotate-session-secret.ts';
+import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { transportsOf } from './accept-assertion.ts';
 import { type ChallengeUse, challengeSeconds, newChallenge, type OpenChallenge, openChallenge } from './challenge.ts';
@@ -154,38 +147,29 @@ async function keep(
 ): Promise<void> {
   const { user_id } = session;
   await limitSecurityChanges(deps, user_id); // removing is not counted: there is never more to remove than was added
-  const { event_id, statement } = auditEvent(
+  const { statement } = auditEvent(
     {
       action: 'passkey.added',
       actor: `user:${user_id}`,
       target: user_id,
       after: { passkey: passkeyId(passkey), name: passkey.name },
       address,
-      onlyIf: hasRoomForPasskey(user_id, maxPasskeys),
     },
     passkey.created_at,
   );
-  // The event decides, behind the lock; everything after it happens with it or not at all.
-  const kept = eventWasKept(event_id);
-  try {
-    const results = await deps.db.batch([
-      lockSignInMethods(user_id),
-      failUnlessHeld(session, event_id, passkey.created_at),
-      spendLink(challenge),
-      statement,
-      ...mailTo(deps, session, 'passkey_added', { passkey: passkey.name, address }, kept),
-      deletePendingSignInsOfUser(user_id),
-      insertPasskey(passkey, kept),
-    ]);
-    if (results.at(-1)?.changes !== 1) throw tooMany();
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-    await requireCurrentSession(deps, session);
-    if (!(await isRegistered(deps.db, passkey.credential_id))) throw expired();
-    throw refusal(
-      'invalid_state',
-      { key: 'passkey.problem.known' },
-      { cause: error, details: { current_status: 'registered' } },
-    );
-  }
+  const done = await deps.db.change({
+    lock: lockSignInMethods(user_id),
+    require: { session: isCurrentSession(session) },
+    run: {
+      challenge: mayConflict(spendLink(challenge)),
+      passkey: mustChange(mayConflict(insertPasskey(passkey, maxPasskeys))),
+      mails: mailTo(deps, session, 'passkey_added', { passkey: passkey.name, address }),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      event: statement,
+    },
+  });
+  if (done.ok) return;
+  if (done.failed === 'session') throw await sessionRefusal(deps, session);
+  if (!(await isRegistered(deps.db, passkey.credential_id))) throw done.failed === 'passkey' ? tooMany() : expired();
+  throw refusal('invalid_state', { key: 'passkey.problem.known' }, { details: { current_status: 'registered' } });
 }

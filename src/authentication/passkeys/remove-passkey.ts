@@ -1,15 +1,14 @@
 import { auditEvent } from '../../audit/audit.ts';
-import { eventWasKept } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
+import { mustChange } from '../../platform/db/change.ts';
 import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
-import { deletePasskey, isRemovable } from '../credentials/passkeys.store.ts';
+import { deletePasskey } from '../credentials/passkeys.store.ts';
 import { passkeyId } from '../credentials/relying-party.ts';
 import { hasAnotherSignInMethod, lockSignInMethods } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { failUnlessHeld, requireCurrentSession } from '../sessions/rotate-session-secret.ts';
+import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { requireOwnPasskey } from './own-passkey.ts';
 
@@ -26,34 +25,31 @@ export async function removePasskey(
   const { user_id } = session;
   const passkey = await requireOwnPasskey(deps, user_id, id);
   const at = now(deps);
-  const { event_id, statement } = auditEvent(
+  const { statement } = auditEvent(
     {
       action: 'passkey.removed',
       actor: `user:${user_id}`,
       target: user_id,
       before: { passkey: passkeyId(passkey), name: passkey.name },
       address,
-      onlyIf: isRemovable(passkey, hasAnotherSignInMethod(deps.config, user_id)),
     },
     at,
   );
-  // The event decides, behind the lock; everything after it happens with it or not at all.
-  const kept = eventWasKept(event_id);
-  const statements = [
-    lockSignInMethods(user_id),
-    failUnlessHeld(session, event_id, at),
-    statement,
-    ...mailTo(deps, session, 'passkey_removed', { passkey: passkey.name, address }, kept),
-    deletePendingSignInsOfUser(user_id),
-    deletePasskey(passkey, kept),
-  ];
-  try {
-    const results = await deps.db.batch(statements);
-    if (results.at(-1)?.changes === 1) return;
-  } catch (error) {
-    if (error instanceof UniqueViolation) await requireCurrentSession(deps, session);
-    throw error;
-  }
+  const done = await deps.db.change({
+    lock: lockSignInMethods(user_id),
+    require: {
+      session: isCurrentSession(session),
+      anotherMethod: hasAnotherSignInMethod(deps.config, user_id),
+    },
+    run: {
+      passkey: mustChange(deletePasskey(passkey)),
+      mails: mailTo(deps, session, 'passkey_removed', { passkey: passkey.name, address }),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      event: statement,
+    },
+  });
+  if (done.ok) return;
+  if (done.failed === 'session') throw await sessionRefusal(deps, session);
   await requireOwnPasskey(deps, user_id, id);
   throw refusal('invalid_state', { key: 'passkey.problem.last_way' }, { details: { current_status: 'last_way_in' } });
 }

@@ -1,15 +1,14 @@
 import { lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { eventWasKept } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
+import { mustChange } from '../../platform/db/change.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound } from '../../platform/errors.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
-import { type Passkey, passkeyExists, renamePasskey } from '../credentials/passkeys.store.ts';
+import { type Passkey, renamePasskey } from '../credentials/passkeys.store.ts';
 import { passkeyId } from '../credentials/relying-party.ts';
 import { limitSecurityChanges } from '../credentials/security-changes.ts';
-import { failUnlessHeld, requireCurrentSession } from '../sessions/rotate-session-secret.ts';
+import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { requireOwnPasskey } from './own-passkey.ts';
 
@@ -41,7 +40,7 @@ export async function renameOwnPasskey(
   if (name === passkey.name) return passkey;
   await limitSecurityChanges(deps, user_id);
   const at = now(deps);
-  const { event_id, statement } = auditEvent(
+  const { statement } = auditEvent(
     {
       action: 'passkey.renamed',
       actor: `user:${user_id}`,
@@ -49,20 +48,14 @@ export async function renameOwnPasskey(
       before: { passkey: passkeyId(passkey), name: passkey.name },
       after: { name },
       address,
-      onlyIf: passkeyExists(passkey),
     },
     at,
   );
-  const batch = deps.db.batch([
-    lockUser(user_id),
-    failUnlessHeld(session, event_id, at),
-    statement,
-    renamePasskey(passkey, name, eventWasKept(event_id)),
-  ]);
-  const results = await batch.catch(async (error: unknown) => {
-    if (error instanceof UniqueViolation) await requireCurrentSession(deps, session);
-    throw error;
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { session: isCurrentSession(session) },
+    run: { passkey: mustChange(renamePasskey(passkey, name)), event: statement },
   });
-  if (results.at(-1)?.changes !== 1) throw notFound(); // removed this very moment
-  return { ...passkey, name };
+  if (done.ok) return { ...passkey, name };
+  throw done.failed === 'session' ? await sessionRefusal(deps, session) : notFound(); // removed meanwhile
 }

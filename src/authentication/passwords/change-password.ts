@@ -4,9 +4,9 @@ import { lockUser } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import type { Statement } from '../../platform/db/sql.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
-import { invalidFields, loginRequired } from '../../platform/errors.ts';
+import { invalidFields } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { clearHourlyCodeFailures } from '../../platform/limits/code-limits.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
@@ -18,7 +18,7 @@ import { limitSecurityChanges } from '../credentials/security-changes.ts';
 import { deletePendingTotp, isTotpActive } from '../credentials/two-factor.store.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { requireCurrentSession, rotateSessionSecret } from '../sessions/rotate-session-secret.ts';
+import { isCurrentSession, rotateSessionSecret, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
 
@@ -43,7 +43,7 @@ export async function changePassword(
   const password_hash = await hashNewPassword(deps, session, password);
   const hadOne = (await passwordOf(deps.db, session.user_id)) !== undefined;
   const at = now(deps);
-  const { event_id, statement } = auditEvent(
+  const { statement } = auditEvent(
     {
       action: hadOne ? 'password.changed' : 'password.set',
       actor: `user:${session.user_id}`,
@@ -52,23 +52,21 @@ export async function changePassword(
     },
     at,
   );
-  const renewal = rotateSessionSecret(session, event_id, at);
-  try {
-    await deps.db.batch([
-      lockUser(session.user_id), // so that a sign-in with the old password comes before it, and ends, or after, and fails
-      ...renewal.statements,
-      setPassword(session.user_id, password_hash, at),
-      ...(deviceToken === undefined ? [] : [touchDevice(session.user_id, digest(deviceToken), at)]),
-      ...endPasswordAccess(deps, session, session.session_id),
-      ...mailTo(deps, session, hadOne ? 'password_changed' : 'password_set', { address }),
-      statement,
-    ]);
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-    await requireCurrentSession(deps, session);
-    throw loginRequired(); // signed in anew meanwhile
-  }
-  return renewal.token;
+  const rotation = rotateSessionSecret(session);
+  const done = await deps.db.change({
+    lock: lockUser(session.user_id), // so that a sign-in with the old password comes before it, and ends, or after, and fails
+    require: { session: isCurrentSession(session) },
+    run: {
+      session: rotation.statement,
+      password: setPassword(session.user_id, password_hash, at),
+      device: deviceToken === undefined ? undefined : touchDevice(session.user_id, digest(deviceToken), at),
+      access: endPasswordAccess(deps, session, session.session_id),
+      mails: mailTo(deps, session, hadOne ? 'password_changed' : 'password_set', { address }),
+      event: statement,
+    },
+  });
+  if (!done.ok) throw await sessionRefusal(deps, session);
+  return rotation.token;
 }
 
 /** @throws {RequestError} `invalid_request` with what speaks against the password; `temporarily_unavailable`. */

@@ -1,7 +1,7 @@
 import { mayMailTo } from '../../accounts/mail-limits.ts';
 import { linkSeconds, newLink } from '../../accounts/one-time-links/link.ts';
-import { insertAccountLink, linkWasKept } from '../../accounts/one-time-links/store.ts';
-import { findUserByEmail } from '../../accounts/store.ts';
+import { insertAccountLink } from '../../accounts/one-time-links/store.ts';
+import { findUserByEmail, isDisabled } from '../../accounts/store.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import type { MailDeps } from '../../platform/deps.ts';
@@ -21,9 +21,13 @@ export async function requestPasswordReset(deps: MailDeps, request: LinkRequest)
   const user = await findUserByEmail(deps.db, email);
   const to = { email: user?.email ?? email.trim(), name: user?.name ?? null, locale: user?.locale ?? locale };
   const { link, url } = newLink(deps, { ...request, purpose: 'password_reset', email: to.email });
-  await deps.db.batch([
-    insertAccountLink({ ...link, user_id: user?.user_id ?? 'nobody' }, now(deps)),
-    ...mailTo(deps, to, 'reset', { url, minutes: linkSeconds.password_reset / 60 }, linkWasKept(link.token_hash)),
-    ...unauthenticatedEvent(deps, { action: 'password.reset_asked', target: user?.user_id, address }),
-  ]);
+  const user_id = user?.user_id ?? 'nobody';
+  const values = { url, minutes: linkSeconds.password_reset / 60 };
+  await deps.db.change({
+    run: {
+      link: insertAccountLink({ ...link, user_id }, now(deps)),
+      mails: mailTo(deps, to, 'reset', values, isDisabled(user_id, false)),
+      event: unauthenticatedEvent(deps, { action: 'password.reset_asked', target: user?.user_id, address }),
+    },
+  });
 }

@@ -1,10 +1,10 @@
 import { requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
-import { failUnless, type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
+import { type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
 import { findUser, isReachableAt, lockUser, markEmailVerified } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
+import { mayConflict } from '../../platform/db/change.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
@@ -39,21 +39,19 @@ export async function resetPassword(
   const others = otherSignInMethodsText(deps, await otherSignInMethodsOf(deps, user_id), user.locale);
   const at = now(deps);
   const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;
-  const { event_id, statement } = auditEvent(event, at);
-  try {
-    await deps.db.batch([
-      lockUser(user_id),
-      spendLink(link),
-      failUnless(isReachableAt(user_id, email), event_id, at),
-      setPassword(user_id, password_hash, at),
-      markEmailVerified(user_id, email, at), // The link has shown that its mails are read.
-      ...endPasswordAccess(deps, user),
-      ...mailTo(deps, user, 'password_reset', { address, others }),
-      statement,
-    ]);
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw spentLink('password_reset');
-    throw error;
-  }
+  const { statement } = auditEvent(event, at);
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { address: isReachableAt(user_id, email) },
+    run: {
+      link: mayConflict(spendLink(link)),
+      password: setPassword(user_id, password_hash, at),
+      address: markEmailVerified(user_id, email, at), // the link was sent there
+      access: endPasswordAccess(deps, user),
+      mails: mailTo(deps, user, 'password_reset', { address, others }),
+      event: statement,
+    },
+  });
+  if (!done.ok) throw spentLink('password_reset');
   return user_id;
 }

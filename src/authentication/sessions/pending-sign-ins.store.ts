@@ -1,19 +1,25 @@
-import type { Condition } from '../../audit/store.ts';
-import type { Db, Statement } from '../../platform/db/db.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { inOneSlice } from '../../platform/db/slices.ts';
+import { type Sql, sql } from '../../platform/db/sql.ts';
+import type { RequestId, UserId } from '../../platform/ids.ts';
 import type { Method } from './authentication.ts';
 
 /** A sign-in between its first factor and its second (decisions §3). */
 export const pendingSignInSeconds = 600;
 
-export type PendingSignIn = {
-  user_id: string;
+const PendingSignInRow = row('sign_in_attempts', {
+  user_id: id<UserId>(),
+  methods: text,
+  request_id: nullable(id<RequestId>()),
+  next: nullable(text),
+});
+type PendingSignInRow = RowOf<typeof PendingSignInRow>;
+
+export type PendingSignIn = Omit<PendingSignInRow, 'methods'> & {
   /** What has been proved so far. */
   methods: Method[];
-  request_id: string | null;
-  next: string | null;
 };
-type TakenTry = PendingSignIn & { triesLeft: number };
-type PendingSignInRow = Omit<PendingSignIn, 'methods'> & { methods: string };
 
 const toPendingSignIn = ({ user_id, methods, request_id, next }: PendingSignInRow): PendingSignIn => ({
   user_id,
@@ -22,72 +28,71 @@ const toPendingSignIn = ({ user_id, methods, request_id, next }: PendingSignInRo
   next,
 });
 
-export const insertPendingSignIn = (attempt_hash: string, attempt: PendingSignIn, now: number): Statement => ({
-  sql: `insert into sign_in_attempts (attempt_hash, user_id, methods, request_id, next, failures, created_at, expires_at)
-        values ($1, $2, $3, $4, $5, 0, $6, $7)`,
-  params: [
-    attempt_hash,
-    attempt.user_id,
-    attempt.methods.join(' '),
-    attempt.request_id,
-    attempt.next,
-    now,
-    now + pendingSignInSeconds,
-  ],
+const StoredPendingSignIn = row('sign_in_attempts', {
+  attempt_hash: text,
+  ...PendingSignInRow.fields,
+  failures: integer,
+  created_at: integer,
+  expires_at: integer,
 });
+
+export function insertPendingSignIn(attempt_hash: string, pending: PendingSignIn, now: number): Sql {
+  const stored = { ...pending, attempt_hash, methods: pending.methods.join(' ') };
+  const times = { created_at: now, expires_at: now + pendingSignInSeconds };
+  return sql`insert into sign_in_attempts ${StoredPendingSignIn.values({ ...stored, ...times, failures: 0 })}`;
+}
 
 /** `maxTries`: the wrong codes that one sign-in may give. */
 type OpenPendingSignIn = { attempt_hash: string; maxTries: number };
 
-const open = 'expires_at > $2 and failures < $3';
+const isOpen = ({ attempt_hash, maxTries }: OpenPendingSignIn, now: number): Sql =>
+  sql`attempt_hash = ${attempt_hash} and expires_at > ${now} and failures < ${maxTries}`;
 
 export async function findPendingSignIn(
   db: Db,
-  { attempt_hash, maxTries }: OpenPendingSignIn,
+  attempt: OpenPendingSignIn,
   now: number,
 ): Promise<PendingSignIn | undefined> {
-  const row = await db.get<PendingSignInRow>(
-    `select user_id, methods, request_id, next from sign_in_attempts where attempt_hash = $1 and ${open}`,
-    [attempt_hash, now, maxTries],
+  const found = await db.get(
+    PendingSignInRow,
+    sql`select ${PendingSignInRow.columns} from sign_in_attempts where ${isOpen(attempt, now)}`,
   );
-  return row && toPendingSignIn(row);
+  return found && toPendingSignIn(found);
 }
 
-/** Uses up one of its tries, before the code is looked at: of any number of guesses at once, so many are looked at. */
+const CountedPendingSignIn = row('sign_in_attempts', {
+  ...PendingSignInRow.fields,
+  failures: StoredPendingSignIn.fields.failures,
+});
+
+/** Uses up one of its tries, before the code is checked: of any number of guesses at once only so many are checked. */
 export async function consumeTry(
   db: Db,
-  { attempt_hash, maxTries }: OpenPendingSignIn,
+  attempt: OpenPendingSignIn,
   now: number,
-): Promise<TakenTry | undefined> {
+): Promise<(PendingSignIn & { triesLeft: number }) | undefined> {
   const { rows } = await db.run(
-    `update sign_in_attempts set failures = failures + 1 where attempt_hash = $1 and ${open}
-  returning user_id, methods, request_id, next, failures`,
-    [attempt_hash, now, maxTries],
+    CountedPendingSignIn,
+    sql`update sign_in_attempts set failures = failures + 1 where ${isOpen(attempt, now)}
+        returning ${CountedPendingSignIn.columns}`,
   );
-  const row = rows[0] as (PendingSignInRow & { failures: number }) | undefined;
-  return row && { ...toPendingSignIn(row), triesLeft: maxTries - row.failures };
+  const [found] = rows;
+  return found && { ...toPendingSignIn(found), triesLeft: attempt.maxTries - found.failures };
 }
 
-/** For a batch that ends it: of two at once, and beside whatever else ends it, one still finds it. */
-export const pendingSignInExists = (attempt_hash: string): Condition => ({
-  sql: 'exists (select 1 from sign_in_attempts where attempt_hash = $1)',
-  params: [attempt_hash],
-});
+/** For the change that completes it: of two at once, and beside a change that ends it, one still finds it. */
+export const pendingSignInExists = (attempt_hash: string): Sql =>
+  sql`exists (select 1 from sign_in_attempts where attempt_hash = ${attempt_hash})`;
 
-export const deletePendingSignIn = (attempt_hash: string): Statement => ({
-  sql: 'delete from sign_in_attempts where attempt_hash = $1',
-  params: [attempt_hash],
-});
+export const deletePendingSignIn = (attempt_hash: string): Sql =>
+  sql`delete from sign_in_attempts where attempt_hash = ${attempt_hash}`;
 
-/** For a change of password or of factors: whoever is half in by the old ones starts again. */
-export const deletePendingSignInsOfUser = (user_id: string): Statement => ({
-  sql: 'delete from sign_in_attempts where user_id = $1',
-  params: [user_id],
-});
+/** For a change of password or factors: a sign-in that has begun by the old ones starts again. */
+export const deletePendingSignInsOfUser = (user_id: UserId): Sql =>
+  sql`delete from sign_in_attempts where user_id = ${user_id}`;
 
 export const purgePendingSignIns = (db: Db, expiredBefore: number, rows: number) =>
   db.run(
-    `delete from sign_in_attempts where attempt_hash in
-       (select attempt_hash from sign_in_attempts where expires_at < $1 order by expires_at limit $2)`,
-    [expiredBefore, rows],
+    sql`delete from sign_in_attempts
+         where ${inOneSlice('sign_in_attempts', 'attempt_hash', sql`expires_at < ${expiredBefore} order by expires_at`, rows)}`,
   );

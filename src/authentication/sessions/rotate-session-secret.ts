@@ -1,7 +1,7 @@
-import { failUnless } from '../../accounts/one-time-links/store.ts';
-import type { Statement } from '../../platform/db/db.ts';
-import type { Deps } from '../../platform/deps.ts';
-import { loginRequired } from '../../platform/errors.ts';
+import { mustChange } from '../../platform/db/change.ts';
+import type { Sql } from '../../platform/db/sql.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
+import { loginRequired, type RequestError } from '../../platform/errors.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { type Session, strongestFactorRequired } from './session.ts';
 import { replaceSessionSecret, sessionCarries, sessionMayChangeFactors } from './store.ts';
@@ -10,53 +10,27 @@ import { replaceSessionSecret, sessionCarries, sessionMayChangeFactors } from '.
 export type SessionRef = Pick<Session, 'session_id' | 'token_hash'>;
 
 /**
- * For a batch whose change must not outlive the cookie that asks for it: a password change puts the session under a new
- * secret, and what a thief had under way by the old one fails. So does what a session of one factor had under way when
- * its person got a second. Put a lock of the person's row before it.
- * @param once as for {@link failUnless}; an event's id may serve for other conditions of the same batch besides.
+ * A requirement, behind a lock of the user's row, for a change that must not outlive the cookie that asks for it. A
+ * password change puts the session under a new secret, and what an attacker has under way with the old one is refused. So
+ * is what a session of one factor has under way when its user gets a second.
  */
-export const failUnlessHeld = ({ session_id, token_hash }: SessionRef, once: string, now: number): Statement =>
-  failUnless(sessionMayChangeFactors(session_id, token_hash), `${once}:session`, now);
+export const isCurrentSession = ({ session_id, token_hash }: SessionRef): Sql =>
+  sessionMayChangeFactors(session_id, token_hash);
 
-/** As {@link failUnlessHeld}, for what no factor protects: the proof of an address that the account has already. */
-export const failUnlessAlive = ({ session_id, token_hash }: SessionRef, once: string, now: number): Statement =>
-  failUnless(sessionCarries(session_id, token_hash), `${once}:session`, now);
+/** As {@link isCurrentSession}, for what no factor protects: the proof of an address that the account has already. */
+export const isActiveSession = ({ session_id, token_hash }: SessionRef): Sql => sessionCarries(session_id, token_hash);
 
-/**
- * For a batch with {@link failUnlessHeld} that has failed.
- * @throws {RequestError} `login_required` or `reauthentication_required` if that is why.
- */
-export async function requireCurrentSession(deps: Pick<Deps, 'db'>, session: SessionRef): Promise<void> {
-  await requireActiveSession(deps, session);
-  if (!(await deps.db.holds(sessionMayChangeFactors(session.session_id, session.token_hash)))) {
-    throw strongestFactorRequired();
-  }
+/** @returns `login_required` or `reauthentication_required`: why {@link isCurrentSession} was not true. */
+export async function sessionRefusal(deps: StoreDeps, session: SessionRef): Promise<RequestError> {
+  return (await deps.db.holds(isActiveSession(session))) ? strongestFactorRequired() : loginRequired();
 }
 
 /**
- * For a batch with {@link failUnlessAlive} that has failed.
- * @throws {RequestError} `login_required` if that is why.
+ * Puts a session under a new secret, so that a copy of the cookie from before the change is invalid (ASVS 7.2.4). It stays
+ * the same sign-in, of the same time. For a change that requires {@link isCurrentSession}.
+ * @returns the new secret, and the statement, which refuses if another request has rotated the secret meanwhile.
  */
-export async function requireActiveSession(
-  deps: Pick<Deps, 'db'>,
-  { session_id, token_hash }: SessionRef,
-): Promise<void> {
-  if (!(await deps.db.holds(sessionCarries(session_id, token_hash)))) throw loginRequired();
-}
-
-/**
- * Puts a session under a new secret, so that a copy of the cookie from before the change is dead (ASVS 7.2.4). It stays
- * the same sign-in: when the person proved themself does not change by it.
- * @param once as for {@link failUnlessHeld}.
- * @returns the new secret, and statements to put first: their batch fails whole, with a unique violation, if the session
- * has ended by then or another request has renewed it.
- */
-export function rotateSessionSecret({ session_id, token_hash }: SessionRef, once: string, now: number) {
+export function rotateSessionSecret({ session_id, token_hash }: SessionRef) {
   const token = newSecret('st_');
-  const renewed = { session_id, token_hash: digest(token) };
-  const statements: Statement[] = [
-    replaceSessionSecret(session_id, { from: token_hash, to: renewed.token_hash }),
-    failUnlessHeld(renewed, once, now),
-  ];
-  return { token, statements };
+  return { token, statement: mustChange(replaceSessionSecret(session_id, { from: token_hash, to: digest(token) })) };
 }

@@ -44,15 +44,18 @@ const SessionRow = row('sessions', {
 });
 export type SessionRow = RowOf<typeof SessionRow>;
 
+const isOfTwoFactors = raw(`s.acr = '${twoFactors}'`);
+const userOfSession = raw('s.user_id');
+
 /** True of a session `s` that has seen the second factor, if its user has one. */
-export const hasEveryFactor = raw(`(s.acr = '${twoFactors}' or not ${hasTotp('s.user_id')})`);
+export const hasEveryFactor = sql`(${isOfTwoFactors} or not ${hasTotp(userOfSession)})`;
 
 /**
  * For changes of factors, address or password: true of a session `s` that was confirmed with the strongest kind of factor
  * that its user has (decisions §10; SP 800-63B-4 §4.1.2). A passkey counts here although no sign-in asks for it: otherwise
  * a password alone could remove it.
  */
-const strongestFactor = raw(`(s.acr = '${twoFactors}' or not (${hasTotp('s.user_id')} or ${hasPasskey('s.user_id')}))`);
+const strongestFactor = sql`(${isOfTwoFactors} or not (${hasTotp(userOfSession)} or ${hasPasskey(userOfSession)}))`;
 
 /** Of a session `s`: neither its idle nor its absolute end is reached. */
 const isUnexpired = (now: number): Sql => sql`s.idle_expires_at > ${now} and s.expires_at > ${now}`;
@@ -88,7 +91,7 @@ export type NewSession = Omit<StoredSession, 'created_at' | 'last_seen_at'> & {
  * the session, so that no path and no race leads around it.
  */
 const userMaySignIn = ({ second_step }: NewSession): Sql =>
-  sql`u.disabled_at is null and ${second_step ? sql`1 = 1` : sql`not ${raw(hasTotp('u.user_id'))}`}`;
+  sql`u.disabled_at is null and ${second_step ? sql`1 = 1` : sql`not ${hasTotp(raw('u.user_id'))}`}`;
 
 /** Inserts nothing for a user who may not sign in. */
 export const insertSession = (session: NewSession, now: number): Sql =>

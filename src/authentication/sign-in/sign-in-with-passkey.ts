@@ -1,5 +1,4 @@
 import { now } from '../../platform/clock.ts';
-import { fromNumbered } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps, SecretDeps } from '../../platform/deps.ts';
 import { loginRequired, refusal } from '../../platform/errors.ts';
 import { type Passkey, passkeyExists } from '../credentials/passkeys.store.ts';
@@ -65,7 +64,7 @@ const proofBy = (passkey: Passkey): Proof => ({
   user_id: passkey.user_id,
   methods: proved,
   secondStep: false,
-  preconditions: { passkey: fromNumbered(passkeyExists(passkey)) },
+  preconditions: { passkey: passkeyExists(passkey) },
 });
 
 /**

@@ -1,7 +1,6 @@
 import { findUserByEmail } from '../../accounts/store.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
-import { fromNumbered } from '../../platform/db/sql.ts';
 import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
@@ -48,7 +47,7 @@ export async function signInWithPassword(
   if (stored && needsRehash(stored.password_hash))
     await rehashPassword(deps, user.user_id, attempt.password, stored.password_hash);
   const { user_id } = user;
-  const preconditions = { password: fromNumbered(passwordUnchanged(user_id, stored?.version ?? '')) };
+  const preconditions = { password: passwordUnchanged(user_id, stored?.version ?? '') };
   const proof = { user_id, methods: ['pwd'], secondStep: false, preconditions } as const;
   return completeSignIn(deps, proof, attempt.signInRequest);
 }
@@ -83,5 +82,6 @@ async function recordFailure(
   address: string,
   { user_id, reason }: { user_id: string | undefined; reason: 'wrong_password' | 'account_disabled' },
 ): Promise<void> {
-  await deps.db.batch(unauthenticatedEvent(deps, { action: 'session.refused', target: user_id, reason, address }));
+  const event = unauthenticatedEvent(deps, { action: 'session.refused', target: user_id, reason, address });
+  await deps.db.change({ run: { event } });
 }

@@ -1,6 +1,5 @@
-import { isOpenLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
-import { type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
-import { RequestError } from '../../platform/errors.ts';
+import { requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
+import type { OneTimeLink } from '../../accounts/one-time-links/store.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { createUser } from '../account-links/create-user.ts';
@@ -20,13 +19,7 @@ export async function acceptSignUp(
 ): Promise<{ user_id: string; link: OneTimeLink }> {
   const link = await requireLink(deps, token, ['sign_up']);
   const account = { ...acceptance, email: link.email, role: 'user', emailVerified: true } as const;
-  // Somebody may have guessed at this address before it had an account, until it was blocked.
-  const also = [spendLink(link), ...passwordLimits(deps).reset(link.email)];
-  try {
-    return { user_id: await createUser(deps, account, { address }, also), link };
-  } catch (error) {
-    // The address is taken, or the same link was used this moment: the link itself tells which.
-    if (error instanceof RequestError && !(await isOpenLink(deps, token, ['sign_up']))) throw spentLink('sign_up');
-    throw error;
-  }
+  const also = passwordLimits(deps).reset(link.email); // of guesses at this address before it had an account
+  const permission = { link, also, spent: () => spentLink('sign_up') };
+  return { user_id: await createUser(deps, account, { address }, permission), link };
 }

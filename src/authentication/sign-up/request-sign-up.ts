@@ -1,7 +1,7 @@
 import { limitRequestsFrom, mayMailTo } from '../../accounts/mail-limits.ts';
 import { newLink } from '../../accounts/one-time-links/link.ts';
-import { insertSignUpLink, linkWasKept } from '../../accounts/one-time-links/store.ts';
-import { findUserByEmail, isEmailTaken } from '../../accounts/store.ts';
+import { insertSignUpLink } from '../../accounts/one-time-links/store.ts';
+import { findUserByEmail, isEmailFree, isEmailTaken } from '../../accounts/store.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
@@ -34,15 +34,17 @@ export async function requestSignUp(deps: MailDeps, request: LinkRequest): Promi
   const { link, url } = newLink(deps, { purpose: 'sign_up', ...request });
   const signin_url = `${deps.config.baseUrl}/signin`;
   const told = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
-  await deps.db.batch([
-    insertSignUpLink(link, emailKey(email), now(deps)),
-    ...mailToAddress(deps, { email: link.email, locale }, 'sign_up', { url }, linkWasKept(link.token_hash)),
-    ...mailTo(deps, told, 'sign_up_taken', { signin_url }, isEmailTaken(email)),
-    ...unauthenticatedEvent(deps, { action: 'sign_up.asked', address: request.address }),
-  ]);
+  await deps.db.change({
+    run: {
+      link: insertSignUpLink(link, emailKey(email), now(deps)),
+      mail: mailToAddress(deps, { email: link.email, locale }, 'sign_up', { url }, isEmailFree(email)),
+      mailToOwner: mailTo(deps, told, 'sign_up_taken', { signin_url }, isEmailTaken(email)),
+      event: unauthenticatedEvent(deps, { action: 'sign_up.asked', address: request.address }),
+    },
+  });
 }
 
-/** The way in of whoever asks for a mail without being signed in. */
+/** For a request of a mail by a visitor who is not signed in. */
 export async function limitMailRequests(
   deps: LimitDeps,
   { email, address }: Pick<LinkRequest, 'email' | 'address'>,

@@ -1,16 +1,14 @@
-import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import type { Condition } from '../../audit/store.ts';
 import { now } from '../../platform/clock.ts';
-import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import type { Sql, Statement } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { type MailName, mailTo } from '../../platform/mail/mail-to.ts';
 import { limitSecurityChanges } from '../credentials/security-changes.ts';
 import { findTotp } from '../credentials/two-factor.store.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { failUnlessHeld, requireCurrentSession } from '../sessions/rotate-session-secret.ts';
+import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { totpStatus } from './two-factor-state.ts';
 
@@ -20,8 +18,8 @@ export type Owner = { session: Session; address: string };
 type FactorChange = {
   action: 'totp.confirmed' | 'totp.disabled' | 'backup_codes.regenerated';
   mail: MailName;
-  /** What must still be so when the change is made. */
-  onlyIf: Condition;
+  /** What still has to be true when the change is made. */
+  require: Sql;
   statements: readonly Statement[];
 };
 
@@ -36,21 +34,18 @@ export async function changeFactors(deps: MailDeps, { session, address }: Owner,
   await limitSecurityChanges(deps, user_id);
   const at = now(deps);
   const event = auditEvent({ action: change.action, actor: `user:${user_id}`, target: user_id, address }, at);
-  try {
-    await deps.db.batch([
-      lockUser(user_id),
-      failUnlessHeld(session, event.event_id, at),
-      failUnless(change.onlyIf, event.event_id, at),
-      ...change.statements,
-      deletePendingSignInsOfUser(user_id),
-      event.statement,
-      ...mailTo(deps, session, change.mail, { address }),
-    ]);
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-    await requireCurrentSession(deps, session);
-    throw await invalidFactorState(deps, session);
-  }
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { session: isCurrentSession(session), state: change.require },
+    run: {
+      factors: change.statements,
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      event: event.statement,
+      mails: mailTo(deps, session, change.mail, { address }),
+    },
+  });
+  if (done.ok) return;
+  throw done.failed === 'session' ? await sessionRefusal(deps, session) : await invalidFactorState(deps, session);
 }
 
 export async function invalidFactorState(deps: StoreDeps, { user_id, session_id }: Session) {

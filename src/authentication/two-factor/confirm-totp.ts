@@ -51,7 +51,7 @@ export async function confirmTotp(
   await changeFactors(deps, owner, {
     action: 'totp.confirmed',
     mail: 'totp_confirmed',
-    onlyIf: isPendingTotp(user_id, secret_sealed),
+    require: isPendingTotp(user_id, secret_sealed),
     statements: [
       activateTotp({ user_id, secret_sealed, step }, at),
       ...replaceBackupCodes(user_id, hashes, at),

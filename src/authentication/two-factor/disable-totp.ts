@@ -13,7 +13,7 @@ export async function disableTotp(deps: MailDeps, owner: Owner): Promise<void> {
   await changeFactors(deps, owner, {
     action: 'totp.disabled',
     mail: 'totp_disabled',
-    onlyIf: isActiveTotp(user_id, totp.secret_sealed),
+    require: isActiveTotp(user_id, totp.secret_sealed),
     statements: [deleteBackupCodes(user_id), deleteTotp(user_id)],
   });
 }

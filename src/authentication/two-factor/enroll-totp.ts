@@ -1,12 +1,10 @@
 import { lockUser } from '../../accounts/store.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
 import type { Deps, SecretDeps } from '../../platform/deps.ts';
 import { type Locale, type MessageKey, translatePlain } from '../../platform/i18n/translate.ts';
-import { newId } from '../../platform/ids.ts';
 import { newTotpSecret, otpauthUri, totpPurpose } from '../credentials/totp.ts';
 import { findTotp, setPendingTotp } from '../credentials/two-factor.store.ts';
-import { failUnlessHeld, requireCurrentSession } from '../sessions/rotate-session-secret.ts';
+import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { qrCode } from './qr-code.ts';
 import { pendingSecret } from './two-factor-state.ts';
@@ -26,17 +24,12 @@ export async function enrollTotp(deps: SecretDeps, owner: Owner): Promise<Enroll
   const secret_base32 = await newTotpSecret();
   const { user_id } = owner;
   const sealed = deps.vault.seal(totpPurpose(user_id), secret_base32);
-  const at = now(deps);
-  try {
-    await deps.db.batch([
-      lockUser(user_id),
-      failUnlessHeld(owner, newId('enr'), at),
-      setPendingTotp(owner, sealed, at),
-    ]);
-  } catch (error) {
-    if (error instanceof UniqueViolation) await requireCurrentSession(deps, owner);
-    throw error;
-  }
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { session: isCurrentSession(owner) },
+    run: { pending: setPendingTotp(owner, sealed, now(deps)) },
+  });
+  if (!done.ok) throw await sessionRefusal(deps, owner);
   return show(deps, owner, secret_base32);
 }
 

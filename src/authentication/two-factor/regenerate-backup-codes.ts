@@ -17,7 +17,7 @@ export async function regenerateBackupCodes(deps: MailDeps, owner: Owner): Promi
   await changeFactors(deps, owner, {
     action: 'backup_codes.regenerated',
     mail: 'backup_codes_regenerated',
-    onlyIf: isActiveTotp(user_id, totp.secret_sealed),
+    require: isActiveTotp(user_id, totp.secret_sealed),
     statements: replaceBackupCodes(user_id, hashes, now(deps)),
   });
   return codes;

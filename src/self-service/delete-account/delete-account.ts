@@ -1,13 +1,11 @@
-import { failUnless } from '../../accounts/one-time-links/store.ts';
 import { deleteUser, isNotLastAdministrator, lockAdministrators, lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { deleteIdentitiesOfUser } from '../../authentication/credentials/identities.store.ts';
 import { findTotp } from '../../authentication/credentials/two-factor.store.ts';
-import { failUnlessHeld, requireCurrentSession } from '../../authentication/sessions/rotate-session-secret.ts';
+import { isCurrentSession, sessionRefusal } from '../../authentication/sessions/rotate-session-secret.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { orphanClientsOf } from '../../clients/store.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
@@ -36,26 +34,22 @@ export async function deleteAccount(deps: MailDeps, { session, email, address }:
   }
   const at = now(deps);
   const event = { action: 'user.deleted', actor: `user:${user_id}`, target: user_id, address } as const;
-  const { event_id, statement } = auditEvent(event, at);
+  const { statement } = auditEvent(event, at);
   const totp = await findTotp(deps.db, user_id);
-  const mayGo = isNotLastAdministrator(user_id);
-  try {
-    await deps.db.batch([
-      ...(session.role === 'admin' ? [lockAdministrators()] : []),
-      lockUser(user_id),
-      failUnlessHeld(session, event_id, at),
-      failUnless(mayGo, `${event_id}:administrator`, at),
-      ...passwordLimits(deps).reset(session.email), // while the person's browsers are known
-      ...deleteUser(user_id, at),
-      orphanClientsOf(user_id),
-      deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
-      ...codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
-      ...mailToAddress(deps, session, 'account_deleted'),
-      statement,
-    ]);
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-    await requireCurrentSession(deps, session);
-    throw refusal('invalid_state', { key: 'delete.last_administrator' });
-  }
+  const done = await deps.db.change({
+    lock: [...(session.role === 'admin' ? [lockAdministrators()] : []), lockUser(user_id)],
+    require: { session: isCurrentSession(session), anotherAdministrator: isNotLastAdministrator(user_id) },
+    run: {
+      passwordFailures: passwordLimits(deps).reset(session.email), // while the user's devices are known
+      user: deleteUser(user_id, at),
+      clients: orphanClientsOf(user_id),
+      identities: deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
+      codeFailures: codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
+      mails: mailToAddress(deps, session, 'account_deleted'),
+      event: statement,
+    },
+  });
+  if (done.ok) return;
+  if (done.failed === 'session') throw await sessionRefusal(deps, session);
+  throw refusal('invalid_state', { key: 'delete.last_administrator' });
 }

@@ -1,16 +1,16 @@
 import { isOpenLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
-import { deleteLinksOfUser, failUnless, type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
+import { deleteLinksOfUser, type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
 import { isReachableAt, lockUser, markEmailVerified, replaceEmail } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import {
-  failUnlessAlive,
-  failUnlessHeld,
-  requireActiveSession,
-  requireCurrentSession,
+  isActiveSession,
+  isCurrentSession,
+  sessionRefusal,
 } from '../../authentication/sessions/rotate-session-secret.ts';
 import { requireRecentSignIn, type Session } from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
-import { type Statement, UniqueViolation } from '../../platform/db/db.ts';
+import { mayConflict } from '../../platform/db/change.ts';
+import type { Statement } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
@@ -45,7 +45,7 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, a
   const { user_id } = session;
   const at = now(deps);
   const isChange = link.purpose === 'change_email';
-  const { event_id, statement } = auditEvent(
+  const { statement } = auditEvent(
     {
       action: isChange ? 'email.changed' : 'email.verified',
       actor: `user:${user_id}`,
@@ -56,30 +56,30 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, a
     },
     at,
   );
-  const expected = isChange ? session.email : link.email;
-  try {
-    await deps.db.batch([
-      lockUser(user_id),
-      spendLink(link),
-      (isChange ? failUnlessHeld : failUnlessAlive)(session, event_id, at),
-      failUnless(isReachableAt(user_id, expected), `${event_id}:address`, at),
-      ...(isChange ? changeStatements(deps, { session, address }, link) : [markEmailVerified(user_id, link.email, at)]),
-      statement,
-    ]);
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-    await (isChange ? requireCurrentSession : requireActiveSession)(deps, session);
-    if (!(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
-    throw isChange ? refusal('invalid_state', { key: 'email.taken_meanwhile' }) : spentLink('verify_email');
-  }
-  return link.purpose;
+  const change = { from: session.email, to: link.email };
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: {
+      session: isChange ? isCurrentSession(session) : isActiveSession(session),
+      address: isReachableAt(user_id, isChange ? session.email : link.email),
+    },
+    run: {
+      link: mayConflict(spendLink(link)),
+      user: isChange ? mayConflict(replaceEmail(user_id, change, at)) : markEmailVerified(user_id, link.email, at),
+      others: isChange ? changeStatements(deps, { session, address }, link) : undefined,
+      event: statement,
+    },
+  });
+  if (done.ok) return link.purpose;
+  if (done.failed === 'session') throw await sessionRefusal(deps, session);
+  if (!isChange || !(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
+  throw refusal('invalid_state', { key: 'email.taken_meanwhile' });
 }
 
-/** What hung on the old address goes with it: links that it was sent, and what was guessed at the new one before. */
+/** Links that were sent to the old address end, and failed guesses at the new one are forgotten. */
 function changeStatements(deps: MailDeps, { session, address }: Opener, { email }: AddressLink): Statement[] {
   const { user_id } = session;
   return [
-    replaceEmail(user_id, { from: session.email, to: email }, now(deps)),
     deleteLinksOfUser(user_id, 'verify_email'),
     deleteLinksOfUser(user_id, 'password_reset'),
     ...passwordLimits(deps).reset(email),

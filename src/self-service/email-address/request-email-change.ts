@@ -1,11 +1,10 @@
 import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
 import { newLink } from '../../accounts/one-time-links/link.ts';
-import { deleteLinksOfUser, insertAddressLink, linkWasKept } from '../../accounts/one-time-links/store.ts';
-import { findUserByEmail, isEmailTaken, lockUser } from '../../accounts/store.ts';
+import { deleteLinksOfUser, insertAddressLink } from '../../accounts/one-time-links/store.ts';
+import { findUserByEmail, isEmailFree, isEmailTaken, lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { failUnlessHeld, requireCurrentSession } from '../../authentication/sessions/rotate-session-secret.ts';
+import { isCurrentSession, sessionRefusal } from '../../authentication/sessions/rotate-session-secret.ts';
 import { now } from '../../platform/clock.ts';
-import { UniqueViolation } from '../../platform/db/db.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
@@ -34,20 +33,17 @@ export async function requestEmailChange(deps: MailDeps, requester: Requester, e
   const told = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
   const event = { action: 'email.change_asked', actor: `user:${user_id}`, target: user_id, address } as const;
   const at = now(deps);
-  const { event_id, statement } = auditEvent(event, at);
-  const statements = [
-    lockUser(user_id),
-    failUnlessHeld(session, event_id, at),
-    deleteLinksOfUser(user_id, 'change_email'),
-    insertAddressLink({ ...link, user_id }, emailKey(email), at),
-    ...mailToAddress(deps, { email: link.email, locale }, 'change_email', { url }, linkWasKept(link.token_hash)),
-    ...mailTo(deps, told, 'change_email_taken', {}, isEmailTaken(email)),
-    statement,
-  ];
-  try {
-    await deps.db.batch(statements);
-  } catch (error) {
-    if (error instanceof UniqueViolation) await requireCurrentSession(deps, session);
-    throw error;
-  }
+  const { statement } = auditEvent(event, at);
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { session: isCurrentSession(session) },
+    run: {
+      earlierLinks: deleteLinksOfUser(user_id, 'change_email'),
+      link: insertAddressLink({ ...link, user_id }, emailKey(email), at),
+      mail: mailToAddress(deps, { email: link.email, locale }, 'change_email', { url }, isEmailFree(email)),
+      mailToOwner: mailTo(deps, told, 'change_email_taken', {}, isEmailTaken(email)),
+      event: statement,
+    },
+  });
+  if (!done.ok) throw await sessionRefusal(deps, session);
 }

@@ -1,6 +1,7 @@
 import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
 import { newLink } from '../../accounts/one-time-links/link.ts';
-import { insertAccountLink, linkWasKept } from '../../accounts/one-time-links/store.ts';
+import { insertAccountLink } from '../../accounts/one-time-links/store.ts';
+import { isDisabled } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
@@ -27,11 +28,13 @@ export async function requestVerification(deps: MailDeps, { session, address, lo
   const to = { email, locale: session.locale ?? locale };
   const event = { action: 'email.verification_asked', actor: `user:${user_id}`, target: user_id, address } as const;
   const { statement } = auditEvent(event, now(deps));
-  await deps.db.batch([
-    insertAccountLink({ ...link, user_id }, now(deps)),
-    ...mailToAddress(deps, to, 'verify_email', { url }, linkWasKept(link.token_hash)),
-    statement,
-  ]);
+  await deps.db.change({
+    run: {
+      link: insertAccountLink({ ...link, user_id }, now(deps)),
+      mails: mailToAddress(deps, to, 'verify_email', { url }, isDisabled(user_id, false)),
+      event: statement,
+    },
+  });
 }
 
 /** @throws {RequestError} `invalid_state`: without mail nobody can show that an address is theirs. */

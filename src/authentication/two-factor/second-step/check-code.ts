@@ -2,7 +2,7 @@ import { mayMailAbout } from '../../../accounts/mail-limits.ts';
 import { findUser } from '../../../accounts/store.ts';
 import { auditEvent } from '../../../audit/audit.ts';
 import { now } from '../../../platform/clock.ts';
-import { fromNumbered, type Statement } from '../../../platform/db/sql.ts';
+import type { Statement } from '../../../platform/db/sql.ts';
 import type { Deps, LimitDeps, MailDeps } from '../../../platform/deps.ts';
 import { refusal } from '../../../platform/errors.ts';
 import { digest } from '../../../platform/ids.ts';
@@ -98,7 +98,7 @@ export async function completeSecondStep(
     user_id,
     methods: [...new Set([...methods, method, 'mfa' as const])],
     secondStep: true,
-    preconditions: { attempt: fromNumbered(pendingSignInExists(attempt_hash)) },
+    preconditions: { attempt: pendingSignInExists(attempt_hash) },
   };
   const opened = method === 'hwk' ? (await guessOf(deps, attempt, signInRequest)).limits.open() : [];
   return completeSignIn(deps, proof, signInRequest, [deletePendingSignIn(attempt_hash), ...opened, ...also]);
@@ -149,7 +149,8 @@ async function recordRefusal(deps: MailDeps, refused: Refused, reason: Refusal, 
   const { statement } = auditEvent(event, now(deps));
   const name = await notificationFor(deps, refused, reason);
   const user = name && (await findUser(deps.db, user_id));
-  await deps.db.batch([statement, ...(name && user ? mailTo(deps, user, name, { address }) : [])]);
+  const mails = name && user ? mailTo(deps, user, name, { address }) : [];
+  await deps.db.change({ run: { event: statement, mails } });
 }
 
 type Refusal = 'wrong_code' | 'codes_disabled';
