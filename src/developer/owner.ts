@@ -1,12 +1,12 @@
 import type { Caller } from '../audit/audit.ts';
-import { recentlySignedIn, type Session, signedIn } from '../authentication/sessions/session.ts';
+import { recentlySignedIn, type SignedIn, signedIn } from '../authentication/sessions/session.ts';
 import type { Deps } from '../oauth/deps.ts';
 import type { Access } from '../platform/http/access.ts';
 
 /** A user who acts on their own clients. */
 export type Owner = { owner_user_id: string; caller: Caller };
 
-const ownerOf = ({ session, caller }: { session: Session; caller: Caller }) => ({
+const ownerOf = ({ session, caller }: SignedIn) => ({
   owner: { owner_user_id: session.user_id, caller },
 });
 

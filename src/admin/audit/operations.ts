@@ -29,9 +29,7 @@ export const auditFilters = {
   target: Type.Optional(Type.String({ description: 'The id of what it happened to.' })),
   since: Type.Optional(Type.String({ description: 'Unix seconds, or a day or time such as 2027-01-31T08:00:00Z.' })),
   until: Type.Optional(Type.String({ description: 'The same; a day is included whole.' })),
-  before: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Only events with a lower `seq`.' }),
-  ),
+  before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only events with a lower `seq`.' })),
 };
 
 /** @throws {RequestError} `invalid_request` for a time that is none. */

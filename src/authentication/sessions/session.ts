@@ -5,6 +5,7 @@ import type { Deps, SessionDeps } from '../../platform/deps.ts';
 import { loginRequired, reauthenticationRequired, refusal } from '../../platform/errors.ts';
 import type { Access } from '../../platform/http/access.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
+import type { Locale } from '../../platform/i18n/translate.ts';
 import { digest } from '../../platform/ids.ts';
 import { refuseFormOfAnother } from '../../platform/pages/bound-forms.ts';
 import { twoFactors } from './authentication.ts';
@@ -118,25 +119,42 @@ const callerOf = ({ user_id }: Session, request: FastifyRequest): Caller => ({
   address: request.ip,
 });
 
+/** What a browser sends beside its session. */
+export type BrowserContext = {
+  /** The secret by which a browser that has signed in before is recognised. */
+  readonly deviceToken: string | undefined;
+  readonly userAgent: string | undefined;
+  /** Of the pages and mails that the request leads to. */
+  readonly locale: Locale;
+};
+
+export type SignedIn = { session: Session; caller: Caller; browser: BrowserContext };
+
+const signedInAs = (deps: Deps, request: FastifyRequest, session: Session): SignedIn => ({
+  session,
+  caller: callerOf(session, request),
+  browser: {
+    deviceToken: cookie(request, cookieNames(deps.config).device),
+    userAgent: request.headers['user-agent'],
+    get locale() {
+      return request.view.locale;
+    },
+  },
+});
+
 /** A user, for their own account. */
-export const signedIn: Access<Deps, { session: Session; caller: Caller }> = {
+export const signedIn: Access<Deps, SignedIn> = {
   scheme: 'SessionCookie',
   refusals: ['login_required'],
-  async authenticate(deps, request) {
-    const session = await requireSession(deps, request);
-    return { session, caller: callerOf(session, request) };
-  },
+  authenticate: async (deps, request) => signedInAs(deps, request, await requireSession(deps, request)),
 };
 
 /** A user whose last sign-in is recent enough to change how they sign in. */
-export const recentlySignedIn: Access<Deps, { session: Session; caller: Caller }> = {
+export const recentlySignedIn: Access<Deps, SignedIn> = {
   scheme: 'SessionCookie',
   description: 'The sign-in must be at most 15 minutes old.',
   refusals: ['login_required', 'reauthentication_required'],
-  async authenticate(deps, request) {
-    const session = await requireRecentSession(deps, request);
-    return { session, caller: callerOf(session, request) };
-  },
+  authenticate: async (deps, request) => signedInAs(deps, request, await requireRecentSession(deps, request)),
 };
 
 /** An administrator at a page. */

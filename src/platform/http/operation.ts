@@ -6,7 +6,6 @@ import Value from 'typebox/value';
 import { type ErrorCode, invalidFields } from '../errors.ts';
 import { shapeProblems } from '../text/field-problems.ts';
 import type { Access } from './access.ts';
-import { isWrite } from './cross-site.ts';
 import { readNoBody } from './no-body.ts';
 import type { OperationDescription, tags } from './operation-description.ts';
 import { FormText, queryOf } from './parameters.ts';
@@ -69,12 +68,14 @@ type Shape<Deps, Given, Result> = {
   example?: unknown;
   /** Parameters that are not in it are ignored. */
   query?: TProperties;
-  /** 200 with the members that the schema names, and no others; a file of one of `media`; or 204 with neither. */
-  answer: { description: string; schema?: TSchema; media?: readonly string[] };
+  /** The members that the schema names, and no others; a file of one of `media`; or 204 with neither. */
+  answer: { description: string; status?: 202; schema?: TSchema; media?: readonly string[] };
   /** Besides those of the access and of malformed input. */
   refusals?: readonly ErrorCode[];
   /** @param input the requester, the path parameters by name, and the checked `body` and `query`. */
   run(deps: Deps, input: Given): Promise<Result>;
+  /** Sets cookies and headers of the answer, after `run`. */
+  setHeaders?(reply: FastifyReply, deps: Deps, context: { result: Result; input: Given }): void;
   /** The same on the command line. Its operands are the path parameters, its options the members of query and body. */
   command?: {
     name: string;
@@ -145,7 +146,7 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
       schema: {
         ...(body && !parsesBody && { body }),
         ...(query && { querystring: query }),
-        ...(answer.schema && { response: { 200: answer.schema } }),
+        ...(answer.schema && { response: { [statusOf(answer)]: answer.schema } }),
       },
       preValidation: async (request) => {
         request.requester = await access.authenticate(deps, request);
@@ -153,15 +154,23 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
         if (query) request.query = new FormText(queryOf(request.url));
       },
       handler: async (request, reply) => {
-        if (!body && isWrite(request) && method !== 'DELETE') readNoBody(request.body);
+        if (takesNoBody(method, body)) readNoBody(request.body);
         const { requester, params, query } = request;
-        const result = await one.run(deps, { ...requester, ...(params as object), body: request.body, query });
+        const input = { ...requester, ...(params as object), body: request.body, query };
+        const result = await one.run(deps, input);
+        one.setHeaders?.(reply, deps, { result, input });
         if (answer.media) return sendFile(reply, result as FileAnswer);
-        return answer.schema ? result : reply.code(204).send();
+        return reply.code(statusOf(answer)).send(answer.schema && result);
       },
     });
   }
 }
+
+const statusOf = ({ status, schema, media }: Operation<never>['answer']) => status ?? (schema || media ? 200 : 204);
+
+/** Writes refuse a body that would have no effect. Many clients send one with DELETE, and it is ignored. */
+const takesNoBody = (method: string, body: TSchema | undefined) =>
+  body === undefined && !['GET', 'DELETE'].includes(method);
 
 /** TypeBox checks requests and cleans answers by the schemas of the routes. They are compiled when first used. */
 export function useTypeBox(app: FastifyInstance): void {
@@ -212,13 +221,12 @@ const describe = <Deps>({
     ...Object.fromEntries(Object.entries(query).map(([name, schema]) => [name, describeParameter(schema)])),
   },
   body: body && { schema: body, example },
-  answers: { [answer.schema || answer.media ? 200 : 204]: answer },
-  refusals: [...(rest.refusals ?? []), ...(body || rest.method === 'GET' ? [] : ['invalid_request' as const])],
+  answers: { [statusOf(answer)]: answer },
+  refusals: [...(rest.refusals ?? []), ...(takesNoBody(rest.method, body) ? ['invalid_request' as const] : [])],
 });
 
 /** A parameter with a default may be left out. */
-const describeParameter = ({ description = '', ...schema }: TSchema & { description?: string }) => ({
-  description,
-  required: !Type.IsOptional(schema) && !('default' in schema),
-  schema,
-});
+function describeParameter(parameter: TSchema & { description?: string }) {
+  const { description = '', ...schema } = parameter;
+  return { description, required: !Type.IsOptional(parameter) && !('default' in parameter), schema };
+}

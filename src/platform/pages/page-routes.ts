@@ -115,6 +115,7 @@ export function pagesFor<Deps, Requester extends object>(
         async act(context, form) {
           const given = { ...context, query: {}, body: undefined, ...input?.(form, context) };
           const result = await operation.run(deps, given);
+          operation.setHeaders?.(context.reply, deps, { result, input: given });
           if (typeof done === 'string') return fillPath(done, context.request.params as Record<string, string>);
           return done(result as RunOf<One>['result'], context);
         },
