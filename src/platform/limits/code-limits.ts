@@ -1,18 +1,18 @@
 import { now } from '../clock.ts';
-import type { Statement } from '../db/db.ts';
+import type { Sql } from '../db/sql.ts';
 import { type CounterDeps, windowLimit } from './failure-limits.ts';
-import { type Backoff, type Counter, clearCounter, countConsecutive } from './store.ts';
+import { type Backoff, Counter, clearCounter, countConsecutive } from './store.ts';
 
 const year = 365 * 86_400;
 
-/** Decisions §13. Each sign-in has a few tries; this bounds those of all sign-ins together. */
+/** Decisions §13. Each sign-in has a few attempts; this bounds those of all sign-ins together. */
 const hourlyLimit = (deps: CounterDeps) =>
   windowLimit(deps, { name: 'second-factor', limit: deps.config.limits.codesPerHour, windowSeconds: 3600 });
 
 /**
- * Six digits with a step either side are three in a million, so ten an hour without an end are a way in after some
- * years. As with passwords, a hundred in a row at most are the end (SP 800-63B-4 §3.2.2): codes count no more until
- * another factor was right, or until there is a new secret.
+ * Six digits with a step either side are three in a million, so ten guesses an hour would succeed after some years. As
+ * with passwords, a hundred failures in a row disable codes (SP 800-63B-4 §3.2.2) until another factor was right, or until
+ * there is a new secret.
  */
 const inARow = ({ config: { limits } }: CounterDeps): Backoff => ({
   firstBlockAt: limits.codesInARow,
@@ -22,33 +22,32 @@ const inARow = ({ config: { limits } }: CounterDeps): Backoff => ({
   memorySeconds: { unblocked: year, blocked: year },
 });
 
-/** Whose codes are guessed, and from where. */
+/** The account and the browser of a guess. */
 type CodeGuess = {
   user_id: string;
   /** When the secret came into force; a new one begins with a clean count. Unix seconds. */
   confirmed_at: number;
-  /** The browser, if this person has passed a second step with it: nobody who guesses from elsewhere can use it. */
+  /** The browser, if this user has passed a second step with it. */
   device_hash?: string | undefined;
 };
 
 export type CodeLimits = {
   /**
-   * Counts one code that is about to be looked at, as if it were wrong: of any number at once no more are looked at than
-   * may be wrong.
-   * @returns false when there were so many in a row that none is looked at any more.
-   * @throws {RequestError} `rate_limited` after as many within an hour as may be wrong.
+   * Counts a code as wrong before it is checked, so that of any number at once no more are checked than may be wrong.
+   * @returns false when codes are disabled after too many failures in a row.
+   * @throws {RequestError} `rate_limited` beyond the limit of an hour.
    */
   take(): Promise<boolean>;
-  /** For the batch of a right code: what was counted where it came from. */
-  forget(): Statement[];
-  /** For the batch of another factor that was right: what was counted anywhere, also if it had ended the codes. */
-  open(): Statement[];
+  /** For the batch of a right code: clears the counters of its browser. */
+  forget(): Sql[];
+  /** For the batch of another factor that was right: clears all counters, also one that had disabled codes. */
+  open(): Sql[];
 };
 
 /**
- * Limits on guessing TOTP codes. A browser that is known to belong to the person counts by itself, and all others
- * together: so whoever knows the password can use up the tries of strangers, and not those of the owner's own browser.
- * Backup codes are not counted: 120 random bits cannot be guessed, and they are what is left when these are used up.
+ * Limits on guessing TOTP codes. A known browser of the user counts by itself, and all others together: so an attacker who
+ * knows the password can use up the attempts of unknown browsers, and not those of the user's own. Backup codes are not
+ * counted: 120 random bits cannot be guessed, and they are the way out when these attempts are used up.
  */
 export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_hash }: CodeGuess): CodeLimits {
   const hourly = hourlyLimit(deps);
@@ -58,10 +57,9 @@ export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_ha
 
   async function take(): Promise<boolean> {
     if (!deps.config.rateLimits) return true;
-    await hourly.take(here); // first, so that nobody runs through all in a row in less than some hours
-    const { sql, params } = countConsecutive(rowOf(here), inARow(deps), now(deps));
-    const { rows } = await deps.db.run(sql, params);
-    return (rows[0] as Counter | undefined)?.blocked_until === 0;
+    await hourly.take(here); // first, so that reaching the limit in a row takes hours
+    const { rows } = await deps.db.run(Counter, countConsecutive(rowOf(here), inARow(deps), now(deps)));
+    return rows[0]?.blocked_until === 0;
   }
 
   return {
@@ -72,8 +70,7 @@ export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_ha
 }
 
 /**
- * For a change of the password: whoever used up the hour knew the old one. What was counted in a row stays, or control
- * of somebody's mailbox would buy as many guesses as resets.
+ * For a change of the password: the attacker who used up the hour knew the old one. The counter in a row stays, or control
+ * of a mailbox would allow more guesses with each reset.
  */
-export const clearHourlyCodeFailures = (deps: CounterDeps, user_id: string): Statement =>
-  hourlyLimit(deps).forget(user_id);
+export const clearHourlyCodeFailures = (deps: CounterDeps, user_id: string): Sql => hourlyLimit(deps).forget(user_id);

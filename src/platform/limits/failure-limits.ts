@@ -1,5 +1,7 @@
 import { type Clock, now } from '../clock.ts';
-import type { Db, Statement } from '../db/db.ts';
+import { returning } from '../db/change.ts';
+import type { Db } from '../db/db.ts';
+import type { Sql } from '../db/sql.ts';
 import { emailKey } from '../email-address.ts';
 import { rateLimited, refusal } from '../errors.ts';
 import { digest } from '../ids.ts';
@@ -7,7 +9,7 @@ import { addressKey } from '../ip-address.ts';
 import type { Limits } from './limit-settings.ts';
 import {
   type Backoff,
-  type Counter,
+  Counter,
   clearCounter,
   clearDeviceCounters,
   clearUnlessBlocked,
@@ -45,7 +47,7 @@ const perAddress = ({ limits }: CounterDeps['config']): Window => ({
   limit: limits.passwordAddressFailures,
   windowSeconds: limits.passwordAddressSeconds,
 });
-/** Wrong client secrets, by client and address, so that a stranger's failures do not stop the client itself. */
+/** Wrong client secrets, by client and address, so that failures elsewhere do not block the client itself. */
 const perClientAndAddress = ({ limits }: CounterDeps['config']): Window => ({
   limit: limits.clientSecretFailures,
   windowSeconds: 60,
@@ -67,29 +69,28 @@ type PasswordLimits = {
   /**
    * After the right password, before anything is given for it: checks again, since the block may have begun while this
    * password was being verified, and only then forgets the account's failures. One read, one write if there is
-   * something to forget. The address keeps its count: an own account would otherwise wash it clean.
+   * something to forget. The address keeps its count: signing in to an own account must not reset it.
    * @throws {RequestError} `rate_limited` as in `check`; the right password must then be treated as refused.
    */
   succeeded(email: string, address: string): Promise<void>;
   /** For a password reset: opens the account again, even when 100 failures had disabled its password, on any browser. */
-  reset(email: string): Statement[];
+  reset(email: string): Sql[];
   /**
-   * For whoever is asked why somebody cannot sign in: the worst of what was counted, by strangers or on a browser of the
-   * person's own. One read.
+   * For support: the worst of the user's counters, of unknown browsers or of a known one. One read.
    */
   lockStateOf(email: string): Promise<LockState>;
 };
 
-/** What wrong passwords have done to an account. Unix seconds; null while it is open. */
+/** The effect of wrong passwords on an account. `blocked_until` is Unix seconds; null while it is open. */
 export type LockState = { failures: number; blocked_until: number | null /** Until a reset. */; disabled: boolean };
 
 /**
  * Limits on guessing passwords. An account is a hash of its normalised e-mail, known to us or not: a guesser learns
  * nothing from who gets blocked, and the table keeps no list of addresses that people mistyped.
  *
- * A browser that the person has signed in with counts by itself, and all others together, as for TOTP codes: so a
- * stranger uses up the tries of strangers, and not those of the owner's own browser. It has no more tries than strangers
- * have, so a stolen cookie of a browser is worth as many guesses as one more account.
+ * A browser that the user has signed in with counts by itself, and all others together, as for TOTP codes: so an attacker
+ * uses up the attempts of unknown browsers, and not those of the user's own. It has no more attempts than unknown browsers
+ * have, so a stolen device cookie is worth as many guesses as one more account.
  * @param knownDevice its hash, if this person has signed in with it since they have this password.
  */
 export function passwordLimits(deps: CounterDeps, knownDevice?: string): PasswordLimits {
@@ -109,24 +110,22 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string): Passwor
     const account = accountCounter(email);
     const counters = await readUnlessBlocked(email, address);
     if (!counters.some(({ counter_key }) => counter_key === account)) return;
-    const { sql, params } = clearUnlessBlocked(account, now(deps));
-    const { changes } = await deps.db.run(sql, params);
+    const { changes } = await deps.db.run(clearUnlessBlocked(account, now(deps)));
     // Nothing forgotten: another sign-in forgot it first, or failures blocked it since the read. Look again.
     if (changes === 0) await readUnlessBlocked(email, address);
   }
 
   async function failed(email: string, address: string): Promise<number> {
     // Accounts before addresses, always: two batches then never wait for each other's row.
-    const [account] = await deps.db.batch([
-      countConsecutive(accountCounter(email), perAccount(deps.config), now(deps)),
-      countInWindow(addressCounter(address), perAddress(deps.config), now(deps)),
-    ]);
-    return counterOf(account?.rows).failures;
+    const account = countConsecutive(accountCounter(email), perAccount(deps.config), now(deps));
+    const ofAddress = countInWindow(addressCounter(address), perAddress(deps.config), now(deps));
+    const { results } = await deps.db.change({ run: { account: returning(Counter, account), ofAddress } });
+    return counterOf(results.account.rows).failures;
   }
 
   const reset = (email: string) => [
     clearCounter(unknownDevicesCounter(email)),
-    clearDeviceCounters(devicePrefix(email), emailKey(email)),
+    clearDeviceCounters({ prefix: devicePrefix(email), email_key: emailKey(email) }),
   ];
   async function lockStateOf(email: string): Promise<LockState> {
     const [strangers, prefix] = [unknownDevicesCounter(email), devicePrefix(email)];
@@ -170,8 +169,8 @@ export function openClientSecretLimits(deps: CounterDeps): ClientSecretLimits {
     },
     async failed(client_id, address) {
       const key = counterKey(client_id, address);
-      const { sql, params } = countInWindow(key, perClientAndAddress(deps.config), now(deps));
-      const counter = counterOf((await deps.db.run(sql, params)).rows);
+      const count = countInWindow(key, perClientAndAddress(deps.config), now(deps));
+      const counter = counterOf((await deps.db.run(Counter, count)).rows);
       if (counter.blocked_until > now(deps)) remember(blocked, counter);
     },
   };
@@ -188,10 +187,10 @@ type WindowLimit = {
    * @throws {RequestError} `rate_limited` when the window is full.
    */
   take(subject: string): Promise<void>;
-  /** The same for what may be left out without a word. @returns whether it got through. */
+  /** As `take`, for actions that may be left out silently. @returns whether it got through. */
   mayTake(subject: string): Promise<boolean>;
   /** Forgets the subject's count. */
-  forget(subject: string): Statement;
+  forget(subject: string): Sql;
 };
 
 /**
@@ -206,18 +205,16 @@ export function windowLimit(deps: CounterDeps, limit: Window & { name: string })
 
   const check = async (subject: string) => refuseIfBlocked(deps, await readCounters(deps.db, [counterKey(subject)]));
   const failed = async (subject: string) => {
-    const { sql, params } = countInWindow(counterKey(subject), limit, now(deps));
-    await deps.db.run(sql, params);
+    await deps.db.run(countInWindow(counterKey(subject), limit, now(deps)));
   };
   const mayTake = async (subject: string) => {
-    const { sql, params } = takeFromWindow(counterKey(subject), limit, now(deps));
-    const { rows } = await deps.db.run(sql, params);
+    const { rows } = await deps.db.run(Counter, takeFromWindow(counterKey(subject), limit, now(deps)));
     return rows.length > 0;
   };
   const take = async (subject: string) => {
     if (await mayTake(subject)) return;
-    await check(subject); // Says how long to wait.
-    throw rateLimited(1); // The window ended between the two statements.
+    await check(subject); // throws with the time to wait
+    throw rateLimited(1); // the window ended between the two statements
   };
   return { check, failed, take, mayTake, forget };
 }
@@ -233,10 +230,10 @@ function refuseIfBlocked(deps: CounterDeps, counters: readonly Counter[]): void 
   if (seconds > 0) throw rateLimited(seconds);
 }
 
-function counterOf(rows: Record<string, unknown>[] | undefined): Counter {
-  const row = rows?.[0] as Counter | undefined;
-  if (!row) throw new Error('A count returned no row.');
-  return row;
+function counterOf(rows: readonly Counter[]): Counter {
+  const [counter] = rows;
+  if (!counter) throw new Error('A count returned no row.');
+  return counter;
 }
 
 /** Entries; a few megabytes at most. Beyond it the oldest is forgotten, which costs one counted failure, not safety. */

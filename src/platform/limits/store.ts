@@ -1,17 +1,17 @@
-import type { Db, Statement } from '../db/db.ts';
+import type { Db } from '../db/db.ts';
+import { integer, type RowOf, row, text } from '../db/rows.ts';
+import { inOneSlice } from '../db/slices.ts';
+import { asBigint, oneOf, raw, type Sql, sql } from '../db/sql.ts';
 
-/** One row as a check reads it and a count answers it. Times are Unix seconds. */
-export type Counter = { counter_key: string; failures: number; blocked_until: number };
+/** One row as a check reads it and a count returns it. Times are Unix seconds. */
+export const Counter = row('failure_counters', { counter_key: text, failures: integer, blocked_until: integer });
+export type Counter = RowOf<typeof Counter>;
 
 /** A moment that does not come (the last second of the year 9999): blocked for good. */
 export const never = 253_402_300_799;
 
 export const readCounters = (db: Db, keys: readonly string[]): Promise<Counter[]> =>
-  db.all<Counter>(
-    `select counter_key, failures, blocked_until from failure_counters
-      where counter_key in (${keys.map((_, index) => `$${index + 1}`).join(', ')})`,
-    keys,
-  );
+  db.all(Counter, sql`select ${Counter.columns} from failure_counters where counter_key in ${oneOf(keys)}`);
 
 /** Consecutive failures and the wait that each one earns. */
 export type Backoff = {
@@ -20,128 +20,108 @@ export type Backoff = {
   firstBlockSeconds: number;
   /** Each further failure doubles the block, up to this. */
   longestBlockSeconds: number;
-  /** The failure after which there is no waiting any more: blocked until someone forgets the counter. */
+  /** The failure after which there is no waiting any more: blocked until the counter is cleared. */
   disabledAt: number;
-  /** How long a failure is remembered while nothing was ever blocked, and once something was. */
+  /** How long a failure is remembered before and after the first block. */
   memorySeconds: { unblocked: number; blocked: number };
 };
 
 /**
  * One more consecutive failure; `returning` gives the {@link Counter}. The block follows from the new count inside the
- * same statement, so a hundred failures at once count a hundred and nobody computes from a number that has moved on.
+ * same statement, so a hundred failures at once count a hundred.
  * @param at Unix seconds.
  */
-export function countConsecutive(counter_key: string, backoff: Backoff, at: number): Statement {
-  const { firstBlockAt, firstBlockSeconds, longestBlockSeconds, disabledAt, memorySeconds } = backoff;
-  // Powers of two by shifting: SQLite and PostgreSQL share no power(). The longest block is asked for first, because
+export function countConsecutive(counter_key: string, backoff: Backoff, at: number): Sql {
+  const { firstBlockSeconds, longestBlockSeconds, memorySeconds } = backoff;
+  // Powers of two by shifting: SQLite and PostgreSQL share no power(). The longest block is compared first, because
   // neither engine shifts by more than the width of a number in a way that could be used.
   const doublings = Math.ceil(Math.log2(longestBlockSeconds / firstBlockSeconds));
+  const constant = (value: number) => raw(String(value));
+  const [firstBlockAt, disabledAt] = [constant(backoff.firstBlockAt), constant(backoff.disabledAt)];
+  const now = asBigint(at);
   // While blocked a guess gains nothing, right or wrong, so it does not count: else one burst of parallel guesses could
   // run up to the failure that disables the password.
-  const count = `case when failure_counters.blocked_until > ${now} then failure_counters.failures
-                      when failure_counters.expires_at > ${now} then failure_counters.failures + 1 else 1 end`;
-  return {
-    sql: `insert into failure_counters (counter_key, failures, window_ends_at, blocked_until, expires_at)
-          values ($1, 1, 0, 0, $3)
-          on conflict (counter_key) do update set
-            failures = ${count},
-            blocked_until = case
-              when failure_counters.blocked_until > ${now} then failure_counters.blocked_until
-              when ${count} >= ${disabledAt} then $5
-              when ${count} >= ${firstBlockAt + doublings} then ${now} + ${longestBlockSeconds}
-              when ${count} >= ${firstBlockAt}
-                then ${now} + (${firstBlockSeconds} << cast(${count} - ${firstBlockAt} as integer))
-              else failure_counters.blocked_until end,
-            expires_at = case
-              when ${count} >= ${disabledAt} then $5
-              when ${count} >= ${firstBlockAt} then $4
-              else excluded.expires_at end
-          returning counter_key, failures, blocked_until`,
-    params: [counter_key, at, at + memorySeconds.unblocked, at + memorySeconds.blocked, never],
-  };
+  const count = sql`case when failure_counters.blocked_until > ${now} then failure_counters.failures
+                         when failure_counters.expires_at > ${now} then failure_counters.failures + 1 else 1 end`;
+  return sql`insert into failure_counters (counter_key, failures, window_ends_at, blocked_until, expires_at)
+      values (${counter_key}, 1, 0, 0, ${at + memorySeconds.unblocked})
+      on conflict (counter_key) do update set
+        failures = ${count},
+        blocked_until = case
+          when failure_counters.blocked_until > ${now} then failure_counters.blocked_until
+          when ${count} >= ${disabledAt} then ${asBigint(never)}
+          when ${count} >= ${constant(backoff.firstBlockAt + doublings)} then ${now} + ${constant(longestBlockSeconds)}
+          when ${count} >= ${firstBlockAt}
+            then ${now} + (${constant(firstBlockSeconds)} << cast(${count} - ${firstBlockAt} as integer))
+          else failure_counters.blocked_until end,
+        expires_at = case
+          when ${count} >= ${disabledAt} then ${asBigint(never)}
+          when ${count} >= ${firstBlockAt} then ${asBigint(at + memorySeconds.blocked)}
+          else excluded.expires_at end
+      returning ${Counter.columns}`;
 }
 
-/** The moment of a count, `$2`. The cast tells PostgreSQL its width, which it would else conclude from a literal nearby. */
-const now = 'cast($2 as bigint)';
-
-/** So many in a window that the first one opens; then a block until the window ends. */
+/** At most `limit` in a window, which the first one opens; then a block until the window ends. */
 export type Window = { limit: number; windowSeconds: number };
 
 /**
  * One more in the window, also beyond the limit; `returning` gives the {@link Counter}.
  * @param at Unix seconds.
  */
-export const countInWindow = (counter_key: string, window: Window, at: number): Statement => ({
-  sql: `${countInWindowSql} ${returning}`,
-  params: windowParams(counter_key, window, at),
-});
+export const countInWindow = (counter_key: string, window: Window, at: number): Sql =>
+  sql`${addToWindow(counter_key, window, at)} returning ${Counter.columns}`;
 
 /**
  * Takes one of the places in the window; no row when all are taken. A hundred at once get exactly `limit` of them.
  * @param at Unix seconds.
  */
-export const takeFromWindow = (counter_key: string, window: Window, at: number): Statement => ({
-  sql: `${countInWindowSql} where failure_counters.blocked_until <= ${now} ${returning}`,
-  params: windowParams(counter_key, window, at),
-});
+export const takeFromWindow = (counter_key: string, window: Window, at: number): Sql =>
+  sql`${addToWindow(counter_key, window, at)}
+       where failure_counters.blocked_until <= ${asBigint(at)} returning ${Counter.columns}`;
 
-const isOpen = `failure_counters.window_ends_at > ${now}`;
-const countedInWindow = `case when ${isOpen} then failure_counters.failures + 1 else 1 end`;
-const windowEnd = `case when ${isOpen} then failure_counters.window_ends_at else excluded.window_ends_at end`;
-const countInWindowSql = `
-  insert into failure_counters (counter_key, failures, window_ends_at, blocked_until, expires_at)
-  values ($1, 1, $3, $4, $3)
-  on conflict (counter_key) do update set
-    failures = ${countedInWindow},
-    window_ends_at = ${windowEnd},
-    blocked_until = case when ${countedInWindow} >= $5 then ${windowEnd} else 0 end,
-    expires_at = ${windowEnd}`;
-const returning = 'returning counter_key, failures, blocked_until';
-
-function windowParams(counter_key: string, { limit, windowSeconds }: Window, at: number) {
+function addToWindow(counter_key: string, { limit, windowSeconds }: Window, at: number): Sql {
   const windowEndsAt = at + windowSeconds;
-  return [counter_key, at, windowEndsAt, limit <= 1 ? windowEndsAt : 0, limit];
+  const isOpen = sql`failure_counters.window_ends_at > ${asBigint(at)}`;
+  const counted = sql`case when ${isOpen} then failure_counters.failures + 1 else 1 end`;
+  const windowEnd = sql`case when ${isOpen} then failure_counters.window_ends_at else excluded.window_ends_at end`;
+  return sql`insert into failure_counters (counter_key, failures, window_ends_at, blocked_until, expires_at)
+      values (${counter_key}, 1, ${windowEndsAt}, ${limit <= 1 ? windowEndsAt : 0}, ${windowEndsAt})
+      on conflict (counter_key) do update set
+        failures = ${counted},
+        window_ends_at = ${windowEnd},
+        blocked_until = case when ${counted} >= ${asBigint(limit)} then ${windowEnd} else 0 end,
+        expires_at = ${windowEnd}`;
 }
 
-/** Forgets what was counted. */
-export const clearCounter = (counter_key: string): Statement => ({
-  sql: 'delete from failure_counters where counter_key = $1',
-  params: [counter_key],
-});
+export const clearCounter = (counter_key: string): Sql =>
+  sql`delete from failure_counters where counter_key = ${counter_key}`;
 
-/** Keys of the counters of each browser that a person is known by: `$1` is their prefix, `$2` the person's email_key. */
-const deviceCounters = `select $1 || d.device_hash from known_devices d join users u on u.user_id = d.user_id
-                         where u.email_key = $2`;
+/** The counters of each known browser of a user: the prefix of their keys, and the user's `email_key`. */
+type DeviceCounters = { prefix: string; email_key: string };
 
-/** Forgets what was counted at each browser that a person is known by. @param prefix of the keys, before the browser's hash. */
-export const clearDeviceCounters = (prefix: string, email_key: string): Statement => ({
-  sql: `delete from failure_counters where counter_key in (${deviceCounters})`,
-  params: [prefix, email_key],
-});
+const keysOf = ({ prefix, email_key }: DeviceCounters): Sql =>
+  sql`(select ${prefix} || d.device_hash from known_devices d join users u on u.user_id = d.user_id
+        where u.email_key = ${email_key})`;
 
-/** Of one counter, and those of each browser that a person is known by, the one that blocks longest, or has most failures. */
-export const worstCounter = (
-  db: Db,
-  counter_key: string,
-  devices: { prefix: string; email_key: string },
-): Promise<Counter | undefined> =>
-  db.get<Counter>(
-    `select counter_key, failures, blocked_until from failure_counters
-      where counter_key = $3 or counter_key in (${deviceCounters})
-      order by blocked_until desc, failures desc, counter_key limit 1`,
-    [devices.prefix, devices.email_key, counter_key],
+export const clearDeviceCounters = (devices: DeviceCounters): Sql =>
+  sql`delete from failure_counters where counter_key in ${keysOf(devices)}`;
+
+/** Of one counter and those of each known browser the one that blocks longest, or has most failures. */
+export const worstCounter = (db: Db, counter_key: string, devices: DeviceCounters): Promise<Counter | undefined> =>
+  db.get(
+    Counter,
+    sql`select ${Counter.columns} from failure_counters
+         where counter_key = ${counter_key} or counter_key in ${keysOf(devices)}
+         order by blocked_until desc, failures desc, counter_key limit 1`,
   );
 
-/** Forgets what was counted unless it blocks; `changes` is 0 when it does, or when there was nothing to forget. */
-export const clearUnlessBlocked = (counter_key: string, at: number): Statement => ({
-  sql: 'delete from failure_counters where counter_key = $1 and blocked_until <= $2',
-  params: [counter_key, at],
-});
+/** `changes` is 0 when the counter blocks, or when there is none. */
+export const clearUnlessBlocked = (counter_key: string, at: number): Sql =>
+  sql`delete from failure_counters where counter_key = ${counter_key} and blocked_until <= ${at}`;
 
-/** For the jobs: counters that can block nobody any more. What `$1` has passed, a count would begin anew anyway. */
+/** Deletes counters that no longer block; a count after `expires_at` would begin anew anyway. @param at Unix seconds. */
 export const purgeFailureCounters = (db: Db, at: number, rows: number) =>
   db.run(
-    `delete from failure_counters where counter_key in
-       (select counter_key from failure_counters where expires_at <= $1 order by expires_at limit $2)`,
-    [at, rows],
+    sql`delete from failure_counters
+         where ${inOneSlice('failure_counters', 'counter_key', sql`expires_at <= ${at} order by expires_at`, rows)}`,
   );
