@@ -9,6 +9,7 @@ type Operation = {
   summary: string;
   responses: Record<string, unknown>;
   security: object[];
+  parameters?: { name: string; in: string; required?: boolean }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
 };
 type Document = {
@@ -126,4 +127,19 @@ test('no pattern needs what regular expressions of other languages lack', async 
   });
   assert.ok(patterns.length > 0);
   for (const pattern of patterns) assert.doesNotMatch(pattern, /\(\?(?!:)|\[\^?\]/, 'a lookaround, or [^]');
+});
+
+test('only the parameters of an authorization request are required in a query', async (t) => {
+  const { document } = await describedApi(t);
+  const required = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.values(methods)
+      .flatMap(({ parameters = [] }) => parameters)
+      .filter((parameter) => parameter.in === 'query' && parameter.required)
+      .map(({ name }) => `${path} ${name}`),
+  );
+  assert.deepEqual(
+    required.filter((one) => !one.startsWith('/oauth/authorize ')),
+    [],
+  );
+  assert.ok(required.includes('/oauth/authorize client_id'));
 });
