@@ -94,9 +94,14 @@ test('an empty setting counts as left out', () => {
 
 const logo = resolve(import.meta.dirname, '../platform/pages/assets/signet.svg');
 const google = { SIGNET_GOOGLE_CLIENT_ID: 'g', SIGNET_GOOGLE_CLIENT_SECRET: 'hunter2' };
-const googleClient = { promptToChoose: 'select_account', saysNoTime: true, client_id: 'g', client_secret: 'hunter2' };
+const googleClient = {
+  promptToChoose: 'select_account',
+  omitsAuthTime: true,
+  client_id: 'g',
+  client_secret: 'hunter2',
+};
 /** Nothing is known of an issuer that an operator names. */
-const own = { promptToChoose: undefined, saysNoTime: undefined, client_id: 'c', client_secret: 'hunter2' };
+const own = { promptToChoose: undefined, omitsAuthTime: undefined, client_id: 'c', client_secret: 'hunter2' };
 const provider = (id: string, issuer: string): Environment => ({
   [`SIGNET_PROVIDER_${id}_ISSUER`]: issuer,
   [`SIGNET_PROVIDER_${id}_CLIENT_ID`]: 'c',

@@ -30,7 +30,7 @@ export const auditCommands = {
       const events = await readLogWithoutSealing(deps, filter, limit);
       if (events.length === 0) {
         const doubt = await filterWarningOf(deps, filter);
-        return { json: { events }, text: `No event matches the filter.${doubt ? ` ${whatIsMeant[doubt]}` : ''}` };
+        return { json: { events }, text: `No event matches the filter.${doubt ? ` ${filterHints[doubt]}` : ''}` };
       }
       return listed('events', events, ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'], line);
     },
@@ -57,7 +57,7 @@ export const auditCommands = {
         const { seq, why } = report.broken;
         return {
           json: report,
-          text: `The audit log is not what it was: event ${seq} ${whatIs[why]}. Intact before it: ${report.verified}.${report.stopped ? whatToDo(deps.witness.path, why) : ''}`,
+          text: `The audit log is not what it was: event ${seq} ${whatIs[why]}. Intact before it: ${report.verified}.${report.stopped ? remedyFor(deps.witness.path, why) : ''}`,
           failed: true,
         };
       }
@@ -88,12 +88,12 @@ export const auditCommands = {
   }),
 };
 
-const whatToDo = (path: string, why: 'file' | string) =>
+const remedyFor = (path: string, why: 'file' | string) =>
   why === 'file'
     ? `\n\nThe server seals nothing and sends no webhooks until ${path} can be read, or is removed.`
     : `\n\nThe server seals nothing and sends no webhooks until you acknowledge this. If the database was restored from a\nbackup, or a standby took over that lacked the newest changes, that is why. If not, somebody who can write the database has cut the log: keep a copy of it and look into it\nfirst. Then: signet audit accept-loss --reason "..."`;
 
-const whatIsMeant = {
+const filterHints = {
   action: 'No such action has been logged. Actions read like client.approved.',
   actor: 'That is no actor: it is user:, client: or service: with an id, or cli, or system.',
 } as const;

@@ -28,15 +28,15 @@ export async function commandLine(
   environment?: Environment,
 ): Promise<number | undefined> {
   try {
-    return await obey(args, terminal, environment);
+    return await execute(args, terminal, environment);
   } catch (error) {
     return fail(error, terminal, args);
   }
 }
 
-async function obey(args: readonly string[], terminal: Terminal, environment: Environment) {
+async function execute(args: readonly string[], terminal: Terminal, environment: Environment) {
   const [first, ...rest] = args;
-  if (first === 'help' && rest.length > 0) return obey([...rest, '--help'], terminal, environment);
+  if (first === 'help' && rest.length > 0) return execute([...rest, '--help'], terminal, environment);
   if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
     terminal.stdout.write(overviewOf(commandGroups.map(([heading, group]) => [heading, summaries(group)])));
     return first === undefined ? 2 : 0;
@@ -148,7 +148,7 @@ function fail(error: unknown, { stdout, stderr }: Terminal, args: readonly strin
   const { code: systemCode, syscall, message, stack } = error as NodeJS.ErrnoException;
   const text =
     error instanceof RequestError
-      ? refusalText(error) + soughtBy(error, args)
+      ? refusalText(error) + notFoundOperands(error, args)
       : syscall !== undefined && listenCalls.has(syscall)
         ? listenProblem(systemCode)
         : json
@@ -160,7 +160,7 @@ function fail(error: unknown, { stdout, stderr }: Terminal, args: readonly strin
 }
 
 /** @returns the operands that were not found, as they were typed. */
-function soughtBy({ code }: RequestError, args: readonly string[]): string {
+function notFoundOperands({ code }: RequestError, args: readonly string[]): string {
   const name = nameIn(args) ?? '';
   const command = commands.get(name);
   if (code !== 'not_found' || !command) return '';

@@ -127,12 +127,12 @@ function parse(options: Readonly<Record<string, Option>>, args: readonly string[
   try {
     return parseArgs({ args: [...args], options: accepted, allowPositionals: true }) as Parsed;
   } catch (error) {
-    throw new UsageError(misread(error as NodeJS.ErrnoException));
+    throw new UsageError(usageProblem(error as NodeJS.ErrnoException));
   }
 }
 
 /** Node's sentences go on about what else may have been meant, over several lines. */
-function misread({ code, message }: NodeJS.ErrnoException): string {
+function usageProblem({ code, message }: NodeJS.ErrnoException): string {
   const [, option = ''] = /'(--?[^\s'=]{1,60})/.exec(message) ?? [];
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `There is no option ${option || 'like that'} here.`;
   if (message.includes('does not take')) return `${option} takes no value.`;

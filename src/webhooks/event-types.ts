@@ -63,14 +63,14 @@ type State = Readonly<Record<string, unknown>>;
  * Which tokens count no more since an event: those whose `sub`, `client_id` and `sid` are these, each an id or `all`.
  * One rule for all events, so that a back end which keeps sessions of its own can end them without knowing each type.
  */
-type Ended = { user_id: unknown; client_id: unknown; session_id: unknown; except_session_id?: unknown };
+type EndedTokens = { user_id: unknown; client_id: unknown; session_id: unknown; except_session_id?: unknown };
 
 const all = 'all';
-const allAccessOfUser = (user_id: string | null): Ended => ({ user_id, client_id: all, session_id: all });
-const allUsersOfClient = (client_id: string | null): Ended => ({ user_id: all, client_id, session_id: all });
+const allAccessOfUser = (user_id: string | null): EndedTokens => ({ user_id, client_id: all, session_id: all });
+const allUsersOfClient = (client_id: string | null): EndedTokens => ({ user_id: all, client_id, session_id: all });
 
 /** Every action that ends grants is here, or they would end untold. */
-const endedBy: { readonly [Type in EventType]?: (target: string | null, state: State) => Ended } = {
+const endedBy: { readonly [Type in EventType]?: (target: string | null, state: State) => EndedTokens } = {
   'user.disabled': allAccessOfUser,
   'user.deleted': allAccessOfUser,
   'user.signed_out': allAccessOfUser,

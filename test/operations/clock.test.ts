@@ -4,7 +4,7 @@ import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { now } from '../../src/platform/clock.ts';
 import { openHeartbeat } from '../../src/platform/heartbeat/heartbeat.ts';
-import { keepHeartbeat } from '../../src/platform/heartbeat/store.ts';
+import { storeHeartbeat } from '../../src/platform/heartbeat/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
@@ -191,7 +191,7 @@ test('at a start the clock is compared with the last sign of life', async (t) =>
     await deps.heartbeat.start();
     assert.equal(deps.timekeeper.isSettled(), true, 'a first start');
     const fresh = await startSignet(t, { beside: signet });
-    await keepHeartbeat(deps.db, { ...last, at: now(deps) + ahead });
+    await storeHeartbeat(deps.db, { ...last, at: now(deps) + ahead });
     await fresh.deps.heartbeat.start();
     assert.deepEqual([fresh.deps.timekeeper.isSettled(), warnings(fresh).length], [isSettled, warned], what);
     clock.advance(15 * minute);

@@ -16,7 +16,7 @@ const paths: Readonly<Record<MailedPurpose, string>> = {
   password_reset: '/reset/',
 };
 
-type LinkWish = {
+type LinkRequest = {
   purpose: MailedPurpose;
   /** The address that the link is sent to, and so proves. */
   email: string;
@@ -25,18 +25,18 @@ type LinkWish = {
 };
 
 /** A fresh link: the row that is kept of it, which opens nothing, and the URL for the mail alone. */
-export function newLink(deps: Pick<Deps, 'config' | 'clock'>, wish: LinkWish): { link: MailedLink; url: string } {
+export function newLink(deps: Pick<Deps, 'config' | 'clock'>, request: LinkRequest): { link: MailedLink; url: string } {
   const token = newSecret('ln_');
   return {
     link: {
       token_hash: digest(token),
-      purpose: wish.purpose,
-      expires_at: now(deps) + linkSeconds[wish.purpose],
-      email: wish.email.trim(),
-      request_id: wish.request_id ?? null,
-      next: wish.next ?? null,
+      purpose: request.purpose,
+      expires_at: now(deps) + linkSeconds[request.purpose],
+      email: request.email.trim(),
+      request_id: request.request_id ?? null,
+      next: request.next ?? null,
     },
-    url: `${deps.config.baseUrl}${paths[wish.purpose]}${token}`,
+    url: `${deps.config.baseUrl}${paths[request.purpose]}${token}`,
   };
 }
 

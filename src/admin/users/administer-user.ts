@@ -21,7 +21,7 @@ import { mailTo } from '../../platform/mail/mail-to.ts';
 export async function signOutUser(deps: MailDeps, caller: Caller, user_id: string): Promise<void> {
   const user = await requireUser(deps, user_id);
   await refuseAgainstAdministrator(deps, caller, user_id);
-  const tells = await mayMailAbout(deps, 'signed_out', user_id, maxMailsAboutRevocations);
+  const sendsMail = await mayMailAbout(deps, 'signed_out', user_id, maxMailsAboutRevocations);
   const at = now(deps);
   const event = { action: 'user.signed_out', ...caller, target: user_id, reason: 'administrator' } as const;
   await deps.db.change({
@@ -31,7 +31,7 @@ export async function signOutUser(deps: MailDeps, caller: Caller, user_id: strin
       grants: revokeGrantsOfUser(user_id, 'administrator', at),
       pendingSignIns: deletePendingSignInsOfUser(user_id),
       event: auditEvent(event, at).statement,
-      mails: tells ? mailTo(deps, user, 'signed_out') : undefined,
+      mails: sendsMail ? mailTo(deps, user, 'signed_out') : undefined,
     },
   });
 }
@@ -59,7 +59,7 @@ export async function changeRole(deps: MailDeps, caller: Caller, user_id: string
   const user = await requireUser(deps, user_id);
   if (user.role === role) return user;
   await refuseAgainstAdministrator(deps, caller, user_id);
-  const told = role === 'admin' ? await listAdministrators(deps.db) : [];
+  const notified = role === 'admin' ? await listAdministrators(deps.db) : [];
   const at = now(deps);
   const change = { before: { role: user.role }, after: { role } };
   const event = auditEvent({ action: 'user.role_changed', ...caller, target: user_id, ...change }, at);
@@ -70,7 +70,7 @@ export async function changeRole(deps: MailDeps, caller: Caller, user_id: string
     run: {
       user: setRole(user_id, role, caller.actor, at),
       mails: mailTo(deps, user, role === 'admin' ? 'role_admin' : 'role_user'),
-      mailsToAdministrators: told.flatMap((one) => mailTo(deps, one, 'new_administrator', { email: user.email })),
+      mailsToAdministrators: notified.flatMap((one) => mailTo(deps, one, 'new_administrator', { email: user.email })),
       event: event.statement,
     },
   });

@@ -42,7 +42,7 @@ export async function confirmationMethodsOf(
   if (secondFactor === 'passkey') return { providers: [], offersPasskey: true, offersPassword: false, secondFactor };
   const canProveHere = password !== undefined || passkeys.length > 0;
   const providers = config.providers.filter(
-    ({ issuer, saysNoTime }) => identities.some((one) => one.issuer === issuer) && !(canProveHere && saysNoTime),
+    ({ issuer, omitsAuthTime }) => identities.some((one) => one.issuer === issuer) && !(canProveHere && omitsAuthTime),
   );
   const hasOther = passkeys.length > 0 || providers.length > 0;
   // Who has nothing at all sees the field all the same: the link to a reset is under it.

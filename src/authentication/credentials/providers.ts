@@ -13,7 +13,7 @@ type KnownProvider = {
   /** The `prompt` that makes it ask which account is meant; `login` where it has none (OIDC Core §3.1.2.1). */
   readonly promptToChoose?: string;
   /** It sends no `auth_time`, so it confirms only somebody who has no other way; see ../federation/auth-time.ts. */
-  readonly saysNoTime?: boolean;
+  readonly omitsAuthTime?: boolean;
 };
 
 /** https://developers.google.com/identity/openid-connect/openid-connect */
@@ -22,7 +22,7 @@ const google: KnownProvider = {
   label: 'Google',
   issuer: 'https://accounts.google.com',
   promptToChoose: 'select_account',
-  saysNoTime: true,
+  omitsAuthTime: true,
 };
 
 /** One line a provider. */
@@ -85,7 +85,7 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
     id,
     label,
     promptToChoose: known?.promptToChoose,
-    saysNoTime: known?.saysNoTime,
+    omitsAuthTime: known?.omitsAuthTime,
     issuer: readIssuer(read('ISSUER') ?? known?.issuer ?? missing('ISSUER'), prefix, refuse),
     client_id: read('CLIENT_ID') ?? missing('CLIENT_ID'),
     client_secret: read('CLIENT_SECRET') ?? missing('CLIENT_SECRET'),

@@ -113,11 +113,11 @@ async function deviceStatements(deps: MailDeps, user_id: string, signInRequest: 
   const { isKnown, isFirst } = await findDevice(deps.db, user_id, device_hash);
   const user = isKnown || isFirst ? undefined : await findUser(deps.db, user_id);
   // Whoever knows the password could else fill the mailbox, and the one mail that matters would be lost in it.
-  const tells = user !== undefined && (await mayMailTo(deps, 'new_device', user.email));
+  const sendsMail = user !== undefined && (await mayMailTo(deps, 'new_device', user.email));
   const values = { device: deviceName(signInRequest.userAgent) ?? '?', address: signInRequest.address };
   return [
     rememberDevice(user_id, device_hash, now(deps)),
     ...(isKnown ? [] : [deleteSurplusDevices(user_id, device_hash)]),
-    ...(user && tells ? mailTo(deps, user, 'new_device', values) : []),
+    ...(user && sendsMail ? mailTo(deps, user, 'new_device', values) : []),
   ];
 }

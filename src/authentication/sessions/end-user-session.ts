@@ -49,6 +49,6 @@ async function mailAbout(
   const { user_id, session_id } = ending;
   const user = await findUser(deps.db, user_id);
   if (!user || !(await deps.db.holds(isActiveSessionOf(user_id, session_id, at)))) return [];
-  const tells = await mayMailAbout(deps, 'session_ended', user_id, maxMailsAboutRevocations);
-  return tells ? mailTo(deps, user, 'session_ended') : [];
+  const sendsMail = await mayMailAbout(deps, 'session_ended', user_id, maxMailsAboutRevocations);
+  return sendsMail ? mailTo(deps, user, 'session_ended') : [];
 }

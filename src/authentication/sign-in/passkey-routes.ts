@@ -15,7 +15,7 @@ import { requireSession } from '../sessions/session.ts';
 import { secondFactorPage } from '../two-factor/second-step/page.ts';
 import { readPendingSignIn } from '../two-factor/second-step/routes.ts';
 import { confirmPage, signInPage } from './page.ts';
-import { readReturnTarget } from './routes.ts';
+import { readPageState } from './routes.ts';
 import {
   completeSecondFactorWithPasskey,
   confirmOptions,
@@ -36,7 +36,7 @@ export async function passkeySignInRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post('/signin/passkey', { config }, async (request, reply) => {
     const form = readForm(request.body);
-    const { view, form: returnTarget } = await readReturnTarget(deps, request, form);
+    const { view, form: returnTarget } = await readPageState(deps, request, form);
     return answer(deps, request, reply, {
       returnTarget,
       view,
@@ -54,7 +54,7 @@ export async function passkeySignInRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/signin/confirm/passkey', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const form = readForm(request.body);
-    const { view, form: returnTarget } = await readReturnTarget(deps, request, form, session);
+    const { view, form: returnTarget } = await readPageState(deps, request, form, session);
     const { user_id, email: username } = session;
     return answer(deps, request, reply, {
       returnTarget,

@@ -22,17 +22,17 @@ const config = { page: true } as const;
 /** The sign-in pages (decisions §9): forms that work without JavaScript. */
 export async function signInRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/signin', { config }, async (request, reply) => {
-    const returnTarget = await readReturnTarget(deps, request, request.queryParameters);
-    return sendPage(reply, returnTarget.view, signInPage(returnTarget.view, returnTarget.form));
+    const pageState = await readPageState(deps, request, request.queryParameters);
+    return sendPage(reply, pageState.view, signInPage(pageState.view, pageState.form));
   });
 
   app.post('/signin', { config }, async (request, reply) => {
     const form = readForm(request.body);
-    const returnTarget = await readReturnTarget(deps, request, form);
+    const pageState = await readPageState(deps, request, form);
     return attemptPassword(deps, {
       request,
       reply,
-      returnTarget,
+      pageState,
       form,
       username: form.username ?? '',
       page: signInPage,
@@ -41,41 +41,37 @@ export async function signInRoutes(app: FastifyInstance, deps: Deps) {
 
   app.get('/signin/confirm', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
-    const returnTarget = await readReturnTarget(deps, request, request.queryParameters, session);
+    const pageState = await readPageState(deps, request, request.queryParameters, session);
     const { user_id, email: username } = session;
-    return sendPage(
-      reply,
-      returnTarget.view,
-      confirmPage(returnTarget.view, { ...returnTarget.form, username, user_id }),
-    );
+    return sendPage(reply, pageState.view, confirmPage(pageState.view, { ...pageState.form, username, user_id }));
   });
 
   app.post('/signin/confirm', { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const form = readForm(request.body);
-    const returnTarget = await readReturnTarget(deps, request, form, session);
+    const pageState = await readPageState(deps, request, form, session);
     const { user_id, email: username } = session;
-    if (returnTarget.form.secondFactor === 'passkey') {
-      const problem = returnTarget.view.t('confirm.passkey.only');
+    if (pageState.form.secondFactor === 'passkey') {
+      const problem = pageState.view.t('confirm.passkey.only');
       return sendPage(
         reply,
-        returnTarget.view,
-        confirmPage(returnTarget.view, { ...returnTarget.form, username, user_id, problem }),
+        pageState.view,
+        confirmPage(pageState.view, { ...pageState.form, username, user_id, problem }),
         403,
       );
     }
     const page: Attempt['page'] = (view, again) => confirmPage(view, { ...again, user_id });
-    return attemptPassword(deps, { request, reply, returnTarget, form, username, page });
+    return attemptPassword(deps, { request, reply, pageState, form, username, page });
   });
 
   app.post('/signout', { config }, async (request, reply) => {
     const session = await currentSession(deps, request);
     if (session) await signOut(deps, session);
-    return endOfSession(deps, reply);
+    return clearSession(deps, reply);
   });
 }
 
-function endOfSession(deps: Deps, reply: FastifyReply) {
+function clearSession(deps: Deps, reply: FastifyReply) {
   clearCookie(reply, deps.config, cookieNames(deps.config).session);
   return reply.headers({ 'clear-site-data': '"cache"' }).redirect('/signin', 303);
 }
@@ -83,30 +79,30 @@ function endOfSession(deps: Deps, reply: FastifyReply) {
 type Attempt = {
   request: FastifyRequest;
   reply: FastifyReply;
-  returnTarget: { view: View; form: SignInForm };
+  pageState: { view: View; form: SignInForm };
   form: Parameters;
   username: string;
   page: (view: View, form: SignInForm & { username: string }) => Page;
 };
 
-async function attemptPassword(deps: Deps, { request, reply, returnTarget, form, username, page }: Attempt) {
-  const { view } = returnTarget;
+async function attemptPassword(deps: Deps, { request, reply, pageState, form, username, page }: Attempt) {
+  const { view } = pageState;
   const again = (problem: Renderable, status: number) =>
-    sendPage(reply, view, page(view, { ...returnTarget.form, username, problem }), status);
-  const signInRequest = await signInRequestOf(deps, request, returnTarget.form);
+    sendPage(reply, view, page(view, { ...pageState.form, username, problem }), status);
+  const signInRequest = await signInRequestOf(deps, request, pageState.form);
   let outcome: Outcome | undefined;
   try {
     outcome = await signInWithPassword(deps, { username, password: form.password ?? '', signInRequest });
   } catch (error) {
     if (!(error instanceof RequestError) || ![403, 429, 503].includes(error.status)) throw error;
     if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
-    return again(delayed(view, error), error.status);
+    return again(refusalText(view, error), error.status);
   }
   return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : again(view.t('signin.wrong'), 401);
 }
 
 /** @returns what the page says, and in whose language. */
-export async function readReturnTarget(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
+export async function readPageState(deps: Deps, request: FastifyRequest, query: Parameters, session?: Session) {
   const pending = query.request === undefined ? undefined : await requireWaitingRequest(deps, request, query.request);
   const view = viewOf(deps, request, pending?.parameters.ui_locales, session?.locale);
   const cancelled = deps.config.providers.find(({ id }) => id === query.cancelled);
@@ -131,7 +127,7 @@ async function describe(deps: Deps, { parameters }: WaitingRequest) {
   };
 }
 
-const delayed = (view: View, error: RequestError): Renderable =>
+const refusalText = (view: View, error: RequestError): Renderable =>
   error.userMessage
     ? view.t(error.userMessage.key, error.userMessage.values)
     : error.status === 429

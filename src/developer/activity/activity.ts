@@ -15,8 +15,8 @@ import { now } from '../../platform/clock.ts';
 type ActivityDeps = Pick<Deps, 'db' | 'clock'>;
 
 /** Why tokens of a sign-in do not count any more. What is between a person and us is `disconnected` to the client. */
-export const endings = ['expired', 'replay', 'code_replay', 'client', 'client_suspended', 'disconnected'] as const;
-type Ending = (typeof endings)[number];
+export const endReasons = ['expired', 'replay', 'code_replay', 'client', 'client_suspended', 'disconnected'] as const;
+type EndReason = (typeof endReasons)[number];
 
 /** A sign-in as the owner of the client may know of it: the person is the subject that the client knows, no more. */
 export type ListedSignIn = {
@@ -26,7 +26,7 @@ export type ListedSignIn = {
   /** When tokens were last issued. */
   last_used_at: number;
   connected: boolean;
-  ended_because: Ending | null;
+  ended_because: EndReason | null;
 };
 
 /** Failures that are alike: `at` is when it happened first. */
@@ -72,8 +72,8 @@ function listedSignIn(signIn: SignIn, at: number): ListedSignIn {
   };
 }
 
-function endingOf({ revoked_at, revoked_reason, idle_expires_at, expires_at }: SignIn, at: number): Ending | null {
-  if (revoked_at !== null) return endings.find((ending) => ending === revoked_reason) ?? 'disconnected';
+function endingOf({ revoked_at, revoked_reason, idle_expires_at, expires_at }: SignIn, at: number): EndReason | null {
+  if (revoked_at !== null) return endReasons.find((ending) => ending === revoked_reason) ?? 'disconnected';
   return idle_expires_at <= at || expires_at <= at ? 'expired' : null;
 }
 

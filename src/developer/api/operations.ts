@@ -18,7 +18,7 @@ import { algorithms } from '../../clients/signing-algorithm.ts';
 import { operation } from '../../platform/http/operation.ts';
 import { nullable, Time } from '../../platform/http/operation-description.ts';
 import { chooseLocale, translatePlain } from '../../platform/i18n/translate.ts';
-import { clientActivity, endings } from '../activity/activity.ts';
+import { clientActivity, endReasons } from '../activity/activity.ts';
 import { clientOwner, recentClientOwner } from '../owner.ts';
 
 export const ClientRecord = Type.Object({
@@ -61,7 +61,7 @@ const Activity = Type.Object({
       at: Time,
       last_used_at: Time,
       connected: Type.Boolean(),
-      ended_because: nullable(Type.Enum([...endings])),
+      ended_because: nullable(Type.Enum([...endReasons])),
     }),
   ),
   failures: Type.Array(

@@ -43,7 +43,7 @@ export const consentPage = (view: View, request: ConsentRequest): Page => ({
   title: view.plain('consent.title', { client: visibleText(request.clientName) }),
   endsAt: request.endsAt,
   content: html`<h1>${view.t('consent.title', { client: untrusted(request.clientName) })}</h1>
-<p class="soft">${view.t('consent.app', { host: html`<code>${request.redirectHost}</code>` })}${whoRegistered(view, request.registeredBy)}</p>
+<p class="soft">${view.t('consent.app', { host: html`<code>${request.redirectHost}</code>` })}${registeredByText(view, request.registeredBy)}</p>
 <h2>${view.t('consent.able')}</h2>
 <ul class="scopes">${request.scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}</ul>
 <p class="soft">${view.t(request.scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
@@ -55,7 +55,7 @@ ${hidden('request', request.request_id)}${hidden('user', request.user_id)}
 </form>`,
 });
 
-function whoRegistered(view: View, by: RegisteredBy): Html {
+function registeredByText(view: View, by: RegisteredBy): Html {
   if (by === 'operator') return view.t('consent.ownerless', { service: view.branding.name });
   if (by === 'gone') return view.t('consent.owner_gone');
   if (by.domain === undefined) return view.t('consent.owner_unproved');

@@ -41,7 +41,7 @@ const unsettled = new Set([
   '57P02', // another process of the server crashed
   '57P03',
 ]);
-const leavesUnsettled = (state: string): boolean => unsettled.has(state) || state.startsWith('08');
+const hasUnknownOutcome = (state: string): boolean => unsettled.has(state) || state.startsWith('08');
 
 /**
  * What the driver threw, in the words of `Db`.
@@ -53,7 +53,7 @@ const leavesUnsettled = (state: string): boolean => unsettled.has(state) || stat
 export function storeError(error: unknown, sent: 'nothing' | 'read' | 'change' = 'nothing'): unknown {
   if (error instanceof StoreUnavailable || error instanceof RangeError) return error;
   const state = sqlState(error);
-  if (sent === 'change' && (state === undefined || leavesUnsettled(state))) {
+  if (sent === 'change' && (state === undefined || hasUnknownOutcome(state))) {
     return new OutcomeUnknown('The connection to PostgreSQL was lost before it confirmed the change.', {
       cause: error,
     });
@@ -74,7 +74,7 @@ export function storeError(error: unknown, sent: 'nothing' | 'read' | 'change' =
 
 /** An error that came before the commit of its transaction could: nothing of it was kept, even if the server went away. */
 export const settledError = (error: DatabaseError): Error =>
-  leavesUnsettled(error.code ?? '')
+  hasUnknownOutcome(error.code ?? '')
     ? new StoreUnavailable('PostgreSQL ended the connection before the commit.', { cause: error })
     : error;
 

@@ -175,7 +175,7 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
     throw error;
   }
   client.on('notice', (notice) => {
-    if (!saysNotReplicated(notice.code)) return;
+    if (!isNotReplicated(notice.code)) return;
     doubt ??= new OutcomeUnknown(`The commit may not have reached the standby: ${notice.message}`);
     end();
     socket.destroy();
@@ -188,7 +188,7 @@ export async function openLane(url: string, options: LaneOptions, events: LaneEv
  * wait the server answers success with a warning: 01000, or 57P01 when it shuts down. A failover would forget such a
  * commit, so it must not be acknowledged. No statement of ours raises another warning of these codes.
  */
-const saysNotReplicated = (code: string | undefined) => code === '01000' || code === '57P01';
+const isNotReplicated = (code: string | undefined) => code === '01000' || code === '57P01';
 
 type Send = (query: pg.QueryConfig) => Promise<pg.QueryResult>;
 

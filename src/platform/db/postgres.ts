@@ -56,7 +56,7 @@ export function openPostgres(
     if (closing) throw new StoreUnavailable('The store is closed.');
     asking += 1;
     try {
-      return await insist(lanes, sent, question);
+      return await retryUnchanged(lanes, sent, question);
     } finally {
       asking -= 1;
       if (asking === 0) whenAnswered();
@@ -91,14 +91,14 @@ export function openPostgres(
  * By the name that each of our connections bears. A node that is gone has none, and one that lost them all answers nobody.
  * Where even the connection that asks has lost its name, to a pooler that does not pass it on, nothing is known of others.
  */
-const bears = (place: string) => `(application_name = ${place} or application_name like '% ' || ${place})`;
+const hasApplicationName = (place: string) => `(application_name = ${place} or application_name like '% ' || ${place})`;
 const connectionsOf = `
-  select count(case when ${bears('$1')} then 1 end) as theirs, count(case when ${bears('$2')} then 1 end) as ours
+  select count(case when ${hasApplicationName('$1')} then 1 end) as theirs, count(case when ${hasApplicationName('$2')} then 1 end) as ours
     from pg_stat_activity`;
 const isRunning = ({ rows }: BatchResult): boolean => Number(rows[0]?.theirs) > 0 || Number(rows[0]?.ours) === 0;
 
 /** Asks again where the server promises that nothing happened. */
-async function insist<Reply>(
+async function retryUnchanged<Reply>(
   lanes: Lanes,
   sent: 'read' | 'change',
   question: (lane: Lane) => Promise<Reply>,

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type Clock, now } from '../clock.ts';
 import type { Db } from '../db/db.ts';
 import type { Timekeeper } from '../timekeeper.ts';
-import { findHeartbeat, type Heartbeat, keepHeartbeat, type MailMode } from './store.ts';
+import { findHeartbeat, type Heartbeat, type MailMode, storeHeartbeat } from './store.ts';
 
 /** Seconds without a heartbeat after which a server is considered down; servers record one every minute. */
 const silentAfterSeconds = 300;
@@ -76,7 +76,7 @@ export function openHeartbeat(deps: HeartbeatDeps): ServerHeartbeat {
     const last = await findHeartbeat(db);
     if (isStart) doubtAfterSilence(last);
     compare(last);
-    await keepHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.way });
+    await storeHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.way });
   }
 
   return { start: () => record(true), record: () => record(false) };

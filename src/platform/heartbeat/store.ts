@@ -9,7 +9,7 @@ export type Heartbeat = { node: string; at: number; base_url: string; mail: Mail
 export const findHeartbeat = (db: Db) =>
   db.get<Heartbeat>(`select node, at, base_url, mail from server_heartbeat where name = 'newest'`);
 
-export const keepHeartbeat = (db: Db, { node, at, base_url, mail }: Heartbeat) =>
+export const storeHeartbeat = (db: Db, { node, at, base_url, mail }: Heartbeat) =>
   db.run(
     `insert into server_heartbeat (name, node, at, base_url, mail) values ('newest', $1, $2, $3, $4)
      on conflict (name) do update set

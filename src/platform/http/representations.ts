@@ -65,11 +65,11 @@ export async function sendRepresentation(
 
 /** RFC 9110 §12.5.3. What cannot be read is not accepted, and every reader takes the bytes as they are. */
 function acceptedCodings(header: string | string[] | undefined): (coding: Coding) => boolean {
-  const said = new Map<string, boolean>();
+  const accepted = new Map<string, boolean>();
   for (const entry of String(header ?? '').split(',', 20)) {
     const [, name, quality = '1'] =
       /^\s*([\w*-]+)\s*(?:;\s*q=(1(?:\.0{0,3})?|0(?:\.\d{0,3})?)\s*)?$/i.exec(entry) ?? [];
-    if (name !== undefined) said.set(name.toLowerCase(), Number(quality) > 0);
+    if (name !== undefined) accepted.set(name.toLowerCase(), Number(quality) > 0);
   }
-  return (coding) => said.get(coding) ?? said.get('*') ?? false;
+  return (coding) => accepted.get(coding) ?? accepted.get('*') ?? false;
 }

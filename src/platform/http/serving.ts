@@ -128,9 +128,9 @@ async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
 
 /** Before anything reads `request.ip`: what stands there is counted, logged and kept. */
 function keepReadableAddresses({ headers }: IncomingMessage): void {
-  const said = headers['x-forwarded-for'];
-  if (said === undefined) return;
-  const readable = readableForwardedFor(String(said));
+  const header = headers['x-forwarded-for'];
+  if (header === undefined) return;
+  const readable = readableForwardedFor(String(header));
   if (readable === undefined) delete headers['x-forwarded-for'];
   else headers['x-forwarded-for'] = readable;
 }

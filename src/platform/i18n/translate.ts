@@ -18,7 +18,7 @@ const languages: ReadonlyMap<string, Messages> = new Map(
 /** A BCP 47 language tag for which there is a file. */
 export type Locale = string;
 export const locales: readonly Locale[] = [...languages.keys()];
-const lastResort = 'en';
+const fallbackLocale = 'en';
 
 /** What a language calls itself: "Deutsch". */
 export function nameOfLanguage(locale: Locale): string {
@@ -43,7 +43,7 @@ const parsed = new Map<string, IntlMessageFormat>();
  * Parses a message when it is first used: a command needs few of them.
  */
 export function messageParts<T>(locale: Locale, key: MessageKey, values: Readonly<Record<string, T>>) {
-  const language = languages.has(locale) ? locale : lastResort;
+  const language = languages.has(locale) ? locale : fallbackLocale;
   const id = `${language} ${key}`;
   let message = parsed.get(id);
   if (message === undefined) {
@@ -63,18 +63,18 @@ export const inEnglish = (sentence: MessageDescriptor): string => translatePlain
  * @param preferredLocales lists of language tags, most important list first.
  */
 export function chooseLocale(...preferredLocales: (string | null | undefined)[]): Locale {
-  for (const wish of preferredLocales) {
-    for (const tag of preferences(wish ?? '')) {
+  for (const preferred of preferredLocales) {
+    for (const tag of preferences(preferred ?? '')) {
       const language = tag.toLowerCase().split('-', 1)[0] ?? '';
       if (languages.has(language)) return language;
     }
   }
-  return lastResort;
+  return fallbackLocale;
 }
 
 /** Tags by descending quality. `ui_locales` is separated by spaces, Accept-Language by commas (RFC 9110 §12.5.4). */
-function preferences(wish: string): string[] {
-  return wish
+function preferences(preferred: string): string[] {
+  return preferred
     .slice(0, 500)
     .replace(/\s*;\s*/g, ';')
     .split(/[\s,]+/)
