@@ -5,11 +5,11 @@ import { digest } from './ids.ts';
 const longestEmail = 254;
 
 /**
- * What two spellings of one address have in common: composed Unicode, lower case. The local part is case-sensitive by
- * RFC 5321 §2.4 and nowhere in practice; two accounts that differ in case alone would be a trap for their owners.
+ * The same for all spellings of one address: composed Unicode, lower case. The local part is case-sensitive by
+ * RFC 5321 §2.4 and nowhere in practice; two accounts that differ in case alone would confuse their owners.
  *
- * Composing takes time that grows with the square of the text, and this is asked of whatever anybody types before any
- * limit counts it: so what is too long for an address gets a key that no account has, and is never composed.
+ * Composing takes time that grows with the square of the length, and this runs on any typed text before a limit counts it:
+ * so a text that is too long for an address is not composed and gets a key that no account has.
  */
 export function emailKey(email: string): string {
   const trimmed = email.trim();
@@ -20,8 +20,8 @@ const addressShape = /^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u;
 
 /**
  * One `@`, something on both sides, no spaces, controls or signs with which a list of addresses is written; 254 at most
- * (RFC 5321). Judged as it is and as what it folds to, so that no wide comma becomes one on the way; and a line break
- * is a fault even at its end, where trimming would forgive it.
+ * (RFC 5321). Judged as it is and as it folds, so that no wide comma becomes a comma; and a line break is a fault even at
+ * its end, where trimming would remove it.
  */
 export function emailProblem(email: string): MessageKey | undefined {
   const trimmed = email.trim();

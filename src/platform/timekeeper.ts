@@ -2,28 +2,28 @@ import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 
 /**
- * Whether the clock may be believed in what cannot be taken back. A clock that jumps ahead for a minute would else delete
- * every session that it takes to be over, and rotate keys that are not due.
+ * Whether the clock is reliable enough for changes that cannot be undone. A clock that jumps ahead for a minute would
+ * otherwise delete every session that only seems to have expired, and rotate keys that are not due.
  */
 export type Timekeeper = {
   /**
-   * Compares the clock with one that nobody can set, and logs a jump. Cheap: serving processes ask every second.
+   * Compares the clock with the monotonic one, and logs a jump. Cheap: serving processes ask every second.
    * @returns false from a jump on, in either direction, until the clock has gone on steadily for a quarter of an hour.
    */
   isSettled(): boolean;
-  /** Takes the clock to be unsettled from now on, as after a jump. Whoever calls it has logged why. */
+  /** Treats the clock as unsettled from now on, as after a jump. The caller logs why. */
   doubt(): void;
-  /** Milliseconds since some moment; they only rise, whatever is done to the clock. */
+  /** Milliseconds since some moment; they only rise, also when the clock is set. */
   readonly monotonic: Clock;
 };
 
-/** A clock that is slewed drifts by half a millisecond a second; a process that is stopped between two looks, more. */
+/** A slewed clock drifts by half a millisecond a second; a process that is stopped between two comparisons, more. */
 const jumpMs = 5000;
 const settlesAfterMs = 15 * 60_000;
 
 type Clocks = {
   clock: Clock;
-  /** Left out where the clock is not one of the world's: a test moves it, and it counts as settled. */
+  /** Left out in tests that move the clock, which then counts as settled. */
   monotonic?: Clock;
   log: Logger;
 };

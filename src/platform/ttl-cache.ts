@@ -1,6 +1,6 @@
-/** Answers of a store, kept for at most a second: what is stopped there is stopped here within it. */
+/** Answers of a store, kept for at most a second, so that a revocation takes effect within it. */
 export type TtlCache<Answer> = {
-  /** @throws what the store threw, rather than give an answer that may be old. */
+  /** @throws the store's error, rather than return an answer that may be old. */
   find(key: string): Promise<Answer>;
   /** The next `find` asks anew. */
   forget(key: string): void;
@@ -13,8 +13,8 @@ const maxEntries = 10_000;
 type Entry<Answer> = { askedAt: number; answer: Promise<Answer> };
 
 /**
- * That there is nothing is kept as well, else whoever asks for it in a loop would reach the store every time. Age counts
- * from the moment of asking, the one moment that the answer cannot be older than.
+ * "Not found" is kept as well, or requests for it in a loop would reach the store every time. Age counts from the moment of
+ * asking: the answer cannot be older.
  * @param clock milliseconds.
  */
 export function ttlCache<Answer>(clock: () => number, read: (key: string) => Promise<Answer>): TtlCache<Answer> {
@@ -22,7 +22,7 @@ export function ttlCache<Answer>(clock: () => number, read: (key: string) => Pro
 
   const isFresh = (entry: Entry<Answer>) => {
     const age = clock() - entry.askedAt;
-    return age >= 0 && age < freshForMs; // below zero: the clock was set back, and the age is anybody's guess
+    return age >= 0 && age < freshForMs; // below zero: the clock was set back, and the age is unknown
   };
 
   function ask(key: string): Entry<Answer> {

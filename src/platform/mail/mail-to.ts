@@ -12,8 +12,8 @@ type Values = Readonly<Record<string, string | number>>;
 type LetterDeps = { config: Config; mail: Pick<Outbox, 'enqueue'> };
 
 /**
- * A mail to a person about their account, in their language, for the batch of the change that it tells about.
- * @param values what the messages name besides `{service}`, `{name}`, `{account_url}` and `{reset_url}`.
+ * A mail to a user about their account, in their language, for the batch of the change.
+ * @param values of the messages besides `{service}`, `{name}`, `{account_url}` and `{reset_url}`.
  * @param onlyIf as in {@link Outbox.enqueue}.
  */
 export const mailTo = (
@@ -25,8 +25,8 @@ export const mailTo = (
 ): Sql[] => compose(deps, { to, name, values, footer: 'mail.footer', onlyIf });
 
 /**
- * A mail to an address behind which there is no account yet, or none any more. It names nobody: else anybody could have
- * us write to anybody whatever they call themselves. Its text says itself what to do if it was not the reader.
+ * A mail to an address behind which there is no account yet, or none any more. It contains no name: else
+ * anyone could have us send a text of theirs to any address. It says itself what to do if the reader did not ask for it.
  */
 export const mailToAddress = (
   deps: LetterDeps,

@@ -17,23 +17,23 @@ import {
 } from './store.ts';
 import { type Mail, openTransport, type Transport } from './transport.ts';
 
-/** How mail leaves the house. */
+/** Queues and sends mail. */
 export type Outbox = {
   /** False off loopback without SIGNET_SMTP_URL: then nothing that needs a mail may be offered. */
   readonly works: boolean;
-  /** What becomes of mail here; of the queue of a command, what its own settings say. */
+  /** How mail is sent; for the queue of a command, by its own settings. */
   readonly way: MailMode;
-  /** How many mails were promised since the outbox was opened. */
+  /** Mails enqueued since the outbox was opened. */
   readonly enqueued: number;
   /**
-   * A mail to be sent, for the batch of the change that it tells about: then neither exists without the other, and a
-   * crash in between loses nothing. No statement when mail does not work here.
+   * The statements that enqueue a mail, for the batch of the change that it is about: then neither exists without the
+   * other, and a crash in between loses nothing. None when mail does not work here.
    * @param onlyIf for a change that may turn out not to be made: read after the statements before it in the batch.
    */
   enqueue(mail: Mail, onlyIf?: Statement): Sql[];
   /** Sends what is due. Any node may do so at any time. */
   deliver(): Promise<void>;
-  /** Looks for no other mail. @returns when the one that is on its way has been sent, or not, and that is written. */
+  /** Resolves when the mail under way has been sent or postponed. No further one is sent. */
   close(): Promise<void>;
 };
 
@@ -41,18 +41,18 @@ type OutboxDeps = { config: Config; db: Db; clock: Clock; log: Logger; vault: Va
 
 /** Seconds until the next attempt, by attempts made. After the last the mail is dropped: its link has expired long ago. */
 const retryAfterSeconds = [30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
-/** Longer than all that the server may keep an attempt waiting: meanwhile no other node sends the same mail. */
+/** Longer than the time limits of an attempt: meanwhile no other node sends the same mail. */
 const claimSeconds = 90;
 const perRun = 50;
-/** What the library says when it could not talk to the server at all: no mail would fare better. */
+/** Errors of the library when it could not talk to the server at all: any other mail would fail alike. */
 const unreachable = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'ETLS', 'EAUTH', 'EPROTOCOL']);
 /**
- * A promised mail is looked for this long after, and after that, and again: nobody tells when its change has been
- * committed, and a busy store may take a while. The periodic job sends what is left.
+ * The outbox looks for an enqueued mail after each of these: it does not know when the change is committed, and a busy
+ * store may take a while. The periodic job sends the rest.
  */
 const soonMs = [100, 1000, 5000];
 
-/** Seconds. What a command queued for a server that cannot send is kept this long: SIGNET_SMTP_URL may be set yet. */
+/** Seconds. Mails that a command queued for a server that cannot send are kept this long: SIGNET_SMTP_URL may still be set. */
 const undeliverableKeptSeconds = 3 * 86_400;
 
 const queued = (deps: OutboxDeps, mail: Mail, onlyIf?: Statement): Sql => {
@@ -124,7 +124,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  /** From the first step on; a timer that is at its first step already stays, or a stream of mails would hold it up. */
+  /** Starts at the first step; a timer at its first step stays, or a stream of mails would keep postponing it. */
   function plan(): void {
     if (isClosed || (timer !== undefined && step === 0)) return;
     step = 0;
@@ -144,7 +144,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
 
   let delivery: Promise<void> = Promise.resolve();
 
-  /** One after the other: whoever calls has what was due sent when it resolves, also what another call had taken. */
+  /** One after the other: when it resolves, all that was due has been sent, also by an earlier call. */
   function deliver(): Promise<void> {
     const next = delivery.then(deliverDue);
     delivery = next.catch(() => {});
@@ -156,7 +156,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     const due = await findDueMails(deps.db, now(deps), perRun);
     for (const mail of due) {
       if (isClosed) return; // unclaimed, so the next to look sends it
-      // The mails behind would wait for the same silence one by one, and the jobs behind them.
+      // The next mails would wait for the same timeout one by one, and the jobs behind them.
       if ((await attempt(mail)) === 'unreachable') return;
     }
     if (due.length === perRun) plan();

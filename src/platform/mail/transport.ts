@@ -11,12 +11,12 @@ type OutgoingMail = Mail & { mail_id: string; created_at: number };
 /** @throws whatever the server answered. */
 export type Transport = (mail: OutgoingMail) => Promise<void>;
 
-/** Milliseconds: a mail server that says nothing must not hold up the mails behind. */
+/** Milliseconds: a mail server that does not answer must not delay the next mails. */
 const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
 
 /**
- * SMTP when it is configured. Else, on this machine alone, the log: whoever tries Signet out reads the link there. No
- * transport elsewhere, because whoever reads the log of a service could then take over its accounts.
+ * SMTP when it is configured. Else, on loopback alone, the log, for trying Signet out. None elsewhere, because a reader of
+ * the log could then take over accounts.
  */
 export function openTransport({ config, log }: { config: Config; log: Logger }): Transport | undefined {
   if (config.smtpUrl !== undefined) return smtp(config.smtpUrl, config.mailFrom);

@@ -36,12 +36,12 @@ export function loadMasterKey(source: MasterKeySource): Buffer {
   return readMasterKey(source);
 }
 
-/** As {@link loadMasterKey}, for whoever may not make one. @throws {ConfigError} also when there is none. */
+/** As {@link loadMasterKey}, but never makes a key. @throws {ConfigError} also when there is none. */
 export function readMasterKey(source: MasterKeySource): Buffer {
   if (source.from === 'value') return source.key;
   if (source.mayCreate && !existsSync(source.path)) refuseWithoutKey(source.path);
   try {
-    // A file that an orchestrator mounts has the mode that it gives; the one that we made is nobody else's business.
+    // An orchestrator chooses the mode of a file that it mounts; one that we made must be private.
     if (source.mayCreate && (statSync(source.path).mode & 0o077) !== 0) {
       throw new ConfigError(`${source.path} can be read by other users of this machine. Run: chmod 600 ${source.path}`);
     }
@@ -72,7 +72,7 @@ function refuseWithoutKey(path: string): void {
   );
 }
 
-/** Written aside and linked into place, so that of two first starts one wins and nobody reads half a key. */
+/** Written aside and linked into place, so that of two first starts one wins and no process reads half a key. */
 function createMasterKeyFile(path: string): void {
   makeFolder(dirname(path));
   refuseWithoutKey(path);
@@ -97,7 +97,7 @@ export async function prepareVaultFor(db: Db, masterKey: Buffer): Promise<Vault>
 /**
  * Opens the vault and proves that it is the one this store was sealed with: the first start seals a known word, every
  * later start opens it.
- * @throws {ConfigError} when the key does not open what is stored: serving on would make new keys beside unreadable ones.
+ * @throws {ConfigError} when the key does not open what is stored: going on would make new keys beside unreadable ones.
  */
 export async function openVaultFor(db: Db, masterKey: Buffer): Promise<Vault> {
   const vault = openVault(masterKey);

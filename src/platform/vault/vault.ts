@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync
 /** Authenticated encryption: AES-256-GCM (NIST SP 800-38D). */
 export type Sealer = {
   /**
-   * @param purpose bound as associated data: what was sealed for one place cannot be opened in another.
+   * @param purpose bound as associated data: a text sealed for one purpose cannot be opened for another.
    * @returns base64url.
    */
   seal(purpose: string, plaintext: string): string;
@@ -12,18 +12,19 @@ export type Sealer = {
 };
 
 /**
- * Holds the master key. What the database must not be able to give away goes through here: private signing keys,
- * TOTP secrets and upstream secrets are sealed, refresh tokens are authenticated.
+ * Holds the master key, which is not in the database: private signing keys, TOTP secrets and upstream secrets are sealed,
+ * refresh tokens are authenticated.
  *
- * A key with random 96-bit nonces must not seal more than 2^32 messages (SP 800-38D §8.3). So what is at rest has a key
- * that only signed-in people and operators cause to be used; what anybody may ask for, any number of times, has others.
+ * A key with random 96-bit nonces must not seal more than 2^32 messages (SP 800-38D §8.3). So stored secrets have a
+ * key that only signed-in users and operators cause to be used; messages that anyone can cause, any number of times, have
+ * others.
  */
 export type Vault = Sealer & {
-  /** For what a browser keeps for us: cookies and hidden fields. Each message has a key of its own. */
+  /** For state in the browser: cookies and hidden fields. Each message has a key of its own. */
   readonly browser: Sealer;
   /** For mail that waits. Each message has a key of its own. */
   readonly mail: Sealer;
-  /** HMAC-SHA-256 (RFC 2104) under a key of its own: 32 bytes. No number of them wears the key out. */
+  /** HMAC-SHA-256 (RFC 2104) under a key of its own: 32 bytes. No number of messages weakens the key. */
   mac(purpose: MacPurpose, message: Buffer): Buffer;
 };
 
