@@ -13,7 +13,7 @@ import {
   recordLoss,
   recordRun,
 } from './issuances.store.ts';
-import { findGrant, type Grant, markUnanswered } from './store.ts';
+import { findGrant, type Grant, type IssuableGrant, markUnanswered } from './store.ts';
 
 /** So long a client may repeat a request whose answer may not have reached it. */
 export const retryWindowSeconds = 300;
@@ -52,8 +52,8 @@ export type Issuances = {
    */
   issue<Answer>(
     of: { key: string; refresh_seq: number },
-    change: (issuance_id: string) => Promise<Grant | undefined>,
-    answer: (grant: Grant) => Promise<Answer>,
+    change: (issuance_id: string) => Promise<IssuableGrant | undefined>,
+    answer: (grant: IssuableGrant) => Promise<Answer>,
   ): Promise<Answer | undefined>;
   /** Whether the issuance that the grant stands at may have been without an answer. */
   isUnanswered(grant: Pick<Grant, 'grant_id' | 'refresh_seq' | 'refreshed_at'> & IssuanceColumns): Promise<boolean>;
@@ -104,8 +104,8 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
 
   async function issue<Answer>(
     of: { key: string; refresh_seq: number },
-    change: (issuance_id: string) => Promise<Grant | undefined>,
-    answer: (grant: Grant) => Promise<Answer>,
+    change: (issuance_id: string) => Promise<IssuableGrant | undefined>,
+    answer: (grant: IssuableGrant) => Promise<Answer>,
   ): Promise<Answer | undefined> {
     const issuance = { key: of.key, issuance_id: `${db.run_id}.${of.refresh_seq}.${newSuffix()}` };
     const grant = await change(issuance.issuance_id).catch((error: unknown) => {
@@ -126,9 +126,9 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
   /** @throws {RequestError} when patience ends; a later attempt may still be kept, under the same id. */
   async function settle(
     issuance: Issuance,
-    change: (issuance_id: string) => Promise<Grant | undefined>,
+    change: (issuance_id: string) => Promise<IssuableGrant | undefined>,
     cause: OutcomeUnknown,
-  ): Promise<Grant> {
+  ): Promise<IssuableGrant> {
     doubt(issuance); // at once: the client may be out of patience before we are
     const patience = new AbortController();
     const outOfPatience = sleep(patienceMs, undefined, { signal: patience.signal });
@@ -151,8 +151,8 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
    */
   async function sendAgain(
     { issuance_id }: Issuance,
-    change: (issuance_id: string) => Promise<Grant | undefined>,
-  ): Promise<Grant | undefined> {
+    change: (issuance_id: string) => Promise<IssuableGrant | undefined>,
+  ): Promise<IssuableGrant | undefined> {
     for (const wait of retriesMs) {
       await sleep(wait);
       try {

@@ -48,6 +48,21 @@ const Grant = row('grants', { ...Issued.fields, revoked_at: nullable(integer), r
 /** One authorization, from its code to its last refresh token. Times are Unix seconds. */
 export type Grant = RowOf<typeof Grant>;
 
+const IssuableGrant = Grant.pick(
+  'grant_id',
+  'client_id',
+  'user_id',
+  'session_id',
+  'scope',
+  'nonce',
+  'refresh_seq',
+  'auth_time',
+  'amr',
+  'acr',
+);
+/** What tokens are made from. */
+export type IssuableGrant = RowOf<typeof IssuableGrant>;
+
 /**
  * What a token depends on besides its grant: an enabled user, an approved client, no bulk revocation. It is part of every
  * statement that issues, so no check can go stale between a read and a write.
@@ -102,10 +117,14 @@ type Issuance = { issuance_id: string };
  * session is checked again, and by its secret: on PostgreSQL a code and a concurrent sign-out or password change do not see
  * each other. Afterwards the grant no longer depends on the session.
  */
-export async function redeemCode(db: Db, code: CodeRedemption & Issuance, now: number): Promise<Grant | undefined> {
+export async function redeemCode(
+  db: Db,
+  code: CodeRedemption & Issuance,
+  now: number,
+): Promise<IssuableGrant | undefined> {
   const includes = code.allowed_scopes.map((name) => sql`' ' || scope || ' ' like '% ' || ${name} || ' %'`);
   const { rows } = await db.run(
-    Grant,
+    IssuableGrant,
     sql`update grants set redeemed_at = ${now}, refreshed_at = ${now}, refresh_seq = 1, issuance_id = ${code.issuance_id},
                unanswered_until = case when issuance_id = ${code.issuance_id} then unanswered_until end
          where code_hash = ${code.code_hash} and client_id = ${code.client_id} and redirect_uri = ${code.redirect_uri}
@@ -115,7 +134,7 @@ export async function redeemCode(db: Db, code: CodeRedemption & Issuance, now: n
            and exists (select 1 from sessions s where s.session_id = grants.session_id and s.ended_at is null
                           and s.token_hash = grants.session_token_hash)
            and ${isUsable}
-     returning ${Grant.columns}`,
+     returning ${IssuableGrant.columns}`,
   );
   return rows[0];
 }
@@ -141,10 +160,10 @@ export const findGrantByCode = (db: Db, code_hash: string) =>
 type Rotation = { grant_id: GrantId; client_id: ClientId; refresh_seq: number; idle_expires_at: number } & Issuance;
 
 /** Compare-and-swap on the sequence number. Extends `idle_expires_at`, never `expires_at`. */
-export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number): Promise<Grant | undefined> {
+export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number): Promise<IssuableGrant | undefined> {
   const { grant_id, client_id, refresh_seq, issuance_id } = rotation;
   const { rows } = await db.run(
-    Grant,
+    IssuableGrant,
     sql`update grants set refresh_seq = ${refresh_seq + 1}, refreshed_at = ${now}, issuance_id = ${issuance_id},
                unanswered_until = case when issuance_id = ${issuance_id} then unanswered_until end,
                idle_expires_at = ${rotation.idle_expires_at}
@@ -152,7 +171,7 @@ export async function rotateRefreshToken(db: Db, rotation: Rotation, now: number
            and (refresh_seq = ${refresh_seq} or refresh_seq = ${refresh_seq + 1} and issuance_id = ${issuance_id})
            and revoked_at is null and idle_expires_at > ${now} and expires_at > ${now}
            and ${isUsable}
-     returning ${Grant.columns}`,
+     returning ${IssuableGrant.columns}`,
   );
   return rows[0];
 }
@@ -165,8 +184,8 @@ export const markUnanswered = (issuance: { key: string; issuance_id: string; unt
 /** The grant, if its latest tokens may be issued once more: active, usable, and still at this place of its sequence. */
 export const findReissuable = (db: Db, at: Pick<Grant, 'grant_id' | 'refresh_seq'>, now: number) =>
   db.get(
-    Grant,
-    sql`select ${Grant.columns} from grants
+    IssuableGrant,
+    sql`select ${IssuableGrant.columns} from grants
          where grant_id = ${at.grant_id} and refresh_seq = ${at.refresh_seq} and redeemed_at is not null
            and revoked_at is null and expires_at > ${now} and ${isUsable}`,
   );

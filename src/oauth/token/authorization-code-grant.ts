@@ -11,6 +11,7 @@ import {
   findGrantByCode,
   findReissuable,
   type Grant,
+  type IssuableGrant,
   redeemCode,
 } from '../grants/store.ts';
 import { invalidGrant, nothingAllowed, type TokenRequest, type TokenResponse } from './token-request.ts';
@@ -47,7 +48,7 @@ export async function authorizationCodeGrant(
     code_challenge: codeChallengeOf(code_verifier),
     allowed_scopes: client.allowed_scopes,
   };
-  const answer = (grant: Grant) => issueTokens(deps, client, grant, { asked: grant.scope, nonce: grant.nonce });
+  const answer = (grant: IssuableGrant) => issueTokens(deps, client, grant, { asked: grant.scope, nonce: grant.nonce });
   const issued = await deps.issuances.issue(
     { key: redemption.code_hash, refresh_seq: 1 },
     (issuance_id) => redeemCode(deps.db, { ...redemption, issuance_id }, now(deps)),
@@ -66,7 +67,7 @@ async function reissuableGrant(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'clients' | 'issuances' | 'mail'>,
   request: TokenRequest,
   redemption: CodeRedemption,
-): Promise<Grant> {
+): Promise<IssuableGrant> {
   const grant = await findGrantByCode(deps.db, redemption.code_hash);
   const at = now(deps);
   const refusal = refusalOf(grant, request, redemption, at);

@@ -3,7 +3,7 @@ import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
 import { revokeGrant } from '../grants/grants.ts';
-import { expireGrant, findGrant, findReissuable, type Grant, rotateRefreshToken } from '../grants/store.ts';
+import { expireGrant, findGrant, findReissuable, type IssuableGrant, rotateRefreshToken } from '../grants/store.ts';
 import { invalidGrant, invalidScope, nothingAllowed, type TokenRequest, type TokenResponse } from './token-request.ts';
 import { issueTokens, type RefreshToken, readRefreshToken } from './tokens.ts';
 
@@ -27,7 +27,8 @@ export async function refreshTokenGrant(
 
   const at = now(deps);
   const rotation = { ...token, client_id: client.client_id, idle_expires_at: at + refreshIdleSeconds };
-  const answer = (grant: Grant) => issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
+  const answer = (grant: IssuableGrant) =>
+    issueTokens(deps, client, grant, { asked: wanted?.join(' ') ?? grant.scope });
   const issued = await deps.issuances.issue(
     { key: token.grant_id, refresh_seq: token.refresh_seq + 1 },
     (issuance_id) => rotateRefreshToken(deps.db, { ...rotation, issuance_id }, at),
@@ -56,7 +57,7 @@ async function refuseScope(
   refuseUnlessGranted(request, grant, wanted);
 }
 
-function refuseUnlessGranted(request: TokenRequest, grant: Grant, wanted: readonly string[]): void {
+function refuseUnlessGranted(request: TokenRequest, grant: IssuableGrant, wanted: readonly string[]): void {
   const granted = grant.scope.split(' ');
   if (!wanted.every((name) => granted.includes(name))) {
     throw invalidScope('The grant does not include this scope.', request);
@@ -74,7 +75,7 @@ async function reissuableGrant(
   deps: Pick<Deps, 'db' | 'clock' | 'timekeeper' | 'config' | 'clients' | 'issuances' | 'mail'>,
   { client, address }: TokenRequest,
   token: RefreshToken,
-): Promise<Grant> {
+): Promise<IssuableGrant> {
   const at = now(deps);
   const grant = await findGrant(deps.db, token.grant_id);
   if (!grant || grant.client_id !== client.client_id) throw refused();

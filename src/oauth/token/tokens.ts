@@ -7,7 +7,7 @@ import { invalidToken, RequestError } from '../../platform/errors.ts';
 import { type ClientId, type GrantId, newSuffix, type SessionId, type UserId } from '../../platform/ids.ts';
 import type { Vault } from '../../platform/vault/vault.ts';
 import type { Deps } from '../deps.ts';
-import type { Grant } from '../grants/store.ts';
+import type { IssuableGrant } from '../grants/store.ts';
 import { findTokenSubject, type TokenSubject } from './access-tokens.store.ts';
 import type { TokenResponse } from './token-request.ts';
 
@@ -39,7 +39,7 @@ export type AccessTokenClaims = {
 export async function issueTokens(
   deps: Pick<Deps, 'clock' | 'config' | 'vault' | 'keys'>,
   client: Client,
-  grant: Grant,
+  grant: IssuableGrant,
   { asked, nonce }: { asked: string; nonce?: string | null },
 ): Promise<TokenResponse> {
   const scope = withinAllowed(asked, client.allowed_scopes);
@@ -133,7 +133,7 @@ export async function undefinedIfInvalid<Value>(verified: Promise<Value>): Promi
  * derived from the master key. The MAC proves that we issued it, so an older genuine token is recognised as a replay
  * without a history of tokens, a forged one changes nothing, and the database holds no usable token.
  */
-export type RefreshToken = Pick<Grant, 'grant_id' | 'refresh_seq'>;
+export type RefreshToken = Pick<IssuableGrant, 'grant_id' | 'refresh_seq'>;
 
 const refreshTokenPrefix = 'rt_';
 const grantIdPrefix = 'gr_';
