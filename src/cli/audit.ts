@@ -24,7 +24,7 @@ type Filters = { [Name in keyof typeof filters]: string | undefined };
 export const auditCommands = {
   'audit list': command({
     summary: 'Shows the audit log, newest first.',
-    options: { ...filters, limit: { value: 'n', whole: [1, 10_000], help: 'how many at most; 50 without it' } },
+    options: { ...filters, limit: { value: 'n', integer: [1, 10_000], help: 'how many at most; 50 without it' } },
     async run(deps, { limit = 50, ...given }) {
       const filter = filterOf(given);
       const events = await readLogWithoutSealing(deps, filter, limit);

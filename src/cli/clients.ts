@@ -20,8 +20,8 @@ export const clientCommands = {
     summary: 'Register a first-party client, which no account owns. Its secret is printed once.',
     options: {
       name: { value: 'name', help: 'what people read on the sign-in page', required: true },
-      'redirect-uri': { value: 'uri', between: /\s+/, help: 'where answers may go', required: true },
-      scope: { value: 'scope', between: /[\s,]+/, help: 'what it may ask for; openid profile email without it' },
+      'redirect-uri': { value: 'uri', separator: /\s+/, help: 'where answers may go', required: true },
+      scope: { value: 'scope', separator: /[\s,]+/, help: 'what it may ask for; openid profile email without it' },
       public: { help: 'it cannot keep a secret: a native app' },
       alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'what its tokens are signed with; EdDSA without it' },
       approve: { help: 'you have reviewed it: it may start sign-ins at once' },
@@ -47,8 +47,8 @@ export const clientCommands = {
     operands: { client_id: { value: 'client_id' } },
     options: {
       name: { value: 'name', help: 'what people read on the sign-in page' },
-      'redirect-uri': { value: 'uri', between: /\s+/, help: 'all of them: they replace those of before' },
-      scope: { value: 'scope', between: /[\s,]+/, help: 'all that it may ask for' },
+      'redirect-uri': { value: 'uri', separator: /\s+/, help: 'all of them: they replace those of before' },
+      scope: { value: 'scope', separator: /[\s,]+/, help: 'all that it may ask for' },
       'logo-url': { value: 'uri', help: 'empty: none' },
       'homepage-url': { value: 'uri', help: 'empty: none' },
       alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'what its tokens are signed with' },

@@ -12,7 +12,7 @@ type Argument = {
   readonly value?: string;
   readonly oneOf?: readonly string[];
   /** `Number.MAX_SAFE_INTEGER` is as good as no end. */
-  readonly whole?: readonly [least: number, most: number];
+  readonly integer?: readonly [least: number, most: number];
 };
 
 type Operand = Argument & {
@@ -27,12 +27,12 @@ export type Option = Argument & {
    * It takes several: the option comes more than once, or they stand in one argument with this between them. `never`:
    * whatever stands in one argument is one.
    */
-  readonly between?: RegExp | 'never';
+  readonly separator?: RegExp | 'never';
 };
 
-type Read<A extends Argument> = A extends { between: RegExp | 'never' }
+type Read<A extends Argument> = A extends { separator: RegExp | 'never' }
   ? string[]
-  : A extends { whole: unknown }
+  : A extends { integer: unknown }
     ? number
     : A extends { oneOf: readonly (infer One)[] }
       ? One
@@ -87,7 +87,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-const isSwitch = ({ value, oneOf, whole }: Argument) => !value && !oneOf && !whole;
+const isSwitch = ({ value, oneOf, integer }: Argument) => !value && !oneOf && !integer;
 
 /**
  * @returns what was typed, or `help` when that was asked for.
@@ -145,19 +145,19 @@ function readOption(name: string, option: Option, typed: (string | boolean)[] | 
     if (option.required) throw new UsageError(`--${name} is missing.`);
     return isSwitch(option) ? false : undefined;
   }
-  if (option.between === 'never') return typed.map(String).filter(Boolean);
-  if (option.between) return typed.flatMap((text) => String(text).split(option.between ?? '')).filter(Boolean);
+  if (option.separator === 'never') return typed.map(String).filter(Boolean);
+  if (option.separator) return typed.flatMap((text) => String(text).split(option.separator ?? '')).filter(Boolean);
   const [only] = typed;
   if (typed.length > 1) throw new UsageError(`--${name} was given more than once.`);
   return isSwitch(option) ? true : readOne(`--${name}`, option, String(only));
 }
 
-function readOne(name: string, { oneOf, whole }: Argument, text: string): string | number {
+function readOne(name: string, { oneOf, integer }: Argument, text: string): string | number {
   if (oneOf && !oneOf.includes(text)) {
     throw new UsageError(`${name} takes ${oneOf.length === 2 ? oneOf.join(' or ') : `one of: ${oneOf.join(', ')}`}.`);
   }
-  if (!whole) return text;
-  const [least, most] = whole;
+  if (!integer) return text;
+  const [least, most] = integer;
   const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= least && number <= most) return number;
   const range = most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : ' on';
@@ -165,8 +165,8 @@ function readOne(name: string, { oneOf, whole }: Argument, text: string): string
 }
 
 /** As the help writes what stands in its place. */
-export function placeholder({ value, oneOf, between }: Argument & Pick<Option, 'between'>): string {
-  if (between && between !== 'never') return `"<${value}> ..."`;
+export function placeholder({ value, oneOf, separator }: Argument & Pick<Option, 'separator'>): string {
+  if (separator && separator !== 'never') return `"<${value}> ..."`;
   return oneOf && !value ? oneOf.join('|') : `<${value}>`;
 }
 

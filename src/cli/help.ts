@@ -40,11 +40,11 @@ ${columns([...explained, ...everywhere])}
 `;
 }
 
-function explain({ help, value, oneOf, whole, between }: Option): string {
+function explain({ help, value, oneOf, integer, separator }: Option): string {
   if (oneOf && value) return `${help}; one of ${oneOf.join(', ')}`;
-  if (whole && whole[1] < Number.MAX_SAFE_INTEGER) return `${help}; ${whole[0]} to ${whole[1]}`;
-  if (between === 'never') return `${help}; may be given several times`;
-  return between ? `${help}; several with spaces between` : help;
+  if (integer && integer[1] < Number.MAX_SAFE_INTEGER) return `${help}; ${integer[0]} to ${integer[1]}`;
+  if (separator === 'never') return `${help}; may be given several times`;
+  return separator ? `${help}; several with spaces between` : help;
 }
 
 /** Two columns. The second one is wrapped within what the first leaves of the line. */

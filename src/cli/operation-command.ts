@@ -87,8 +87,8 @@ function optionFor(name: string, schema: Member, mayBeLeftOut: boolean): Option 
   const isOptional = mayBeLeftOut || Type.IsOptional(schema) || 'default' in schema;
   const help = helpOf(schema);
   const required = isOptional ? {} : ({ required: true } as const);
-  if (type === 'array' && items) return { value: name, between: separatorOf(items), help, ...required };
-  if (type === 'integer') return { value: 'n', whole: [minimum, maximum], help, ...required };
+  if (type === 'array' && items) return { value: name, separator: separatorOf(items), help, ...required };
+  if (type === 'integer') return { value: 'n', integer: [minimum, maximum], help, ...required };
   if (choices) return { value: name, oneOf: choices, help, ...required };
   return { value: name === 'after' || name === 'before' ? 'place' : name, help, ...required };
 }

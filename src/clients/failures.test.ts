@@ -32,9 +32,13 @@ test('what two texts have in common is cut from both without cutting a character
       const end = commonEnd(one.slice(start), other.slice(start));
       assert.equal(one.slice(0, start), other.slice(0, start));
       assert.equal(one.slice(one.length - end), other.slice(other.length - end));
-      for (const whole of [one, other]) {
-        const parts = [whole.slice(0, start), whole.slice(start, whole.length - end), whole.slice(whole.length - end)];
-        assert.equal(parts.join(''), whole);
+      for (const integer of [one, other]) {
+        const parts = [
+          integer.slice(0, start),
+          integer.slice(start, integer.length - end),
+          integer.slice(integer.length - end),
+        ];
+        assert.equal(parts.join(''), integer);
         assert.ok(parts.every((part) => part.isWellFormed()));
       }
     }),

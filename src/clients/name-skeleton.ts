@@ -94,5 +94,5 @@ function sharesPiece(from: string, to: string, pieces: number): boolean {
 }
 
 /** @returns whether one skeleton contains the other, as "Signet Support" contains "Signet". */
-export const containsName = (from: string, whole: string, shortest: number): boolean =>
-  whole.length >= shortest && from.includes(whole);
+export const containsName = (from: string, integer: string, shortest: number): boolean =>
+  integer.length >= shortest && from.includes(integer);

@@ -21,7 +21,7 @@ import { type ChallengeUse, challengeSeconds, newChallenge, type OpenChallenge, 
 import { countOptions } from './limits.ts';
 
 const expired = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.problem.expired' }, { cause });
-/** For every reason alike: whose key was almost right is nobody's business. */
+/** One error for all causes, to avoid disclosing whether the credential exists. */
 const notAccepted = (cause?: unknown) => refusal('access_denied', { key: 'passkey.problem.refused' }, { cause });
 
 /** @param user_id whose passkeys may answer; left out, the person is found by the passkey. */

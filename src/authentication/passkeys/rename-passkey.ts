@@ -24,8 +24,7 @@ export function readName(name: string): string {
 type PasskeyChange = { session: Session; id: string; address: string };
 
 /**
- * @param typed called once it is known whose passkey it is: what is wrong with a name is nobody's business on
- * somebody else's.
+ * @param typed called after the passkey is known to be the user's own, so that a foreign one is `not_found` whatever the name.
  * @throws {RequestError} `not_found`; `invalid_request` for a name that cannot be read; `login_required` if the session
  * has ended meanwhile.
  */

@@ -87,7 +87,7 @@ function listedFailure(row: FailureRow): ListedFailure[] {
   return [{ at, last_at, count, stage, code, ...detail }];
 }
 
-/** What happened to a client, as its owner may read it: who did it is nobody's business. */
+/** What happened to a client, for its owner; without the administrator who did it. */
 export type HistoryEvent = { at: number; action: ClientAction; reason: string | null };
 
 const clientActions = [

@@ -46,7 +46,7 @@ export async function identifyClient(deps: ClientDeps, presented: Presented): Pr
   const client = await deps.clients.find(credentials.client_id);
   if (!client) throw invalidClient('unknown client');
   if (!proves(client, credentials.client_secret, now(deps))) {
-    noteFailure(deps, client, whyNot(client, credentials.client_secret));
+    noteFailure(deps, client, failureCodeOf(client, credentials.client_secret));
     if (credentials.client_secret !== undefined)
       await deps.clientSecretLimits.failed(credentials.client_id, presented.address);
     throw invalidClient(credentials.client_secret === undefined ? 'no secret' : 'wrong secret');
@@ -67,7 +67,7 @@ const noteFailure = (deps: Pick<Deps, 'clientFailures'>, { client_id }: Client, 
   deps.clientFailures.record({ client_id, stage: 'client_authentication' }, { code });
 
 /** More than the caller is told: only the client's owner reads it. */
-function whyNot(client: Client, client_secret: string | undefined): FailureCode {
+function failureCodeOf(client: Client, client_secret: string | undefined): FailureCode {
   if (client.client_type === 'public') return 'secret_of_public';
   if (client_secret === undefined) return 'secret_missing';
   const ignoringExpiry = client.secrets.map((secret) => ({ ...secret, expires_at: null }));

@@ -45,9 +45,9 @@ export type CodeLimits = {
 };
 
 /**
- * Limits on guessing TOTP codes. A known browser of the user counts by itself, and all others together: so an attacker who
- * knows the password can use up the attempts of unknown browsers, and not those of the user's own. Backup codes are not
- * counted: 120 random bits cannot be guessed, and they are the way out when these attempts are used up.
+ * Limits on guessing TOTP codes. A known device has a counter of its own, and all unknown devices share one: so an attacker
+ * who knows the password uses up the attempts of unknown devices only. Backup codes are not counted: 120 random bits cannot
+ * be guessed, and the user needs them when these attempts are used up.
  */
 export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_hash }: CodeGuess): CodeLimits {
   const hourly = hourlyLimit(deps);

@@ -88,10 +88,10 @@ export type LockState = { failures: number; blocked_until: number | null /** Unt
  * Limits on guessing passwords. An account is a hash of its normalised e-mail, known to us or not: a guesser learns
  * nothing from who gets blocked, and the table keeps no list of addresses that people mistyped.
  *
- * A browser that the user has signed in with counts by itself, and all others together, as for TOTP codes: so an attacker
- * uses up the attempts of unknown browsers, and not those of the user's own. It has no more attempts than unknown browsers
- * have, so a stolen device cookie is worth as many guesses as one more account.
- * @param knownDevice its hash, if this person has signed in with it since they have this password.
+ * A known device has a counter of its own, and all unknown devices share one, as for TOTP codes: so an attacker uses up the
+ * attempts of unknown devices only. A known device has as many attempts as all unknown ones together, so a stolen device
+ * cookie is worth as many guesses as one more account.
+ * @param knownDevice the hash of a device on which the user has signed in with the current password.
  */
 export function passwordLimits(deps: CounterDeps, knownDevice?: string): PasswordLimits {
   const unknownDevicesCounter = (email: string) => `password-account:${digest(emailKey(email))}`;
