@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../audit/audit.ts';
 import type { Access } from '../../platform/http/access.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
@@ -11,10 +10,16 @@ import { type Identity, listIdentities } from '../credentials/identities.store.t
 import type { Provider } from '../credentials/providers.ts';
 import type { Deps } from '../deps.ts';
 import { accountTab } from '../sessions/account-tabs.ts';
-import { recentlySignedIn, requireRecentSession, requireSession, type Session } from '../sessions/session.ts';
+import {
+  recentlySignedIn,
+  requireRecentSession,
+  requireSession,
+  type Session,
+  type SignedIn,
+} from '../sessions/session.ts';
 import { unlinkIdentity } from './link-identity.ts';
 
-const access: Access<Deps, { session: Session; caller: Caller }> = recentlySignedIn;
+const access: Access<Deps, SignedIn> = recentlySignedIn;
 
 const unlink = operation({
   id: 'unlinkIdentity',

@@ -112,7 +112,7 @@ export async function linkBySignedInUser(
 export async function unlinkIdentity(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>,
   session: Session,
-  { provider_id, address }: { provider_id: string; address: string | undefined },
+  { provider_id, address }: { provider_id: string; address: string },
 ): Promise<void> {
   const { user_id } = session;
   const provider = deps.config.providers.find(({ id }) => id === provider_id);
