@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 type Json = Record<string, unknown>;
 const env = { SIGNET_RATE_LIMITS: 'off' };

@@ -5,9 +5,9 @@ import { revokeGrantByAdministrator } from '../../src/oauth/grants/grants.ts';
 import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const administrator = (signet: Signet) => signet.signedInUser({ role: 'admin' });

@@ -7,11 +7,11 @@ import { registerClient as registerByOperator } from '../../src/clients/register
 import { readRegistration } from '../../src/clients/registration.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { basic } from '../support/relying-party.ts';
 import { rememberingHasher } from '../support/remembering-hasher.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const env = { SIGNET_RATE_LIMITS: 'off' };
 

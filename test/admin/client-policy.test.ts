@@ -4,9 +4,9 @@ import { changeRole } from '../../src/admin/users/administer-user.ts';
 import { registerClient as registerByOperator } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const administrator = (signet: Signet) => signet.signedInUser({ role: 'admin' });
 const pageOf = async ({ browser }: TestUser, client_id: string) =>

@@ -3,16 +3,15 @@ import { request as httpRequest } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { findUser } from '../../src/accounts/store.ts';
 import { auditRowsOf } from '../../src/audit/store.ts';
-import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { accountOf } from '../../src/authentication/federation/upstream-account.ts';
 import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
 
 import { linkIn } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { listed } from '../support/passkeys.ts';
-import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { totpAt, wrongCode } from '../support/two-factor.ts';
 
 const phrase = 'harbour velvet cactus ninety';
@@ -65,8 +64,7 @@ test('specification 4.14: what takes no body takes none, whatever its content ty
 
 testSignet('every name is stored in one composed form, by whichever way it came', async ({ signet }) => {
   const [typed, kept] = [' Ame\u0301lie ', 'Am\u00e9lie'];
-  const account = { email: 'amelie@example.com', password: phrase, role: 'user', emailVerified: true } as const;
-  const user_id = await createUser(signet.deps, { ...account, name: typed }, 'cli');
+  const { user_id } = await signet.newUser({ name: typed });
   assert.equal((await findUser(signet.deps.db, user_id))?.name, kept);
   const person = await signet.signedInUser();
   await person.addPasskey(undefined, typed);

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findUserByEmail } from '../../src/accounts/store.ts';
-import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import type { Browser } from '../support/browser.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { TestUser } from '../support/person.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
@@ -24,15 +22,6 @@ async function signUpLink(signet: Signet, email: string, fields: Record<string, 
 const me = async (browser: Browser) => (await browser.get('/v1/me')).json ?? {};
 const auditOf = ({ deps }: Signet, target: string) =>
   deps.db.all<{ action: string }>('select action from audit_log where target = $1 order by at, event_id', [target]);
-
-/** An account that an operator made, whose address nobody has confirmed. */
-async function unverifiedPerson(signet: Signet, email: string): Promise<TestUser> {
-  const account = { email, name: 'Ada', password: phrase, role: 'user', emailVerified: false } as const;
-  const user_id = await createUser(signet.deps, account, 'cli');
-  const person = new TestUser(signet, { user_id, email, password: phrase });
-  assert.equal((await person.signIn()).status, 303);
-  return person;
-}
 
 testSignet('somebody makes an account with a link from a mail', { mail: true }, async ({ signet, mailbox, t }) => {
   await t.test('the link asks for name and password, makes a verified account and signs in', async () => {
@@ -143,7 +132,7 @@ testSignet(
   'an address that an operator typed is verified by its reader',
   { mail: true },
   async ({ signet, mailbox }) => {
-    const person = await unverifiedPerson(signet, 'typed@example.com');
+    const person = await signet.signedInUser({ email: 'typed@example.com', emailVerified: false });
     const { browser } = person;
     assert.match((await browser.get('/account/email')).text, sentence('email.is_not_verified'));
     assert.equal((await browser.post('/account/email/verify')).location, '/account/email?done=link_sent');
@@ -172,7 +161,7 @@ testSignet(
 test('a link verifies only the address that it was sent to', async (t) => {
   const signet = await startSignet(t, { mail: true });
   const { mailbox } = signet;
-  const person = await unverifiedPerson(signet, 'moved@example.com');
+  const person = await signet.signedInUser({ email: 'moved@example.com', emailVerified: false });
   await person.browser.postJson('/v1/me/email/verify', {});
   const old = linkIn(await mailbox.next('moved@example.com'), /^\/verify-email\//);
   await person.browser.postJson('/v1/me/email', { email: 'there@example.com' });
@@ -229,14 +218,7 @@ testSignet(
     await t.test('an address that was taken meanwhile is refused, and nothing is used up', async () => {
       await browser.postJson('/v1/me/email', { email: 'soon@example.com' });
       const path = linkIn(await mailbox.next('soon@example.com'), /^\/verify-email\//);
-      const account = {
-        email: 'soon@example.com',
-        name: 'Soon',
-        password: phrase,
-        role: 'user',
-        emailVerified: true,
-      } as const;
-      await createUser(signet.deps, account, 'cli');
+      await signet.newUser({ email: 'soon@example.com' });
       assert.equal((await browser.post(path)).status, 409);
       assert.equal((await me(browser)).email, 'Fresh@example.com');
     });
@@ -256,8 +238,7 @@ testSignet('a changed password ends all that the old one had opened', { mail: tr
   const person = await signet.signedInUser();
   const client = await signet.registerClient();
   const tokens = await person.obtainTokens(client);
-  const elsewhere = person.elsewhere();
-  await elsewhere.signIn();
+  const elsewhere = await person.signedInElsewhere();
   await mailbox.next(person.email, sentence('mail.new_device.subject'));
   const before = new Map(person.browser.cookies);
   const { auth_time } = await sessionOf(person.browser);
@@ -361,8 +342,7 @@ testSignet(
     assertRefused(await person.browser.send('/v1/me', deletion(signet, { email: '' })), 400, 'invalid_request');
     assert.equal((await person.browser.get('/v1/me')).status, 200);
 
-    const elsewhere = person.elsewhere();
-    await elsewhere.signIn();
+    const elsewhere = await person.signedInElsewhere();
     const gone = await person.browser.post('/account/delete', { email: person.email.toUpperCase() });
     assert.equal(gone.location, '/account-deleted');
     assert.ok(!person.browser.cookies.has('signet_identity_session'));
@@ -374,12 +354,8 @@ testSignet(
     await mailbox.next(person.email, sentence('mail.account_deleted.subject'));
     await visitor.authorize(client); // what they registered still serves the others
 
-    const heir = await createUser(
-      signet.deps,
-      { email: person.email, name: 'Heir', password: phrase, role: 'user', emailVerified: true },
-      'cli',
-    );
-    assert.notEqual(heir, person.user_id, 'JW-07: a subject is never reassigned');
+    const heir = await signet.newUser({ email: person.email });
+    assert.notEqual(heir.user_id, person.user_id, 'JW-07: a subject is never reassigned');
     const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
     assert.equal(actions.filter((action) => action === 'user.deleted').length, 1);
   },

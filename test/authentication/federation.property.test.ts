@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Answer, Browser } from '../support/browser.ts';
-import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { acmeAt, agree, follow, startUpstream, type Upstream } from '../support/upstream.ts';
 
 /**

@@ -12,9 +12,9 @@ import { digest } from '../../src/platform/ids.ts';
 import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 let accounts = 0;
 const newAccount = (password: string) => ({

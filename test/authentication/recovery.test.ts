@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
-import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { removePassword, setPassword } from '../../src/authentication/credentials/passwords.store.ts';
 import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import type { Answer } from '../support/browser.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { TestUser } from '../support/person.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
@@ -135,8 +133,7 @@ testSignet('PW-04: a reset link', { mail: true }, async ({ signet, mailbox, t })
   });
 
   await t.test('sets the first password of somebody who had none, and verifies the address', async () => {
-    const account = { name: 'Ada', password: phrase, role: 'user', emailVerified: false } as const;
-    const user_id = await createUser(signet.deps, { ...account, email: 'first@example.com' }, 'cli');
+    const { user_id } = await signet.newUser({ email: 'first@example.com', emailVerified: false });
     const { sql, params } = removePassword(user_id);
     await signet.deps.db.run(sql, params);
     const browser = signet.newBrowser();
@@ -246,14 +243,7 @@ test('PW-04: what is not exactly one address is refused, and nothing is sent', a
 
 test('the mail goes to the address of the account, however it was spelt in the form', async (t) => {
   const signet = await startSignet(t, { mail: true });
-  const account = {
-    email: 'mike@example.com',
-    name: 'Mike',
-    password: phrase,
-    role: 'user',
-    emailVerified: true,
-  } as const;
-  await createUser(signet.deps, account, 'cli');
+  await signet.newUser({ email: 'mike@example.com' });
   for (const spelling of ['MIKE@example.com', ' mike@example.com ', 'mi\u212Ae@example.com', 'ｍike@example.com']) {
     assert.equal((await ask(signet, spelling)).status, 303);
     await signet.mailbox.next('mike@example.com', sentence('mail.reset.subject'));
@@ -386,16 +376,7 @@ testSignet(
     });
 
     await t.test('FL-01: a verification', async () => {
-      const account = {
-        email: 'ver@example.com',
-        name: 'V',
-        password: phrase,
-        role: 'user',
-        emailVerified: false,
-      } as const;
-      const user_id = await createUser(signet.deps, account, 'cli');
-      const person = new TestUser(signet, { user_id, email: account.email, password: phrase });
-      await person.signIn();
+      const person = await signet.signedInUser({ emailVerified: false });
       await person.browser.post('/account/email/verify');
       const path = linkIn(await mailbox.next(person.email), /^\/verify-email\//);
       assertOneWinner(await twenty(() => person.browser.post(path)), '/account/email?done=verified');

@@ -5,8 +5,8 @@ import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { ask, assertSignedIn, give } from '../support/passkeys.ts';
-import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { type Authenticator, wrongCode } from '../support/two-factor.ts';
 
 type World = { signet: Signet; person: TestUser; app: Authenticator };

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
 import { newBrowser } from '../support/browser.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const name = 'signet_identity_session';
 const day = 86_400;

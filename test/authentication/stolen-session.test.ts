@@ -9,10 +9,10 @@ import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
 import { ask, keep, listed, sessionOf } from '../support/passkeys.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { codesOf, totpAt } from '../support/two-factor.ts';
 
 /** Whoever holds a password, or a cookie, that is not theirs: what its owner does about it must end what they began. */
@@ -20,20 +20,6 @@ import { codesOf, totpAt } from '../support/two-factor.ts';
 const phrase = 'harbour velvet cactus ninety';
 const enrollPath = '/v1/me/2fa/totp/enroll';
 const confirmPath = '/v1/me/2fa/totp/confirm';
-
-/** The same person at another machine. */
-async function elsewhere(person: TestUser): Promise<TestUser> {
-  const other = person.elsewhere();
-  await other.signIn();
-  return other;
-}
-
-/** The same cookies, copied. */
-function copyOf(signet: Signet, person: TestUser): TestUser {
-  const copy = signet.newBrowser();
-  for (const [name, value] of person.browser.cookies) copy.cookies.set(name, value);
-  return person.with({ browser: copy });
-}
 
 const isIn = async ({ browser }: TestUser) => (await browser.get('/v1/me')).status === 200;
 const hasTotp = async ({ browser }: TestUser) => (await browser.get('/v1/me')).json?.two_factor_enabled;
@@ -47,7 +33,7 @@ testSignet(
   async ({ signet, t }) => {
     const owner = await signet.signedInUser();
     const client = await signet.registerClient();
-    const thief = await elsewhere(owner);
+    const thief = await owner.signedInElsewhere();
     const secret = await enroll(owner);
     const code = codesOf(signet, secret);
     const confirmed = await owner.browser.postJson(confirmPath, { code: code() });
@@ -102,7 +88,7 @@ testSignet(
   async ({ signet }) => {
     const owner = await signet.signedInUser();
     const client = await signet.registerClient();
-    const thief = await elsewhere(owner);
+    const thief = await owner.signedInElsewhere();
     const secret = await enroll(owner);
     const held = holdNextCall(signet.deps.db, /insert into grants/);
     const asking = thief.browser.get(client.authorizePath());
@@ -119,7 +105,7 @@ testSignet(
   { mail: true },
   async ({ signet }) => {
     const owner = await signet.signedInUser();
-    const other = await elsewhere(owner);
+    const other = await owner.signedInElsewhere();
     const cookie = owner.browser.cookies.get('signet_identity_session');
     await owner.enableTotp();
     assert.equal(await isIn(other), true, 'nobody asked');
@@ -151,17 +137,17 @@ testSignet(
     };
 
     await t.test('another session neither sees nor confirms it', async () => {
-      await cannotConfirm(await enroll(await elsewhere(owner)), 'planted from another session');
+      await cannotConfirm(await enroll(await owner.signedInElsewhere()), 'planted from another session');
     });
 
     await t.test(
       'it ends when the others are signed out, and when the password changes, also for a copied cookie',
       async () => {
-        const first = await enroll(copyOf(signet, owner));
+        const first = await enroll(owner.withCopiedCookies());
         assert.ok((await page()).includes(first));
         await owner.browser.delete('/v1/me/sessions');
         await cannotConfirm(first, 'planted before the others were signed out');
-        const second = await enroll(copyOf(signet, owner));
+        const second = await enroll(owner.withCopiedCookies());
         await changePassword(owner);
         await cannotConfirm(second, 'planted before the password changed');
       },
@@ -234,7 +220,7 @@ testSignet(
       await t.test(what, async () => {
         const owner = await signet.signedInUser();
         await owner.addPasskey();
-        const thief = copyOf(signet, owner);
+        const thief = owner.withCopiedCookies();
         const request = await begin({ signet, thief, email: `thief-${owner.email}` });
         const passkeys = (await owner.browser.get('/v1/me/passkeys')).text;
         const held = holdNextCall(db, sql);
@@ -253,7 +239,7 @@ testSignet(
       const owner = await signet.signedInUser();
       await owner.enableTotp();
       const held = holdNextCall(db, /delete from totp/);
-      const answer = copyOf(signet, owner).browser.delete('/v1/me/2fa/totp');
+      const answer = owner.withCopiedCookies().browser.delete('/v1/me/2fa/totp');
       await held.reached;
       await changePassword(owner);
       held.release();
@@ -265,7 +251,7 @@ testSignet(
       const owner = await signet.signedInUser();
       const client = await signet.registerClient();
       const held = holdNextCall(db, /insert into grants/);
-      const answer = copyOf(signet, owner).browser.get(client.authorizePath());
+      const answer = owner.withCopiedCookies().browser.get(client.authorizePath());
       await held.reached;
       await changePassword(owner);
       held.release();
@@ -372,7 +358,7 @@ testSignet(
         },
       ]).flat(),
     );
-    const newest = await elsewhere(owner);
+    const newest = await owner.signedInElsewhere();
     assert.equal(await isIn(newest), true);
     assert.equal(await isIn(owner), true, 'the one that was used last');
     const { sessions } = (await newest.browser.get('/v1/me/sessions')).json as { sessions: unknown[] };
@@ -384,14 +370,14 @@ testSignet(
     const devices = async () => (await db.get<{ n: number }>('select count(*) as n from known_devices'))?.n;
     assert.equal(await devices(), 100);
 
-    for (let place = 0; place < 8; place += 1) await elsewhere(owner);
+    for (let place = 0; place < 8; place += 1) await owner.signedInElsewhere();
     await newest.signIn();
     await signet.runJobs();
     assert.equal(await devices(), 100);
     const mails = () => mailbox.mails.filter(({ subject }) => sentence('mail.new_device.subject').test(subject)).length;
     assert.equal(mails(), 5, 'and hears of five new ones an hour');
     signet.clock.advance(3601);
-    await elsewhere(owner);
+    await owner.signedInElsewhere();
     await mailbox.next(owner.email, sentence('mail.new_device.subject'));
   },
 );

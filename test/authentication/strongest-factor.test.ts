@@ -7,10 +7,10 @@ import type { Answer, Browser } from '../support/browser.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { ask, assertKeptOut, assertSignedIn, confirm, enter, keep, sessionOf } from '../support/passkeys.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { acmeAt } from '../support/upstream.ts';
 
 /**
@@ -25,8 +25,7 @@ const env = { SIGNET_RATE_LIMITS: 'off', ...acmeAt('http://localhost:9') };
 
 /** Whoever knows the password, at a machine of their own. */
 async function thiefOf(owner: TestUser): Promise<Browser> {
-  const thief = owner.elsewhere();
-  assert.equal((await thief.signIn()).status, 303);
+  const thief = await owner.signedInElsewhere();
   return thief.browser;
 }
 

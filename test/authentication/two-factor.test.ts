@@ -7,9 +7,9 @@ import { auditRowsOf } from '../../src/audit/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { codesOf, totpAt, wrongCode } from '../support/two-factor.ts';
 
 const enrollPath = '/v1/me/2fa/totp/enroll';
@@ -27,14 +27,6 @@ async function withTotp(t: TestContext, engine: Engine = 'sqlite') {
   const app = await person.enableTotp();
   await browser.post('/signout');
   return { signet, person, browser, app };
-}
-
-/** The same person at another machine, after the right password. */
-async function halfIn(person: TestUser): Promise<TestUser> {
-  const other = person.elsewhere();
-  const answer = await other.signIn();
-  assert.equal(answer.location, '/signin/second-factor', answer.text);
-  return other;
 }
 
 const enroll = async ({ browser }: Pick<TestUser, 'browser'>) => {
@@ -115,10 +107,10 @@ onBothEngines(
 
 onBothEngines('MF-03: enrolling anew leaves the app in force until the new one is confirmed', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const there = await halfIn(person);
+  const there = await person.awaitingSecondFactor();
   await there.giveCode(app.code());
   const { secret_base32 } = await enroll(there);
-  const elsewhere = await halfIn(person);
+  const elsewhere = await person.awaitingSecondFactor();
   assert.equal((await elsewhere.giveCode(totpAt(secret_base32, at(signet)))).status, 401);
   assert.equal((await elsewhere.giveCode(app.code())).status, 303);
   assert.equal((await stateOf(there)).totp.status, 'active');
@@ -126,7 +118,7 @@ onBothEngines('MF-03: enrolling anew leaves the app in force until the new one i
   const code = codesOf(signet, secret_base32);
   const confirmed = await there.browser.postJson(confirmPath, { code: code() });
   assert.equal(confirmed.status, 200, confirmed.text);
-  const last = await halfIn(person);
+  const last = await person.awaitingSecondFactor();
   assert.equal((await last.giveCode(app.code())).status, 401);
   assert.equal((await last.giveCode(app.backup_codes[0]!)).status, 401);
   assert.equal((await last.giveCode(code())).status, 303);
@@ -159,11 +151,11 @@ onBothEngines(
   async (t, engine) => {
     const { signet, person, app } = await withTotp(t, engine);
     // Not the code that confirmed it, either: it was given out before this step.
-    const confirming = await halfIn(person);
+    const confirming = await person.awaitingSecondFactor();
     assert.equal((await confirming.giveCode(totpAt(app.secret, at(signet)))).status, 401);
 
     const code = app.code();
-    const people = await twenty(() => halfIn(person));
+    const people = await twenty(() => person.awaitingSecondFactor());
     const answers = await Promise.all(people.map((one) => one.giveCode(code)));
     // Ten of an hour are looked at; the rest are told to wait. One is in.
     assert.equal(answers.filter(({ status }) => status === 303).length, 1);
@@ -173,9 +165,9 @@ onBothEngines(
     const older = totpAt(app.secret, at(signet));
     signet.clock.advance(30);
     const newer = app.code();
-    const next = await halfIn(person);
+    const next = await person.awaitingSecondFactor();
     assert.equal((await next.giveCode(newer)).status, 303);
-    const last = await halfIn(person);
+    const last = await person.awaitingSecondFactor();
     for (const used of [newer, older]) assert.equal((await last.giveCode(used)).status, 401);
     assert.equal(await isIn(last), false);
   },
@@ -185,18 +177,18 @@ test('MF-02: the clock that counts is ours: one step early or late, never two', 
   const { signet, person, app } = await withTotp(t);
   signet.clock.advance(300);
   for (const steps of [2, -2, 20]) {
-    const one = await halfIn(person);
+    const one = await person.awaitingSecondFactor();
     assert.equal((await one.giveCode(totpAt(app.secret, at(signet) + steps * 30))).status, 401, String(steps));
   }
   for (const steps of [-1, 1]) {
-    const one = await halfIn(person);
+    const one = await person.awaitingSecondFactor();
     assert.equal((await one.giveCode(totpAt(app.secret, at(signet) + steps * 30))).status, 303, String(steps));
   }
 });
 
 onBothEngines('MF-02: five wrong codes end the sign-in, for the right one too', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const guesser = await halfIn(person);
+  const guesser = await person.awaitingSecondFactor();
   const wrong = wrongCode(signet, app.secret);
   for (const left of [4, 3, 2, 1]) {
     const answer = await guesser.giveCode(wrong);
@@ -213,7 +205,7 @@ onBothEngines('MF-02: five wrong codes end the sign-in, for the right one too', 
   assert.equal(late.location, '/signin');
   assert.equal(await isIn(guesser), false);
 
-  const raced = await halfIn(person);
+  const raced = await person.awaitingSecondFactor();
   const cookies = new Map(raced.browser.cookies);
   const answers = await twenty(() => {
     const browser = signet.newBrowser();
@@ -221,7 +213,7 @@ onBothEngines('MF-02: five wrong codes end the sign-in, for the right one too', 
     return browser.post('/signin/second-factor', { code: wrong });
   });
   assert.equal(answers.filter(({ status }) => status === 401).length, 5, 'of twenty at once five are looked at');
-  const again = await halfIn(person);
+  const again = await person.awaitingSecondFactor();
   assert.equal((await again.giveCode(app.code())).status, 429);
 });
 
@@ -229,26 +221,26 @@ test('MF-02: ten failures of a person within an hour, over any number of sign-in
   const { signet, person, app } = await withTotp(t);
   const wrong = () => wrongCode(signet, app.secret);
   for (let guess = 0; guess < 9; guess += 1) {
-    assert.equal((await (await halfIn(person)).giveCode(wrong())).status, 401);
+    assert.equal((await (await person.awaitingSecondFactor()).giveCode(wrong())).status, 401);
   }
-  assert.equal((await (await halfIn(person)).giveCode(app.code())).status, 303, 'success forgets them');
+  assert.equal((await (await person.awaitingSecondFactor()).giveCode(app.code())).status, 303, 'success forgets them');
   for (let guess = 0; guess < 10; guess += 1) {
-    assert.equal((await (await halfIn(person)).giveCode(wrong())).status, 401);
+    assert.equal((await (await person.awaitingSecondFactor()).giveCode(wrong())).status, 401);
   }
-  const blocked = await (await halfIn(person)).giveCode(app.code());
+  const blocked = await (await person.awaitingSecondFactor()).giveCode(app.code());
   assert.equal(blocked.status, 429);
   assert.ok(Number(blocked.headers.get('retry-after')) > 0);
   const bystander = await signet.signedInUser();
   const theirs = await bystander.enableTotp();
-  assert.equal((await (await halfIn(bystander)).giveCode(theirs.code())).status, 303);
+  assert.equal((await (await bystander.awaitingSecondFactor()).giveCode(theirs.code())).status, 303);
   signet.clock.advance(3600);
-  assert.equal((await (await halfIn(person)).giveCode(app.code())).status, 303);
+  assert.equal((await (await person.awaitingSecondFactor()).giveCode(app.code())).status, 303);
 });
 
 onBothEngines('MF-04: a backup code signs in once, also when twenty use it at once', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
   const [first = '', second = ''] = app.backup_codes;
-  const people = await twenty(() => halfIn(person));
+  const people = await twenty(() => person.awaitingSecondFactor());
   const answers = await Promise.all(people.map((one) => one.giveCode(first)));
   assert.equal(answers.filter(({ status }) => status === 303).length, 1);
   assert.equal((await Promise.all(people.map(isIn))).filter(Boolean).length, 1);
@@ -256,7 +248,7 @@ onBothEngines('MF-04: a backup code signs in once, also when twenty use it at on
   assert.equal((await stateOf(winner)).backup_codes.remaining, 9);
 
   signet.clock.advance(3600);
-  const other = await halfIn(person);
+  const other = await person.awaitingSecondFactor();
   assert.equal((await other.giveCode(first)).status, 401);
   assert.equal((await other.giveCode(` ${second.toUpperCase().replaceAll('-', ' ')} `)).status, 303);
   assert.deepEqual((await other.browser.get('/v1/me')).json?.session, {
@@ -270,7 +262,7 @@ onBothEngines("MF-04: somebody else's backup code opens nothing, and new ones en
   const { signet, person, app } = await withTotp(t, engine);
   const thief = await signet.signedInUser();
   const theirs = await thief.enableTotp();
-  const half = await halfIn(person);
+  const half = await person.awaitingSecondFactor();
   assert.equal((await half.giveCode(theirs.backup_codes[0]!)).status, 401);
   assert.equal((await stateOf(thief)).backup_codes.remaining, 10);
   assert.equal((await half.giveCode(app.code())).status, 303);
@@ -279,7 +271,7 @@ onBothEngines("MF-04: somebody else's backup code opens nothing, and new ones en
   assert.ok(answers.every(({ status }) => status === 200));
   assert.equal((await stateOf(half)).backup_codes.total, 10, 'twenty at once leave one set');
   const renewed = (await half.browser.postEmpty('/v1/me/2fa/backup-codes')).json?.backup_codes as string[];
-  const next = await halfIn(person);
+  const next = await person.awaitingSecondFactor();
   assert.equal((await next.giveCode(app.backup_codes[1]!)).status, 401);
   assert.equal((await next.giveCode(renewed[0]!)).status, 303);
   await half.browser.delete('/v1/me/2fa/totp');
@@ -288,11 +280,11 @@ onBothEngines("MF-04: somebody else's backup code opens nothing, and new ones en
 
 onBothEngines('MF-03, MF-04: neither the database nor the log can give a factor away', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const half = await halfIn(person);
+  const half = await person.awaitingSecondFactor();
   await half.giveCode(app.backup_codes[0]!);
   const pending = await enroll(half);
   const used = app.code();
-  await (await halfIn(person)).giveCode(used);
+  await (await person.awaitingSecondFactor()).giveCode(used);
   const secrets = [app.secret, pending.secret_base32, ...app.backup_codes];
   const raw = secrets.flatMap((secret) => [secret, secret.toLowerCase(), secret.replaceAll('-', '')]);
   const tables = ['totp', 'backup_codes', 'audit_log', 'outgoing_mails', 'sign_in_attempts', 'sessions'];
@@ -311,13 +303,13 @@ onBothEngines('MF-03, MF-04: neither the database nor the log can give a factor 
     'update totp set secret_sealed = (select t.secret_sealed from totp t where t.user_id = $2) where user_id = $1',
     [thief.user_id, person.user_id],
   );
-  assert.notEqual((await (await halfIn(thief)).giveCode(app.code())).status, 303);
+  assert.notEqual((await (await thief.awaitingSecondFactor()).giveCode(app.code())).status, 303);
 });
 
 onBothEngines('MF-05: a sign-in that waits for its second factor opens nothing', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
   const client = await signet.registerClient();
-  const half = await halfIn(person);
+  const half = await person.awaitingSecondFactor();
   const { browser } = half;
   const attempt = browser.cookies.get('signet_attempt') ?? '';
   assert.match(attempt, /^at_[\w-]{43}$/);
@@ -345,7 +337,7 @@ onBothEngines('MF-05: a sign-in that waits for its second factor opens nothing',
 
 onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave the first', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const half = await halfIn(person);
+  const half = await person.awaitingSecondFactor();
   const stranger = signet.newBrowser();
   for (const cookie of ['', 'signet_attempt=', 'signet_attempt=at_x', `signet_attempt=${'x'.repeat(3000)}`]) {
     const headers: Record<string, string> = cookie === '' ? {} : { cookie };
@@ -358,7 +350,7 @@ onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave 
   // Another person's half sign-in takes that person's codes, and theirs alone.
   const thief = await signet.signedInUser();
   await thief.enableTotp();
-  const theirHalf = await halfIn(thief);
+  const theirHalf = await thief.awaitingSecondFactor();
   assert.equal((await theirHalf.giveCode(app.code())).status, 401);
   assert.equal((await half.giveCode(app.code())).status, 303);
   assert.equal((await half.browser.get('/v1/me')).json?.user_id, person.user_id);
@@ -366,7 +358,7 @@ onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave 
   const again = signet.newBrowser();
   again.cookies.set('signet_attempt', half.browser.cookies.get('signet_attempt') ?? 'at_gone');
   assert.equal((await again.post('/signin/second-factor', { code: app.code() })).location, '/signin');
-  const double = await halfIn(person);
+  const double = await person.awaitingSecondFactor();
   const cookies = new Map(double.browser.cookies);
   const twins = [app.code(), app.backup_codes[2]!].map((code) => {
     const browser = signet.newBrowser();
@@ -379,10 +371,10 @@ onBothEngines('MF-05, FL-01: the second factor belongs to the browser that gave 
 
 onBothEngines('a half sign-in ends with what it rests on: password, factors, the person', async (t, engine) => {
   const { signet, person, app } = await withTotp(t, engine);
-  const keeper = await halfIn(person);
+  const keeper = await person.awaitingSecondFactor();
   await keeper.giveCode(app.code());
   const dies = async (change: () => Promise<unknown>, code: () => string) => {
-    const half = await halfIn(person);
+    const half = await person.awaitingSecondFactor();
     await change();
     assert.equal((await half.giveCode(code())).location, '/signin');
     assert.equal(await isIn(half), false);
@@ -397,7 +389,7 @@ onBothEngines('a half sign-in ends with what it rests on: password, factors, the
   const renewed = await keeper.enableTotp();
   await dies(() => disableUser(signet.deps, person.user_id, 'cli'), renewed.code);
   await enableUser(signet.deps, person.user_id, 'cli');
-  assert.equal((await (await halfIn(person)).giveCode(renewed.code())).status, 303);
+  assert.equal((await (await person.awaitingSecondFactor()).giveCode(renewed.code())).status, 303);
 });
 
 test('SS-06: factors change after a recent sign-in only, and for whoever is signed in', async (t) => {
@@ -465,7 +457,7 @@ onBothEngines('twenty confirmations and twenty disablings at once are one of eac
   assert.equal((await stateOf(person)).backup_codes.total, 10);
   const shown = confirmed.find(({ status }) => status === 200)?.json?.backup_codes as string[];
   assert.equal(
-    (await (await halfIn(person)).giveCode(shown[0]!)).status,
+    (await (await person.awaitingSecondFactor()).giveCode(shown[0]!)).status,
     303,
     'the codes that were shown are the ones that count',
   );
@@ -490,7 +482,7 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
   await person.browser.postEmpty('/v1/me/2fa/backup-codes');
   await mailbox.next(person.email, sentence('mail.backup_codes_regenerated.subject'));
 
-  const guesser = await halfIn(person);
+  const guesser = await person.awaitingSecondFactor();
   for (let guess = 0; guess < 5; guess += 1) await guesser.giveCode(wrongCode(signet, app.secret));
   await mailbox.next(person.email, sentence('mail.second_factor_wrong.subject'));
   const warning = await mailbox.next(person.email, sentence('mail.second_factor_refused.subject'));
@@ -498,7 +490,7 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
 
   const codes = (await person.browser.postEmpty('/v1/me/2fa/backup-codes')).json?.backup_codes as string[];
   await mailbox.next(person.email, sentence('mail.backup_codes_regenerated.subject'));
-  await (await halfIn(person)).giveCode(codes[0]!);
+  await (await person.awaitingSecondFactor()).giveCode(codes[0]!);
   assert.match(
     (await mailbox.next(person.email, sentence('mail.backup_code_used.subject'))).text,
     sentence('mail.backup_code_used.text', { remaining: 9 }),
@@ -556,8 +548,7 @@ test('decisions §5: tokens say what happened; max_age and prompt ask for it aga
 
 test('the pages: set up with a QR code, see the codes once, replace them, turn it off', async (t) => {
   const { signet, person, browser } = await world(t);
-  const bystander = person.elsewhere();
-  await bystander.signIn();
+  const bystander = await person.signedInElsewhere();
   const path = '/account/security/totp';
   const page = async () => (await browser.get(path)).text;
   assert.match(await page(), sentence('totp.begin'));
@@ -587,7 +578,7 @@ test('the pages: set up with a QR code, see the codes once, replace them, turn i
   const after = await page();
   assert.equal(secretIn(after), '');
   for (const code of shown) assert.ok(!after.includes(code) && !JSON.stringify(signet.logLines).includes(code));
-  assert.equal((await (await halfIn(person)).giveCode(shown[0]!)).status, 303);
+  assert.equal((await (await person.awaitingSecondFactor()).giveCode(shown[0]!)).status, 303);
   assert.match(
     (await browser.get('/account/security/backup-codes')).text,
     sentence('backup_codes.remaining.of', { remaining: 9, total: 10 }),

@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core';
 import { approveClient, rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser, type Visitor } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { picture } from './picture.ts';
 
 /** The console of developers in a real browser: with JavaScript for comfort, and without. */

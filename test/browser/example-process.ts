@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/free-port.ts';
-import type { TestUser } from '../support/person.ts';
 import type { Settings } from '../support/server-process.ts';
 import type { Signet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const main = fileURLToPath(new URL('../../examples/relying-party/main.ts', import.meta.url));
 

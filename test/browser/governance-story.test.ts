@@ -7,10 +7,10 @@ import type { Page } from 'playwright-core';
 import { readAnswer } from '../support/browser.ts';
 import { openBrowser } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 /** Issue 4 in one go, as the people in it see it. */
 test('a client from its registration to its suspension: developer, administrator, person, back end, product', async (t) => {

@@ -5,12 +5,12 @@ import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import type { Signet } from '../support/signet.ts';
-import { password, type World } from './lived-in-signet.ts';
+import type { SeededSignet } from './seeded-signet.ts';
 
 type Role = 'nobody' | 'ada' | 'grace' | 'mary' | 'halfway';
 export type Visitors = Record<Role, Visitor>;
 
-export type Sight = {
+export type CataloguePage = {
   name: string;
   path: string;
   /** Whose cookies the browser has. */
@@ -23,12 +23,12 @@ export type Sight = {
 };
 
 /** Every page there is, and how to get to see it. */
-export async function sights(world: World, visitors: Visitors): Promise<Sight[]> {
+export async function cataloguePages(seeded: SeededSignet, visitors: Visitors): Promise<CataloguePage[]> {
   return [
-    ...(await signInSights(world, visitors)),
-    ...(await linkSights(world)),
-    ...accountSights,
-    ...(await consentSights(world, visitors)),
+    ...(await signInPages(seeded, visitors)),
+    ...(await linkPages(seeded)),
+    ...accountPages,
+    ...(await consentPages(seeded, visitors)),
   ];
 }
 
@@ -39,9 +39,12 @@ async function waiting({ page }: Visitor, { url }: Signet, of: RegisteredClient,
   return pathname + search;
 }
 
-async function signInSights({ signet, client, grace }: World, { nobody, halfway }: Visitors): Promise<Sight[]> {
+async function signInPages(
+  { signet, client, grace }: SeededSignet,
+  { nobody, halfway }: Visitors,
+): Promise<CataloguePage[]> {
   await halfway.page.goto(`${signet.url}/signin`);
-  await fillIn(halfway.page, { username: grace.email, password });
+  await fillIn(halfway.page, { username: grace.email, password: grace.password });
   const path = '/signin';
   const wrong = (page: Page) => fillIn(page, { username: 'ada@example.com', password: 'not the password at all' });
   return [
@@ -75,7 +78,7 @@ async function submit(page: Page, button: string) {
 }
 
 /** Pages that a mail leads to. */
-async function linkSights({ signet, mailbox, ada, mary }: World): Promise<Sight[]> {
+async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<CataloguePage[]> {
   const nobody = signet.newBrowser();
   await nobody.post('/signup', { email: 'katherine@example.com' });
   await nobody.post('/reset', { email: ada.email });
@@ -94,7 +97,7 @@ async function linkSights({ signet, mailbox, ada, mary }: World): Promise<Sight[
   ];
 }
 
-const accountSights: Sight[] = [
+const accountPages: CataloguePage[] = [
   { name: 'account', path: '/account', as: 'ada', isMain: true },
   { name: 'account-saved', path: '/account?done=yes', as: 'mary' },
   { name: 'email', path: '/account/email', as: 'mary' },
@@ -133,7 +136,7 @@ async function openDetails(page: Page) {
   for (const summary of await page.locator('summary').all()) await summary.click();
 }
 
-async function consentSights({ signet, ada, client }: World, visitors: Visitors): Promise<Sight[]> {
+async function consentPages({ signet, ada, client }: SeededSignet, visitors: Visitors): Promise<CataloguePage[]> {
   const asking = await signet.registerClient({
     owner: ada,
     name: 'Field Notes for teams',

@@ -5,9 +5,9 @@ import type { Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, sentence } from '../support/messages.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
-import { agents, lendSession, named, openWorld, password, signInWith } from './lived-in-signet.ts';
-import { type Sight, sights, type Visitors } from './page-catalogue.ts';
+import { type CataloguePage, cataloguePages, type Visitors } from './page-catalogue.ts';
 import { picture } from './picture.ts';
+import { agents, lendSession, signInWith, startSeededSignet } from './seeded-signet.ts';
 
 /** Every page, seen by a real browser: light and dark, on a phone and on a desk, in each language, with and without JavaScript. */
 
@@ -18,7 +18,7 @@ const english = messages('en');
 const german = messages('de');
 
 test('every page', async (t) => {
-  const world = await openWorld(t);
+  const world = await startSeededSignet(t);
   const { signet } = world;
   const visitor = () => openBrowser(t, { origins: [signet.url] });
   const visitors: Visitors = {
@@ -29,24 +29,24 @@ test('every page', async (t) => {
     halfway: await visitor(),
   };
   for (const name of ['ada', 'grace', 'mary'] as const) await lendSession(visitors[name], world[name], signet);
-  for (const sight of await sights(world, visitors)) {
-    await t.test(sight.name, async () => {
-      const { page, expectQuiet } = visitors[sight.as];
-      await open(page, signet, sight);
+  for (const entry of await cataloguePages(world, visitors)) {
+    await t.test(entry.name, async () => {
+      const { page, expectQuiet } = visitors[entry.as];
+      await open(page, signet, entry);
       await expectAccessible(page);
       await expectInBudget(page);
       await expectInLanguage(page, 'en');
-      await takePictures(page, sight);
-      await open(page, signet, sight, 'de');
+      await takePictures(page, entry);
+      await open(page, signet, entry, 'de');
       await expectInLanguage(page, 'de');
       await expectToFit(page);
-      if (sight.isMain) await picture(page, `${sight.name}-german`, 'phone', 'light');
+      if (entry.isMain) await picture(page, `${entry.name}-german`, 'phone', 'light');
       expectQuiet();
     });
   }
 });
 
-async function open(page: Page, { url }: Signet, { path, status = 200, act }: Sight, locale = 'en') {
+async function open(page: Page, { url }: Signet, { path, status = 200, act }: CataloguePage, locale = 'en') {
   const answer = await page.goto(`${url}${path}${path.includes('?') ? '&' : '?'}ui_locales=${locale}`);
   assert.equal(answer?.status(), status, `${path}: ${await page.textContent('main')}`);
   assert.equal(new URL(page.url()).pathname, path.split('?')[0]);
@@ -94,7 +94,7 @@ async function expectToFit(page: Page) {
   assert.ok(overflow <= 0, `${page.url()} is ${overflow} px wider than the narrowest phone`);
 }
 
-async function takePictures(page: Page, { name, isMain }: Sight) {
+async function takePictures(page: Page, { name, isMain }: CataloguePage) {
   if (isMain) {
     for (const width of ['phone', 'desktop'] as const) {
       for (const scheme of ['light', 'dark'] as const) await picture(page, name, width, scheme);
@@ -105,13 +105,13 @@ async function takePictures(page: Page, { name, isMain }: Sight) {
 test('an account is looked after without JavaScript', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ name: 'Field Notes' });
-  const person = await named(signet, { name: 'Ada Lovelace', email: 'ada@example.com' });
-  await signInWith(signet, person, agents.phone);
+  const person = await signet.newUser({ name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: false });
+  await signInWith(person, agents.phone);
   await person.obtainTokens(client);
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url], javaScript: false });
   await page.goto(`${signet.url}/account/apps`);
   await page.locator('#username').fill(person.email);
-  await page.locator('#password').fill(password);
+  await page.locator('#password').fill(person.password);
   await page.locator('#signin-submit').click();
 
   await page.waitForURL(`${signet.url}/account/apps`); // where the person wanted to go
@@ -139,8 +139,8 @@ test('an account is looked after without JavaScript', async (t) => {
 
 test('the keyboard alone reaches everything, first of all the content', async (t) => {
   const signet = await startSignet(t);
-  const person = await named(signet, { name: 'Ada Lovelace', email: 'ada@example.com' });
-  await signInWith(signet, person, agents.desk);
+  const person = await signet.newUser({ name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: false });
+  await signInWith(person, agents.desk);
   const visitor = await openBrowser(t, { origins: [signet.url] });
   await lendSession(visitor, person, signet);
   const { page } = visitor;

@@ -4,8 +4,8 @@ import type { CDPSession, Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const pages = '/account/security/passkeys';
 

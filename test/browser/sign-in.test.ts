@@ -3,15 +3,14 @@ import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { message, sentence } from '../support/messages.ts';
-import { TestUser } from '../support/person.ts';
 import { bareSettings, startServer } from '../support/server-process.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { exampleSettings, startExample, startRegisteredExample } from './example-process.ts';
 
 const password = 'ordinary words in a row';
@@ -229,12 +228,9 @@ async function begin(
   return { signet, example, person, ...(await openBrowser(t, { origins: [signet.url, example.url], javaScript })) };
 }
 
-/** A person as a screenshot should show one. */
-async function named(signet: Signet, name: string): Promise<TestUser> {
-  const email = `${name.split(' ')[0]?.toLowerCase()}@example.com`;
-  const user_id = await createUser(signet.deps, { email, name, password, role: 'user', emailVerified: true }, 'cli');
-  return new TestUser(signet, { user_id, email, password });
-}
+/** A user with a name that a screenshot may show. */
+const named = (signet: Signet, name: string): Promise<TestUser> =>
+  signet.newUser({ name, email: `${name.split(' ')[0]?.toLowerCase()}@example.com` });
 
 /** The example has the clock of the machine, so both must mean the same by "expired". */
 const atPresent = ({ clock }: Signet) => clock.advance(Math.floor((Date.now() - clock()) / 1000));

@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { codesOf } from '../support/two-factor.ts';
 
 async function arrive(t: TestContext, options: { javaScript: boolean }) {

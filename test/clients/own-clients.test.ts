@@ -5,9 +5,9 @@ import { approveClient, rejectClient } from '../../src/clients/review-client.ts'
 import { freePort } from '../support/free-port.ts';
 import { sentence } from '../support/messages.ts';
 import { openBatchConnections, openTransaction } from '../support/open-transaction.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const path = '/v1/oauth/clients';
 const valid = { name: 'Test product', client_type: 'confidential', redirect_uris: ['https://rp.test/cb'] };

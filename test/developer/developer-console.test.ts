@@ -6,10 +6,10 @@ import * as openidClient from 'openid-client';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const cli = { actor: 'cli' } as const;
 const api = '/v1/oauth/clients';

@@ -7,10 +7,10 @@ import {
 } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import type { Browser } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused, basic, RegisteredClient } from '../support/relying-party.ts';
 import { postEntitlement, type Service, type Write, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 const refusedAs = (answer: { status: number; json: Record<string, unknown> }) => [answer.status, answer.json.error];

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { digest } from '../../src/platform/ids.ts';
 import type { Answer, Browser } from '../support/browser.ts';
-import type { TestUser } from '../support/person.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { codesOf, wrongCode } from '../support/two-factor.ts';
 
 /**

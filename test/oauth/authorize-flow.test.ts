@@ -4,7 +4,6 @@ import { deleteClient } from '../../src/clients/delete-client.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import {
   assertRefused,
   claimsOf,
@@ -14,6 +13,7 @@ import {
   tokensOf,
 } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const cli = { actor: 'cli' } as const;
 const requestOf = (path: string) => new URL(path, 'http://relative.invalid').searchParams.get('request') ?? '';

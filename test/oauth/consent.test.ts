@@ -5,9 +5,9 @@ import { suspendClient } from '../../src/clients/review-client.ts';
 import { now } from '../../src/platform/clock.ts';
 import type { Answer } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 /** CO-01, decisions §9: whoever is asked knows by whom and for what, and an answer counts for that alone. */
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import { readAnswer } from '../support/browser.ts';
-import type { TestUser } from '../support/person.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
 import {
   assertRefused,
@@ -13,6 +12,7 @@ import {
   tokensOf,
 } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const allScopes = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'];
 const inactive = '{"active":false}';

@@ -4,9 +4,9 @@ import type { Client } from '../../src/clients/client.ts';
 import { editClient } from '../../src/clients/edit-client.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
 import { readAnswer } from '../support/browser.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const all = ['openid', 'profile', 'email', 'offline_access', 'entitlements:read'] as const;
 

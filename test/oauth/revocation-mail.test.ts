@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suspendClient } from '../../src/clients/review-client.ts';
 import { sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 testSignet('a person hears by mail of a grant that others have ended', { mail: true }, async ({ signet, mailbox }) => {
   const administrator = await signet.signedInUser({ role: 'admin' });

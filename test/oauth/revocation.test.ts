@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { digest } from '../../src/platform/ids.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, type Tokens } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 /** What an administrator stops on one node is stopped on every other one within a second (issue 4). */
 

@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import type { Answer } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
-import type { TestUser } from '../support/person.ts';
 import {
   assertRefused,
   basic,
@@ -14,6 +13,7 @@ import {
   verifier,
 } from '../support/relying-party.ts';
 import { type ClientOptions, type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const rounds = 100;
 const connections = 64;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { exportLog } from '../../src/audit/read-log.ts';
-import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { finishClientDeletions } from '../../src/oauth/cleanup.ts';
 import { applyBulkRevocations } from '../../src/oauth/grants/grants.ts';
 import { now } from '../../src/platform/clock.ts';
@@ -11,10 +10,10 @@ import { finishAccountDeletions } from '../../src/self-service/delete-account/fi
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 /** More than the batch of an end, and one slice after it, can write. */
@@ -158,8 +157,7 @@ testSignet(
     assert.deepEqual(await written(signet, client), { user: many + 1, alive: 1 });
 
     await fill(signet, person, beside);
-    const elsewhere = person.elsewhere();
-    assert.equal((await elsewhere.signIn()).status, 303);
+    const elsewhere = await person.signedInElsewhere();
     const there = await elsewhere.obtainTokens(beside);
     const here = await person.obtainTokens(beside);
     assert.equal((await person.browser.delete('/v1/me/sessions')).status, 200);
@@ -293,8 +291,7 @@ testSignet('an account with any number of grants is deleted at once for everybod
   assert.equal((left.json as { owner_user_id: unknown }).owner_user_id, null, 'its client has no owner at once');
   const [row] = await signet.deps.db.all('select email, name, picture from users where user_id = $1', [user_id]);
   assert.deepEqual({ ...row! }, { email: '', name: null, picture: null });
-  const again = { email, name: 'Again', password: person.password, role: 'user', emailVerified: true } as const;
-  assert.notEqual(await createUser(signet.deps, again, 'cli'), user_id, 'the address is free at once');
+  assert.notEqual((await signet.newUser({ email })).user_id, user_id, 'the address is free at once');
 
   await signet.runJobs();
   assert.equal(await countIn(signet, 'grants', 'user_id', user_id), 0);

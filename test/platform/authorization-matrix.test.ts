@@ -5,8 +5,8 @@ import { type TestContext, test } from 'node:test';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import type { Answer, Browser } from '../support/browser.ts';
-import type { TestUser } from '../support/person.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 /** Every address that a session opens, from the API's own description: who adds one finds it tried here. */
 

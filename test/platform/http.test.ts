@@ -472,8 +472,7 @@ testSignet(
         return () => signet.newBrowser().post(path, account);
       },
       'POST signout': async () => {
-        const person = visitor.elsewhere();
-        await person.signIn();
+        const person = await visitor.signedInElsewhere();
         return () => person.browser.post('/signout');
       },
     };

@@ -6,10 +6,10 @@ import { twoFactors } from '../../src/authentication/sessions/authentication.ts'
 import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { readAnswer } from '../support/browser.ts';
-import type { TestUser } from '../support/person.ts';
 import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 /** Replays the document against the server: where the two differ, one of them is wrong. */
@@ -307,8 +307,7 @@ const accountCalls: Record<string, Prepare> = {
   'get /v1/me/sessions': asPerson,
   'delete /v1/me/sessions': asPerson,
   'delete /v1/me/sessions/{session_id}': async ({ person }) => {
-    const elsewhere = person.elsewhere();
-    await elsewhere.signIn();
+    const elsewhere = await person.signedInElsewhere();
     const { json } = await elsewhere.browser.get('/v1/me');
     return { browser: person.browser, path: { session_id: String((json?.session as { id?: string })?.id) } };
   },

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import type { TestUser } from '../support/person.ts';
 import { type Route, routesOf } from '../support/routes.ts';
 import { type Random, seededRandom } from '../support/seeded-random.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 /** FUZZ_REQUESTS=100000 for the long form; docs/security.md says how. */
 const requests = Number(process.env.FUZZ_REQUESTS ?? 2000);

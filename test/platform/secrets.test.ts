@@ -4,7 +4,6 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
-import type { TestUser } from '../support/person.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import {
   assertRefused,
@@ -15,6 +14,7 @@ import {
   verifier,
 } from '../support/relying-party.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 type Journey = { person: TestUser; client: RegisteredClient; live: Tokens; secrets: Map<string, string> };
 

@@ -3,9 +3,9 @@ import { type TestContext, test } from 'node:test';
 import { auditRowsOf } from '../../src/audit/store.ts';
 import type { Answer } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const patch = ({ browser }: TestUser, body: unknown): Promise<Answer> => browser.patch('/v1/me', body);
 

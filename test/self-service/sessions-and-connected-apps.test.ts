@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { auditRowsOf } from '../../src/audit/store.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
-import type { Answer } from '../support/browser.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { assertRefused, RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 
 const day = 86_400;
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -19,16 +18,6 @@ const sessionsOf = async ({ browser }: TestUser): Promise<ListedSession[]> =>
   (await browser.get('/v1/me/sessions')).json?.sessions as ListedSession[];
 const grantsOf = async ({ browser }: TestUser): Promise<ListedGrant[]> =>
   (await browser.get('/v1/me/grants')).json?.grants as ListedGrant[];
-const remove = ({ browser }: TestUser, path: string): Promise<Answer> =>
-  browser.send(path, { method: 'DELETE', headers: { accept: 'application/json' } });
-/** The same person with another browser, signed in. */
-async function onAnotherDevice(person: TestUser, userAgent?: string): Promise<TestUser> {
-  const other = person.elsewhere();
-  const fields = { username: person.email, password: person.password };
-  const answer = await other.browser.post('/signin', fields, userAgent ? { 'user-agent': userAgent } : {});
-  assert.equal(answer.status, 303);
-  return other;
-}
 
 /** That nothing which came from the grant of these tokens works any more, on any of the nodes. */
 async function assertDead(
@@ -49,9 +38,11 @@ testSignet('a person looks after their sessions and applications', async ({ sign
 
   await t.test('SS-05: the list tells the live sessions, last used first, and which one asks', async () => {
     const desk = await signet.newUser();
-    await onAnotherDevice(desk, 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) AppleWebKit/605 Safari/604.1');
+    await desk.signedInElsewhere({
+      'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) AppleWebKit/605 Safari/604.1',
+    });
     signet.clock.advance(3600);
-    await onAnotherDevice(desk, '<script>alert(1)</script>');
+    await desk.signedInElsewhere({ 'user-agent': '<script>alert(1)</script>' });
     signet.clock.advance(60);
     await desk.signIn();
     const sessions = await sessionsOf(desk);
@@ -78,12 +69,12 @@ testSignet('a person looks after their sessions and applications', async ({ sign
     async (t) => {
       const beside = await startSignet(t, { beside: signet });
       const here = await signet.signedInUser();
-      const there = await onAnotherDevice(here);
+      const there = await here.signedInElsewhere();
       const lost = await there.obtainTokens(client);
       const kept = await here.obtainTokens(client);
       const waitingCode = await there.authorize(client);
       const other = (await sessionsOf(here)).find(({ current }) => !current)!;
-      assert.equal((await remove(here, `/v1/me/sessions/${other.session_id}`)).status, 204);
+      assert.equal((await here.browser.delete(`/v1/me/sessions/${other.session_id}`)).status, 204);
       assertRefused(await there.browser.get('/v1/me'), 401, 'login_required');
       await assertDead([signet, beside], client, lost);
       assertRefused(await client.redeem(waitingCode), 400, 'invalid_grant');
@@ -92,15 +83,17 @@ testSignet('a person looks after their sessions and applications', async ({ sign
       assert.equal((await sessionsOf(here)).length, 1);
       const events = await auditRowsOf(signet.deps.db, other.session_id, 50);
       assert.equal(events.find(({ action }) => action === 'session.ended')?.actor, `user:${here.user_id}`);
-      assertRefused(await remove(here, `/v1/me/sessions/${other.session_id}`), 404, 'not_found');
+      assertRefused(await here.browser.delete(`/v1/me/sessions/${other.session_id}`), 404, 'not_found');
     },
   );
 
   await t.test('SS-05: of twenty requests to end the same session one does, and one event says so', async () => {
     const here = await signet.signedInUser();
-    await onAnotherDevice(here);
+    await here.signedInElsewhere();
     const { session_id } = (await sessionsOf(here)).find(({ current }) => !current)!;
-    const answers = await Promise.all(Array.from({ length: 20 }, () => remove(here, `/v1/me/sessions/${session_id}`)));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => here.browser.delete(`/v1/me/sessions/${session_id}`)),
+    );
     assert.deepEqual(answers.map(({ status }) => status).sort(), [204, ...Array(19).fill(404)]);
     const events = await auditRowsOf(signet.deps.db, session_id, 50);
     assert.equal(events.filter(({ action }) => action === 'session.ended').length, 1);
@@ -109,7 +102,7 @@ testSignet('a person looks after their sessions and applications', async ({ sign
   await t.test('SS-05: a session may end itself, and its cookie goes with it', async () => {
     const person = await signet.signedInUser();
     const [session] = await sessionsOf(person);
-    assert.equal((await remove(person, `/v1/me/sessions/${session?.session_id}`)).status, 204);
+    assert.equal((await person.browser.delete(`/v1/me/sessions/${session?.session_id}`)).status, 204);
     assert.ok(!person.browser.cookies.has('signet_identity_session'));
   });
 
@@ -118,14 +111,14 @@ testSignet('a person looks after their sessions and applications', async ({ sign
     async (t) => {
       const beside = await startSignet(t, { beside: signet });
       const person = await signet.newUser();
-      const old = await onAnotherDevice(person);
+      const old = await person.signedInElsewhere();
       const outlived = await old.obtainTokens(client);
       signet.clock.advance(14 * day); // that session is over, its grant is not
-      const phone = await onAnotherDevice(person);
+      const phone = await person.signedInElsewhere();
       const lost = await phone.obtainTokens(client);
       await person.signIn();
       const kept = await person.obtainTokens(client);
-      const answer = await remove(person, '/v1/me/sessions');
+      const answer = await person.browser.delete('/v1/me/sessions');
       assert.deepEqual([answer.status, answer.json], [200, { ended: 1 }]);
       await assertDead([signet, beside], client, lost);
       assertRefused(await client.at(beside).refresh(outlived.refresh_token), 400, 'invalid_grant');
@@ -135,7 +128,7 @@ testSignet('a person looks after their sessions and applications', async ({ sign
         (await sessionsOf(person)).map(({ current }) => current),
         [true],
       );
-      assert.deepEqual((await remove(person, '/v1/me/sessions')).json, { ended: 0 });
+      assert.deepEqual((await person.browser.delete('/v1/me/sessions')).json, { ended: 0 });
       const told = await auditRowsOf(signet.deps.db, person.user_id, 9);
       const endings = told.filter(({ action }) => action === 'session.ended_others');
       assert.equal(endings.length, 1, 'the second time there was nothing to end');
@@ -148,13 +141,13 @@ testSignet('a person looks after their sessions and applications', async ({ sign
     const thief = signet.newBrowser();
     await thief.post('/signin', { username: person.email, password: person.password });
     assert.equal((await thief.get('/signin/second-factor')).status, 200);
-    await remove(person, '/v1/me/sessions');
+    await person.browser.delete('/v1/me/sessions');
     assert.equal((await thief.get('/signin/second-factor')).status, 303);
   });
 
   await t.test('SS-05: the page does the same with forms, and says what it did', async () => {
     const here = await signet.signedInUser();
-    const [one, other] = [await onAnotherDevice(here), await onAnotherDevice(here)];
+    const [one, other] = [await here.signedInElsewhere(), await here.signedInElsewhere()];
     const { session_id } = (await sessionsOf(one)).find(({ current }) => current)!;
     const ended = await here.browser.post('/account/sessions/end', { session_id });
     assert.deepEqual([ended.status, ended.location], [303, '/account/sessions?done=one']);
@@ -204,12 +197,12 @@ testSignet('a person looks after their sessions and applications', async ({ sign
     await allow(person);
     await allow(other);
     const tokens = await person.obtainTokens(asking);
-    const elsewhere = await (await onAnotherDevice(person)).obtainTokens(asking);
+    const elsewhere = await (await person.signedInElsewhere()).obtainTokens(asking);
     const waitingCode = await person.authorize(asking);
     const kept = await other.obtainTokens(asking);
     const unrelated = await person.obtainTokens(client);
 
-    assert.equal((await remove(person, `/v1/me/grants/${asking.client_id}`)).status, 204);
+    assert.equal((await person.browser.delete(`/v1/me/grants/${asking.client_id}`)).status, 204);
     await assertDead([signet, beside], asking, tokens);
     await assertDead([beside], asking, elsewhere);
     assertRefused(await asking.redeem(waitingCode), 400, 'invalid_grant');
@@ -227,7 +220,7 @@ testSignet('a person looks after their sessions and applications', async ({ sign
       events.map(({ actor }) => actor),
       [`user:${person.user_id}`],
     );
-    assertRefused(await remove(person, `/v1/me/grants/${asking.client_id}`), 404, 'not_found');
+    assertRefused(await person.browser.delete(`/v1/me/grants/${asking.client_id}`), 404, 'not_found');
   });
 
   await t.test('CO-01: a consent without tokens is listed, and forgotten with the form', async () => {
@@ -253,7 +246,7 @@ testSignet('a person looks after their sessions and applications', async ({ sign
       [`/v1/me/grants/${client.client_id}`, '/v1/me/grants/cl_unknown'],
     ];
     for (const [theirs, unknown] of probes) {
-      const [one, other] = [await remove(attacker, theirs), await remove(attacker, unknown)];
+      const [one, other] = [await attacker.browser.delete(theirs), await attacker.browser.delete(unknown)];
       assertRefused(one, 404, 'not_found');
       assert.equal(one.text, other.text);
     }
@@ -270,7 +263,7 @@ testSignet('a person looks after their sessions and applications', async ({ sign
     const strange = ['%00', '..%2f..', "ses_'%20or%201=1--", 'x'.repeat(190), '%F0%9F%98%80'];
     for (const id of strange) {
       for (const list of ['sessions', 'grants']) {
-        const { status } = await remove(attacker, `/v1/me/${list}/${id}`);
+        const { status } = await attacker.browser.delete(`/v1/me/${list}/${id}`);
         assert.ok(status === 404 || status === 400, `${id}: ${status}`);
       }
     }
@@ -300,7 +293,7 @@ test('SS-04: other sites cannot end a session, disconnect an application or chan
   const signet = await startSignet(t);
   const client = await signet.registerClient();
   const person = await signet.signedInUser();
-  await onAnotherDevice(person);
+  await person.signedInElsewhere();
   await person.obtainTokens(client);
   const { session_id } = (await sessionsOf(person)).find(({ current }) => !current)!;
   const writes: [string, string, string?][] = [
@@ -332,7 +325,7 @@ test('the person gets one mail about an application that was disconnected', asyn
   const person = await signet.signedInUser();
   await person.obtainTokens(client);
   const answers = await Promise.all(
-    Array.from({ length: 5 }, () => remove(person, `/v1/me/grants/${client.client_id}`)),
+    Array.from({ length: 5 }, () => person.browser.delete(`/v1/me/grants/${client.client_id}`)),
   );
   assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404, 404, 404]);
   const mail = await mailbox.next(person.email, sentence('mail.app_disconnected.subject'));
@@ -379,7 +372,7 @@ test('CL-03: what a client calls itself is shown as text, and nothing of it is l
     const apps = await person.browser.get('/account/apps');
     for (const { text } of [consent, apps]) assertHarmless(text, name);
     assert.match(apps.text, /<code>evil\.test<\/code>/);
-    await remove(person, `/v1/me/grants/${client.client_id}`);
+    await person.browser.delete(`/v1/me/grants/${client.client_id}`);
   }
 });
 

@@ -3,8 +3,8 @@ import { auditRowsOf } from '../../src/audit/store.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { type Authenticator, type Lies, newAuthenticator, type Options } from './authenticator.ts';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
-import type { TestUser } from './person.ts';
 import type { Signet } from './signet.ts';
+import type { TestUser } from './test-user.ts';
 
 export const pages = '/account/security/passkeys';
 

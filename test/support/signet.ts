@@ -18,10 +18,10 @@ import { type Engine, freshDatabase, onBothEngines } from './databases.ts';
 import { watchRefusals } from './documented-refusals.ts';
 import { freePort } from './free-port.ts';
 import { type Mailbox, openMailbox } from './mailbox.ts';
-import { TestUser } from './person.ts';
 import { type Fields, postForm, RegisteredClient, userinfo } from './relying-party.ts';
 import { rememberingHasher } from './remembering-hasher.ts';
 import { newService, type Service, type ServiceOptions } from './services.ts';
+import { TestUser } from './test-user.ts';
 
 /** A clock that stands still until the test moves it. */
 export type MovableClock = { (): number; advance(seconds: number): void };
@@ -40,9 +40,9 @@ export type Signet = {
   /** A browser without cookies. */
   newBrowser(): Browser;
   /** A new account with a verified address, in a browser without a session. */
-  newUser(options?: NewPersonOptions): Promise<TestUser>;
+  newUser(options?: NewUserOptions): Promise<TestUser>;
   /** The same, signed in with the password by the form. */
-  signedInUser(options?: NewPersonOptions): Promise<TestUser>;
+  signedInUser(options?: NewUserOptions): Promise<TestUser>;
   /** A client that its owner has registered through the API, approved unless the options say otherwise. */
   registerClient(options?: ClientOptions): Promise<RegisteredClient>;
   /** A service credential. */
@@ -166,17 +166,28 @@ async function lendKeys(db: Db): Promise<void> {
 
 let people = 0;
 
-export type NewPersonOptions = { role?: 'user' | 'admin'; password?: string };
+export type NewUserOptions = {
+  role?: 'user' | 'admin';
+  password?: string;
+  name?: string;
+  email?: string;
+  emailVerified?: boolean;
+};
 
-async function newUser(signet: Signet, { role = 'user', password = 'ordinary words in a row' }: NewPersonOptions = {}) {
+async function newUser(signet: Signet, options: NewUserOptions = {}): Promise<TestUser> {
   people += 1;
-  const email = `person${people}@example.com`;
-  const account = { email, name: `Person ${people}`, password, role, emailVerified: true };
-  const user_id = await createUser(signet.deps, account, 'cli');
-  return new TestUser(signet, { user_id, email, password });
+  const account = {
+    email: `person${people}@example.com`,
+    name: `Person ${people}`,
+    password: 'ordinary words in a row',
+    role: 'user' as const,
+    emailVerified: true,
+    ...options,
+  };
+  return new TestUser(signet, { ...account, user_id: await createUser(signet.deps, account, 'cli') });
 }
 
-async function signedInUser(signet: Signet, options?: NewPersonOptions): Promise<TestUser> {
+async function signedInUser(signet: Signet, options?: NewUserOptions): Promise<TestUser> {
   const person = await newUser(signet, options);
   const answer = await person.signIn();
   if (answer.status !== 303) throw new Error(`sign-in answered ${answer.status}: ${answer.text}`);
@@ -189,32 +200,31 @@ export type ClientOptions = {
   client_type?: (typeof clientTypes)[number];
   redirect_uris?: string[];
   allowed_scopes?: string[];
+  homepage_url?: string | null;
   id_token_signed_response_alg?: 'EdDSA' | 'RS256';
   consent?: ConsentPolicy;
   refresh_retry_window?: number;
   approved?: boolean;
 };
 
-async function registerClient(signet: Signet, options: ClientOptions = {}): Promise<RegisteredClient> {
-  const owner = options.owner ?? (await signedInUser(signet));
-  const redirect_uris = options.redirect_uris ?? ['https://rp.test/cb'];
-  const answer = await owner.browser.postJson('/v1/oauth/clients', {
-    name: options.name ?? 'Test product',
-    client_type: options.client_type ?? 'confidential',
-    redirect_uris,
-    allowed_scopes: options.allowed_scopes ?? ['openid', 'profile', 'email', 'offline_access'],
-    ...(options.id_token_signed_response_alg
-      ? { id_token_signed_response_alg: options.id_token_signed_response_alg }
-      : {}),
-  });
+async function registerClient(
+  signet: Signet,
+  { owner, approved = true, consent, refresh_retry_window, ...changes }: ClientOptions = {},
+): Promise<RegisteredClient> {
+  const registration = {
+    name: 'Test product',
+    client_type: 'confidential',
+    redirect_uris: ['https://rp.test/cb'],
+    allowed_scopes: ['openid', 'profile', 'email', 'offline_access'],
+    ...changes,
+  };
+  const { browser } = owner ?? (await signedInUser(signet));
+  const answer = await browser.postJson('/v1/oauth/clients', registration);
   if (answer.status !== 200) throw new Error(`registration answered ${answer.status}: ${answer.text}`);
   const { client_id, client_secret } = answer.json as { client_id: string; client_secret: string | null };
-  if (options.approved !== false) {
-    await approveClient(
-      signet.deps,
-      { client_id, caller: { actor: 'cli' } },
-      { revision: 1, consent: options.consent, refresh_retry_window: options.refresh_retry_window },
-    );
+  if (approved) {
+    const target = { client_id, caller: { actor: 'cli' } } as const;
+    await approveClient(signet.deps, target, { revision: 1, consent, refresh_retry_window });
   }
-  return new RegisteredClient(signet, { client_id, client_secret, redirect_uri: redirect_uris[0]! });
+  return new RegisteredClient(signet, { client_id, client_secret, redirect_uri: registration.redirect_uris[0]! });
 }

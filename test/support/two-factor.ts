@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 import type { Answer } from './browser.ts';
-import type { TestUser } from './person.ts';
 import type { Signet } from './signet.ts';
+import type { TestUser } from './test-user.ts';
 
 export type Authenticator = {
   /** Base32. */

@@ -13,10 +13,10 @@ import { findWebhook, listDeliveries } from '../../src/webhooks/store.ts';
 import { guardedLookup, InternalTarget, isAllowedAddress } from '../../src/webhooks/target.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import type { TestUser } from '../support/person.ts';
 import { basic, claimsOf, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
+import type { TestUser } from '../support/test-user.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
 const caller = { actor: 'cli' } as const;
@@ -364,8 +364,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
       'a second factor',
       async ({ person }) => {
         const { backup_codes } = await person.enableTotp({ end_other_sessions: true });
-        const elsewhere = person.elsewhere();
-        await elsewhere.signIn();
+        const elsewhere = await person.awaitingSecondFactor();
         await elsewhere.giveCode(backup_codes[0]!);
         await send(person, 'POST', '/v1/me/2fa/backup-codes');
         await send(person, 'DELETE', '/v1/me/2fa/totp');

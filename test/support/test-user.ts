@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
 import { addPasskey } from './passkeys.ts';
 import { type Fields, type RegisteredClient, redirectedTo, type Tokens, tokensOf } from './relying-party.ts';
@@ -34,8 +35,31 @@ export class TestUser implements Account {
   }
 
   /** Posts the form of the sign-in page. */
-  signIn(fields: Record<string, string> = {}): Promise<Answer> {
-    return this.browser.post('/signin', { username: this.email, password: this.password, ...fields });
+  signIn(fields: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.browser.post('/signin', { username: this.email, password: this.password, ...fields }, headers);
+  }
+
+  /** The same user in another browser, signed in with the password. */
+  async signedInElsewhere(headers?: Record<string, string>): Promise<TestUser> {
+    const other = this.elsewhere();
+    const answer = await other.signIn({}, headers);
+    assert.deepEqual([answer.status, answer.location], [303, '/account'], answer.text);
+    return other;
+  }
+
+  /** The same user in another browser, which has sent the password and waits for the second factor. */
+  async awaitingSecondFactor(browser = newBrowser(this.#signet.url)): Promise<TestUser> {
+    const other = this.with({ browser });
+    const answer = await other.signIn();
+    assert.equal(answer.location, '/signin/second-factor', answer.text);
+    return other;
+  }
+
+  /** The same user with a copy of the cookies, as a thief has them. */
+  withCopiedCookies(): TestUser {
+    const other = this.elsewhere();
+    for (const [name, value] of this.browser.cookies) other.browser.cookies.set(name, value);
+    return other;
   }
 
   /** Posts the form of the page for the second factor. */
