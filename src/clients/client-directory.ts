@@ -4,6 +4,9 @@ import { ttlCache } from '../platform/ttl-cache.ts';
 import { type Client, isClientId } from './client.ts';
 import { readClient } from './store.ts';
 
+/** For the room `oauth`, which revokes the grants of clients and deletes what belongs to deleted ones. */
+export { deleteDeletedClient, deletedClients, raiseGrantsEpochOfClient } from './store.ts';
+
 /** Registered clients, at most a second old: a suspension reaches every node within that second. */
 export type ClientDirectory = {
   /**

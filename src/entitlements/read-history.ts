@@ -11,6 +11,9 @@ import {
   type VersionPlace,
 } from './store.ts';
 
+/** The current entitlements of a user. */
+export { listEntitlements } from './store.ts';
+
 export type EntitlementHistory = {
   /** What is valid now, by product: all of it, however little of the history is asked for. */
   entitlements: StoredEntitlement[];

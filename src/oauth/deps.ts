@@ -5,6 +5,6 @@ import type { KeyRing } from './signing-keys/key-ring.ts';
 export type Deps = ClientDeps & {
   /** Signs tokens and verifies our own. */
   readonly keys: KeyRing;
-  /** Tells a lost answer of the token endpoint from a replay. */
+  /** Distinguishes a lost answer of the token endpoint from a replay. */
   readonly issuances: Issuances;
 };

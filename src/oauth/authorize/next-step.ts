@@ -53,7 +53,7 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
   const hasJustSignedIn = progress.authenticated_session_id === session.session_id;
   const isAnotherUser = request.hint_sub !== undefined && request.hint_sub !== session.user_id;
   if (hasJustSignedIn && isAnotherUser) {
-    throw new AuthorizationError('login_required', 'Another person than the one in id_token_hint has signed in.');
+    throw new AuthorizationError('login_required', 'A user other than the one in id_token_hint has signed in.');
   }
   const isTooOld = request.max_age !== undefined && now - session.auth_time > request.max_age;
   // max_age=0 means the same, also within the second of the last sign-in.

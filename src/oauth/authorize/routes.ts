@@ -188,7 +188,7 @@ async function consentRoutes(app: FastifyInstance, deps: Deps) {
       return reply.redirect(continuePath(pending), 303);
     }
     if (form.decision !== 'deny') throw invalidRequest('decision must be allow or deny.');
-    const denial = new AuthorizationError('access_denied', 'The person did not allow this.');
+    const denial = new AuthorizationError('access_denied', 'The user did not allow this.');
     return reply.redirect((await redirectWithError(deps, pending.parameters, denial, pending)).location, 303);
   });
 }

@@ -1,10 +1,10 @@
 import type { Entitlement } from '../../entitlements/entitlement.ts';
-import { listEntitlements } from '../../entitlements/store.ts';
+import { listEntitlements } from '../../entitlements/read-history.ts';
 import { insufficientScope } from '../../platform/errors.ts';
 import type { Deps } from '../deps.ts';
 import { verifyAccessToken } from '../token/tokens.ts';
 
-/** Spec 2.4 and decisions §5: `sub` always, the rest by scope. */
+/** Specification 2.4 and decisions §5: `sub` always, the rest by scope. */
 type Userinfo = {
   sub: string;
   email?: string;
@@ -16,7 +16,7 @@ type Userinfo = {
 };
 
 /**
- * What the access token's scope lets its client know about the person, as it is now.
+ * The claims that the scope of an access token allows, as they are now.
  * @throws {RequestError} `invalid_token`; `insufficient_scope` without `openid`.
  */
 export async function userinfo(deps: Pick<Deps, 'db' | 'clock' | 'keys'>, accessToken: string): Promise<Userinfo> {

@@ -15,47 +15,47 @@ import {
 } from './issuances.store.ts';
 import { findGrant, type Grant, type IssuableGrant, markUnanswered } from './store.ts';
 
-/** So long a client may repeat a request whose answer may not have reached it. */
+/** How long a client may repeat a request whose answer may have been lost. */
 export const retryWindowSeconds = 300;
-/** How often a run says that it is there. What it issued since it last did may have been unanswered when it died. */
+/** How often a run records that it is running. What it issued since then may be unanswered if it crashes. */
 const beatMs = 60_000;
-/** No request is under way for longer, so one that was issued so long before the last beat has been answered. */
+/** No request takes longer, so what was issued so long before the last beat has been answered. */
 const longestRequestSeconds = 30;
-/** An issuance in doubt is asked for again within the request, at these distances: 3 s in all. */
+/** An issuance with an unknown outcome is sent again within the request after these waits: 3 s in all. */
 const retriesMs = [50, 150, 400, 900, 1_500];
-/** The rest of the wait for a store that says nothing at all. */
+/** The limit of the wait for a store that does not answer at all. */
 const patienceMs = 4_000;
-/** In memory until the store takes them. More than can be on the wire at once. */
+/** Kept in memory until they are written. More than can be in progress at once. */
 const maxDoubts = 20_000;
 const doubtsPerBatch = 100;
 const firstPassMs = 500;
 const longestPassMs = 30_000;
-/** A process that runs has put its doubts on the rows so soon after the store takes changes again: 3 s in all. */
+/** A running process has written its doubts within this time after the store accepts changes again: 3 s in all. */
 const looksMs = [250, 250, 500, 1_000, 1_000];
 const runsPerBeat = 100;
 
-/** By what the grant is found: its id, or the hash of its code. */
+/** `key` finds the grant: its id, or the hash of its code. */
 type Issuance = { key: string; issuance_id: string };
 
 /**
- * Every rotation and redemption bears an id. So one whose confirmation was lost can be sent again without harm, and the
- * client that repeats it, because nobody answered, is told from a replay: same client, direct parent, successor unused.
- * Without this a broken connection to the database signed people out, since a retry ends the family (decisions §7).
+ * Every rotation and redemption has an id. So it can be sent again if its confirmation was lost, and a client that repeats
+ * it because it got no answer is distinguished from a replay: same client, direct parent, successor unused. Without this a
+ * broken connection to the database would sign users out, since a replay revokes the grant (decisions §7).
  */
 export type Issuances = {
   /**
-   * Issues once, however often it has to be sent.
+   * Issues once, however often the statement has to be sent.
    * @param change the conditional statement; with the same id it finds its own work done.
-   * @param answer signs what the grant is worth. When it fails, the client has nothing, and may ask again.
-   * @returns undefined when the statement's conditions do not hold.
-   * @throws {RequestError} 503 when it is not known whether it was kept.
+   * @param answer signs the tokens. If it fails, the client has no answer and may repeat the request.
+   * @returns undefined if the statement's conditions do not hold.
+   * @throws {RequestError} 503 if it is unknown whether the change was committed.
    */
   issue<Answer>(
     of: { key: string; refresh_seq: number },
     change: (issuance_id: string) => Promise<IssuableGrant | undefined>,
     answer: (grant: IssuableGrant) => Promise<Answer>,
   ): Promise<Answer | undefined>;
-  /** Whether the issuance that the grant stands at may have been without an answer. */
+  /** Whether the answer to the grant's latest issuance may have been lost. */
   isUnanswered(grant: Pick<Grant, 'grant_id' | 'refresh_seq' | 'refreshed_at'> & IssuanceColumns): Promise<boolean>;
   /** Makes this run known, so that a crash is noticed. */
   start(): Promise<void>;
@@ -67,7 +67,7 @@ type IssuanceColumns = { issuance_id: string | null; unanswered_until: number | 
 
 export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issuances {
   const { db, log } = deps;
-  /** Issuance id → what is known of it. */
+  /** By issuance id. */
   const doubts = new Map<string, Issuance & { until: number }>();
   let pass: NodeJS.Timeout | undefined;
   let beats: NodeJS.Timeout | undefined;
@@ -80,8 +80,8 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
   }
 
   /**
-   * Puts doubts on the rows, for other nodes and after a restart. One that finds no row is kept for as long as it may
-   * count: what was sent over a connection that broke may still arrive.
+   * Writes doubts to the rows, for other nodes and after a restart. One that finds no row is kept while the retry window
+   * is open: a statement that was sent over a broken connection may still arrive.
    */
   async function writeDoubts(waited: number): Promise<void> {
     const at = now(deps);
@@ -96,7 +96,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
         for (const [id, { changes }] of Object.entries(results)) if (changes > 0) doubts.delete(id);
       }
     } catch (error) {
-      next = firstPassMs; // other nodes judge repetitions from the moment when the store takes changes again
+      next = firstPassMs; // other nodes judge repetitions as soon as the store accepts changes again
       if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'unanswered issuances were not recorded');
     }
     pass = doubts.size > 0 ? setTimeout(writeDoubts, next, next).unref() : undefined;
@@ -118,18 +118,18 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
     } catch (error) {
       if (error instanceof RequestError && error.status < 500) throw error;
       doubt(issuance);
-      // A bug stays a bug, to be logged as one; it says nothing of what was kept.
+      // A bug is logged as one; it says nothing about what was committed.
       throw error instanceof RequestError || error instanceof StoreUnavailable ? outcomeUnknown(error) : error;
     }
   }
 
-  /** @throws {RequestError} when patience ends; a later attempt may still be kept, under the same id. */
+  /** @throws {RequestError} when patience ends; a later attempt under the same id may still be committed. */
   async function settle(
     issuance: Issuance,
     change: (issuance_id: string) => Promise<IssuableGrant | undefined>,
     cause: OutcomeUnknown,
   ): Promise<IssuableGrant> {
-    doubt(issuance); // at once: the client may be out of patience before we are
+    doubt(issuance); // at once: the client may give up before this does
     const patience = new AbortController();
     const outOfPatience = sleep(patienceMs, undefined, { signal: patience.signal });
     const settled = sendAgain(issuance, change);
@@ -146,8 +146,8 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
   }
 
   /**
-   * @returns undefined when there is still no word of it; or when somebody else was quicker meanwhile, which is no
-   * verdict on a request that has done nothing wrong.
+   * @returns undefined if the outcome is still unknown, or if another request was quicker meanwhile, which is no reason to
+   * refuse this one.
    */
   async function sendAgain(
     { issuance_id }: Issuance,
@@ -164,8 +164,8 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
     return undefined;
   }
 
-  /** What a run issued after it was last seen may be unanswered if it went without a goodbye. */
-  async function diedMeanwhile(run: Run, issued_at: number): Promise<boolean> {
+  /** What a run issued after it was last seen may be unanswered if the run crashed. */
+  async function hasCrashedSince(run: Run, issued_at: number): Promise<boolean> {
     if (issued_at < run.seen_at - longestRequestSeconds) return false;
     const at = now(deps);
     if (run.lost_at !== null) return Math.abs(at - run.lost_at) <= retryWindowSeconds;
@@ -175,10 +175,10 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
   }
 
   /**
-   * Another process may have doubts that it could not write while the store took no changes, from it or from anybody. A
-   * client that repeats its request as soon as changes are possible may be quicker than these, and a verdict is final.
+   * Another process may have doubts that it could not write while the store accepted no changes. A client that repeats its
+   * request as soon as changes are possible may be quicker than these, and a revocation is final.
    */
-  async function isToldLate({ grant_id, issuance_id }: Pick<Grant, 'grant_id' | 'issuance_id'>): Promise<boolean> {
+  async function isMarkedLate({ grant_id, issuance_id }: Pick<Grant, 'grant_id' | 'issuance_id'>): Promise<boolean> {
     for (const wait of looksMs) {
       await sleep(wait);
       const grant = await findGrant(db, grant_id);
@@ -188,7 +188,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
     return false;
   }
 
-  /** Further ahead than any node writes it, though its clock may differ, it is from a clock that was wrong. */
+  /** A time further ahead than any node would write, even if clocks differ, comes from a clock that was wrong. */
   function isAhead(until: number | null): boolean {
     const left = (until ?? 0) - now(deps);
     return left > 0 && left <= retryWindowSeconds * 2;
@@ -212,8 +212,8 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
       const run = run_id === db.run_id ? undefined : await findRun(db, run_id);
       if (!run) return false;
       const issued_at = refreshed_at ?? 0;
-      if (await diedMeanwhile(run, issued_at)) return true;
-      return Math.abs(now(deps) - issued_at) < retryWindowSeconds && (await isToldLate({ grant_id, issuance_id }));
+      if (await hasCrashedSince(run, issued_at)) return true;
+      return Math.abs(now(deps) - issued_at) < retryWindowSeconds && (await isMarkedLate({ grant_id, issuance_id }));
     },
     async start() {
       await beat();

@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { raiseGrantsEpochOfUser } from '../../accounts/store.ts';
+import { raiseGrantsEpochOfUser } from '../../accounts/require-user.ts';
 import type { RevocationReason } from '../../authentication/ports.ts';
 import { hasEveryFactor } from '../../authentication/sessions/session.ts';
-import { raiseGrantsEpochOfClient } from '../../clients/store.ts';
+import { raiseGrantsEpochOfClient } from '../../clients/client-directory.ts';
 import type { Db, Statement } from '../../platform/db/db.ts';
 import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';

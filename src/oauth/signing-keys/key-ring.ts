@@ -12,7 +12,7 @@ type TokenType = 'at+jwt' | 'JWT';
 type Claims = Record<string, unknown>;
 
 export type KeyRing = {
-  /** A compact JWS. Signing runs on the thread pool, so the event loop goes on serving. */
+  /** A compact JWS, signed on the thread pool. */
   sign(algorithm: Algorithm, typ: TokenType, claims: Claims): Promise<string>;
   /**
    * Checks that a token is one of ours: the key from our own store by `kid`, the algorithm from that key and never
@@ -22,7 +22,7 @@ export type KeyRing = {
   verify(typ: TokenType, token: string): Promise<Claims>;
   /** The public key set as bytes in memory; never touches the store. */
   readonly published: PublicDocument;
-  /** Reads the keys anew. */
+  /** Reads the keys again. */
   refresh(): Promise<void>;
 };
 
@@ -60,7 +60,7 @@ export async function openKeyRing(deps: RingDeps): Promise<KeyRing> {
     });
     snapshot = await loading;
   };
-  /** At most a second old, so that a key which was withdrawn stops counting on every node within that second. */
+  /** At most a second old, so that every node refuses a withdrawn key within that second. */
   const current = async () => {
     if (Math.abs(deps.clock() - snapshot.at) >= maxAgeMs) await refresh();
     return snapshot;
@@ -90,9 +90,8 @@ export async function openKeyRing(deps: RingDeps): Promise<KeyRing> {
 }
 
 /**
- * Access tokens whose signature this process has made or checked, by their signature. It spares a relying
- * party's second userinfo call an Ed25519 verification; whether the token still *counts* is asked of the store each
- * time. Bounded: the oldest goes first.
+ * Access tokens whose signature this process has made or verified, by signature. It saves an Ed25519 verification at the
+ * next userinfo call; whether the token is active is read from the store each time. Bounded: the oldest is dropped first.
  */
 function genuineTokens(limit = 10_000) {
   const tokens = new Map<string, { token: string; kid: string; claims: Claims }>();
@@ -135,7 +134,7 @@ async function verifyCompact(byKid: Map<string, LoadedKey>, typ: TokenType, toke
   const header = decodeJson(encodedHeader);
   const key = typeof header.kid === 'string' ? byKid.get(header.kid) : undefined;
   if (!key) throw invalidToken('unknown kid');
-  // Ours carry these three and no others, so jku, x5u, jwk, crit and b64 are refused without being understood.
+  // Our tokens have these three members only, so jku, x5u, jwk, crit and b64 are refused without being understood.
   const onlyOurs = Object.keys(header).every((name) => name === 'alg' || name === 'kid' || name === 'typ');
   if (!onlyOurs || header.typ !== typ || !joseAlgorithms[key.algorithm].includes(String(header.alg))) {
     throw invalidToken('not the header of such a token');
@@ -168,7 +167,7 @@ function decodeJson(text: string): Claims {
   throw invalidToken('not JSON');
 }
 
-/** @param before is kept, all but its age, while nothing has changed: the keys are read every second. */
+/** @param before is reused while the rows are the same: the keys are read every second. */
 async function load(deps: RingDeps, opened: OpenedKeys, before?: Snapshot): Promise<Snapshot> {
   const at = deps.clock();
   const rows = await listSigningKeys(deps.db);

@@ -32,8 +32,7 @@ export async function authenticateClient(deps: ClientDeps, presented: Presented)
 }
 
 /**
- * Who is calling, by HTTP Basic, by the body, or, for a public client, by name alone (OAuth 2.1 §2.4). What it may do
- * in its present status is the caller's question.
+ * A client in any status, by HTTP Basic, by the body, or, if it is public, by `client_id` alone (OAuth 2.1 §2.4).
  * @throws {RequestError} `invalid_client` for an unknown client, a wrong secret, and a confidential client without one;
  * `invalid_request` for two methods at once; `rate_limited`.
  */
@@ -66,7 +65,7 @@ function proves(client: Client, client_secret: string | undefined, at: number): 
 const noteFailure = (deps: Pick<Deps, 'clientFailures'>, { client_id }: Client, code: FailureCode) =>
   deps.clientFailures.record({ client_id, stage: 'client_authentication' }, { code });
 
-/** More than the caller is told: only the client's owner reads it. */
+/** The diagnosis that only the owner of the client reads. */
 function failureCodeOf(client: Client, client_secret: string | undefined): FailureCode {
   if (client.client_type === 'public') return 'secret_of_public';
   if (client_secret === undefined) return 'secret_missing';
