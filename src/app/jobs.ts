@@ -22,7 +22,7 @@ import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import { purgeFailureCounters } from '../platform/limits/store.ts';
-import { finishAccountDeletions } from '../self-service/delete-account/finish-deletions.ts';
+import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
 import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/store.ts';
 import type { Deps } from './deps.ts';

@@ -6,7 +6,7 @@ import { applyBulkRevocations } from '../../src/oauth/grants/grants.ts';
 import { now } from '../../src/platform/clock.ts';
 import type { Statement } from '../../src/platform/db/db.ts';
 import { sliceRows } from '../../src/platform/db/slices.ts';
-import { finishAccountDeletions } from '../../src/self-service/delete-account/finish-deletions.ts';
+import { finishAccountDeletions } from '../../src/self-service/delete-account/delete-account.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';

@@ -1,11 +1,24 @@
-import { deleteUser, isNotLastAdministrator, lockAdministrators, lockUser } from '../../accounts/store.ts';
+import {
+  deleteDeletedUser,
+  deletedUsers,
+  deleteUser,
+  isNotLastAdministrator,
+  lockAdministrators,
+  lockUser,
+} from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { deleteIdentitiesOfUser } from '../../authentication/credentials/identities.store.ts';
 import { findTotp } from '../../authentication/credentials/two-factor.store.ts';
 import { isCurrentSession, sessionRefusal } from '../../authentication/sessions/rotate-session-secret.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
+import { deleteSessionsOfUser } from '../../authentication/sessions/store.ts';
 import { orphanClientsOf } from '../../clients/store.ts';
+import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlements/store.ts';
+import type { Deps } from '../../oauth/deps.ts';
+import { deleteConsentsOfUser, deleteGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
+import type { Db } from '../../platform/db/db.ts';
+import { inSlices } from '../../platform/db/slices.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
@@ -21,9 +34,9 @@ type Deletion = {
 };
 
 /**
- * Deletes an account at its owner's wish, with all that hangs on it: sessions, grants, factors, consents. Clients that
- * they registered stay without an owner, since other people sign in with those. The id is never used again: whoever makes
- * an account with the same address is somebody else to every client (OIDC Core §2).
+ * Deletes an account at its owner's request, with its sessions, grants, factors and consents. Clients that the user
+ * registered stay without an owner, since other users sign in with those. The id is never used again: a new account with
+ * the same address is another user to every client (OIDC Core §2).
  * @throws {RequestError} `invalid_request` unless the address is the account's; `invalid_state` for the last
  * administrator; `login_required` if the session has ended meanwhile.
  */
@@ -34,22 +47,41 @@ export async function deleteAccount(deps: MailDeps, { session, email, address }:
   }
   const at = now(deps);
   const event = { action: 'user.deleted', actor: `user:${user_id}`, target: user_id, address } as const;
-  const { statement } = auditEvent(event, at);
   const totp = await findTotp(deps.db, user_id);
   const done = await deps.db.change({
     lock: [...(session.role === 'admin' ? [lockAdministrators()] : []), lockUser(user_id)],
-    require: { session: isCurrentSession(session), anotherAdministrator: isNotLastAdministrator(user_id) },
+    require: { session: isCurrentSession(session), administrator: isNotLastAdministrator(user_id) },
     run: {
-      passwordFailures: passwordLimits(deps).reset(session.email), // while the user's devices are known
+      limits: passwordLimits(deps).reset(session.email), // while the user's devices are known
       user: deleteUser(user_id, at),
       clients: orphanClientsOf(user_id),
       identities: deleteIdentitiesOfUser(user_id), // so that an account with the same provider can be made at once
-      codeFailures: codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
-      mails: mailToAddress(deps, session, 'account_deleted'),
-      event: statement,
+      codes: codeLimits(deps, { user_id, confirmed_at: totp?.confirmed_at ?? 0 }).open(),
+      mail: mailToAddress(deps, session, 'account_deleted'),
+      event: auditEvent(event, at).statement,
     },
   });
   if (done.ok) return;
-  if (done.failed === 'session') throw await sessionRefusal(deps, session);
-  throw refusal('invalid_state', { key: 'delete.last_administrator' });
+  throw done.failed === 'session'
+    ? await sessionRefusal(deps, session)
+    : refusal('invalid_state', { key: 'delete.last_administrator' });
+}
+
+const rowsOfUser: readonly ((db: Db, user_id: string, rows: number) => Promise<{ changes: number }>)[] = [
+  (db, user_id, rows) => deleteGrants(db, { user_id }, rows),
+  deleteSessionsOfUser,
+  deleteConsentsOfUser,
+  deleteEntitlementsOfUser,
+  deleteVersionsOfUser,
+];
+
+/** Deletes the rows of accounts that no read returns any more, in slices, and then the accounts. */
+export async function finishAccountDeletions({ db }: Pick<Deps, 'db'>, signal?: AbortSignal): Promise<void> {
+  for (const { user_id } of await deletedUsers(db)) {
+    for (const deleteRows of rowsOfUser) {
+      const isDone = await inSlices(async (rows) => (await deleteRows(db, user_id, rows)).changes, signal);
+      if (!isDone) return;
+    }
+    await deleteDeletedUser(db, user_id);
+  }
 }

@@ -1,45 +1,51 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import Type from 'typebox';
 import { isNotLastAdministrator } from '../../accounts/store.ts';
-import { requireRecentSession } from '../../authentication/sessions/session.ts';
+import { recentlySignedIn, requireRecentSession } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { RequestError } from '../../platform/errors.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
-import { readForm } from '../../platform/http/parameters.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 import { sendPage } from '../../platform/pages/page.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { deleteAccount } from './delete-account.ts';
-import { DeletionBody, deleteCurrentUser } from './operations.ts';
 import { accountDeletedPage, deleteAccountPage } from './page.ts';
 
-const config = { page: true, form: '/account/delete' } as const;
+const DeletionBody = Type.Object(
+  { email: Type.String({ description: 'The address of the account, to show that this is meant.' }) },
+  { additionalProperties: false },
+);
 const readDeletion = jsonBody(DeletionBody);
+
+const deleteCurrentUser: OperationDescription = {
+  tag: 'Account',
+  access: [recentlySignedIn],
+  summary: 'Delete your account',
+  description: 'At once and for good, with its sessions, grants and factors. Clients that you registered stay.',
+  body: { schema: DeletionBody, example: { email: 'ada@example.com' } },
+  answers: { 204: { description: 'It is gone.' } },
+  refusals: ['invalid_state'],
+};
 
 /** The end of an account, as a page and as JSON. */
 export async function userRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/account/delete', { config }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    const view = request.view;
-    const isLastAdministrator = !(await deps.db.holds(isNotLastAdministrator(session.user_id)));
-    return sendPage(reply, view, deleteAccountPage(view, { email: session.email, isLastAdministrator }));
+  const pages = pagesFor(app, deps, recentlySignedIn);
+  pages.show('/account/delete', async ({ view, session: { user_id, email } }) => {
+    const isLastAdministrator = !(await deps.db.holds(isNotLastAdministrator(user_id)));
+    return deleteAccountPage(view, { email, isLastAdministrator });
   });
-
-  app.post('/account/delete', { config }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    const { email = '' } = readForm(request.body);
-    try {
+  pages.post('/account/delete', {
+    page: '/account/delete',
+    async act({ session, request, reply }, { email = '' }) {
       await deleteAccount(deps, { session, email, address: request.ip });
-    } catch (error) {
-      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      const view = request.view;
-      const form = { email: session.email, isLastAdministrator: false, problems: error.problems };
-      return sendPage(reply, view, deleteAccountPage(view, form), 400);
-    }
-    return clearBrowserCookies(deps, reply).redirect('/account-deleted', 303);
+      return clearBrowserCookies(deps, reply).redirect('/account-deleted', 303);
+    },
+    redraw: ({ view, session: { email } }, { refusal: { problems } }) =>
+      deleteAccountPage(view, { email, isLastAdministrator: false, problems }),
   });
 
-  app.get('/account-deleted', { config }, async (request, reply) => {
-    const view = request.view;
-    return sendPage(reply, view, accountDeletedPage(view));
+  app.get('/account-deleted', { config: { page: true } }, async (request, reply) => {
+    return sendPage(reply, request.view, accountDeletedPage(request.view));
   });
 
   app.delete('/v1/me', { config: { operation: deleteCurrentUser } }, async (request, reply) => {

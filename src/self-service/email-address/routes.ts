@@ -1,31 +1,63 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import Type from 'typebox';
 import { linkSeconds } from '../../accounts/one-time-links/link.ts';
 import {
   currentSession,
+  recentlySignedIn,
   requireRecentSession,
   requireSession,
   type Session,
+  signedIn,
 } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { RequestError } from '../../platform/errors.ts';
 import { jsonBody } from '../../platform/http/json-body.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { viewOf } from '../../platform/pages/view.ts';
-import { confirmAddress, requireAddressLink } from './confirm-address.ts';
-import { changeEmail, EmailBody, verifyEmail } from './operations.ts';
+import {
+  confirmAddress,
+  type Requester,
+  requestEmailChange,
+  requestVerification,
+  requireAddressLink,
+} from './email-address.ts';
 import { changeEmailPage, confirmAddressPage, emailNotices, emailPage } from './page.ts';
-import { requestEmailChange } from './request-email-change.ts';
-import { type Requester, requestVerification } from './request-verification.ts';
 
 const path = '/account/email';
-const config = { page: true, form: path } as const;
-const changeConfig = { page: true, form: `${path}/change` } as const;
-const readEmail = jsonBody(EmailBody);
 type LinkRoute = { Params: { token: string } };
 
-/** A person's e-mail address: whether it is verified, and its change, as pages and as JSON. */
+const EmailBody = Type.Object(
+  { email: Type.String({ description: 'The new address.' }) },
+  { additionalProperties: false },
+);
+const readEmail = jsonBody(EmailBody);
+
+const Sent = Type.Object({ expires_in: Type.Integer({ description: 'Seconds for which the link works.' }) });
+
+const changeEmail: OperationDescription = {
+  tag: 'Account',
+  access: [recentlySignedIn],
+  summary: 'Change your email address',
+  description: 'Sends a link to the new address. The present one stays until the link is opened in your session.',
+  body: { schema: EmailBody, example: { email: 'ada@example.com' } },
+  answers: { 202: { description: 'The same whether the address is free or not.', schema: Sent } },
+  refusals: ['invalid_state', 'rate_limited'],
+};
+
+const verifyEmail: OperationDescription = {
+  tag: 'Account',
+  access: [signedIn],
+  summary: 'Verify your email address',
+  description: 'Sends a link to it, to be opened in your session.',
+  answers: { 202: { description: 'Sent, unless too many links were sent already.', schema: Sent } },
+  refusals: ['invalid_state', 'rate_limited'],
+};
+
+/** A user's email address: whether it is verified, and its change, as pages and as JSON. */
 export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
+  const config = { page: true, form: path } as const;
   app.get(path, { config }, async (request, reply) => {
     const session = await requireSession(deps, request);
     const said = request.queryParameters.done;
@@ -43,27 +75,19 @@ export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
     const session = await requireSession(deps, request);
     readForm(request.body);
     await requestVerification(deps, requesterOf(request, session));
-    return redirectTo(reply, `${path}?done=link_sent`);
+    return reply.redirect(`${path}?done=link_sent`, 303);
   });
 
-  app.get(`${path}/change`, { config: changeConfig }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    const view = request.view;
-    return sendPage(reply, view, changeEmailPage(view, { current: session.email }));
-  });
-
-  app.post(`${path}/change`, { config: changeConfig }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    const { email = '' } = readForm(request.body);
-    try {
+  const recent = pagesFor(app, deps, recentlySignedIn);
+  recent.show(`${path}/change`, ({ view, session }) => changeEmailPage(view, { current: session.email }));
+  recent.post(`${path}/change`, {
+    page: `${path}/change`,
+    async act({ request, session }, { email = '' }) {
       await requestEmailChange(deps, requesterOf(request, session), email);
-    } catch (error) {
-      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      const view = request.view;
-      const form = { current: session.email, email, problems: error.problems };
-      return sendPage(reply, view, changeEmailPage(view, form), 400);
-    }
-    return redirectTo(reply, `${path}?done=change_sent`);
+      return `${path}?done=change_sent`;
+    },
+    redraw: ({ view, session }, { refusal, form: { email = '' } }) =>
+      changeEmailPage(view, { current: session.email, email, problems: refusal.problems }),
   });
 
   app.get<LinkRoute>('/verify-email/:token', { config }, async (request, reply) => {
@@ -79,7 +103,7 @@ export async function emailAddressRoutes(app: FastifyInstance, deps: Deps) {
     const session = await requireSession(deps, request);
     readForm(request.body);
     const purpose = await confirmAddress(deps, request.params.token, { session, address: request.ip });
-    return redirectTo(reply, `${path}?done=${purpose === 'change_email' ? 'changed' : 'verified'}`);
+    return reply.redirect(`${path}?done=${purpose === 'change_email' ? 'changed' : 'verified'}`, 303);
   });
 
   app.post('/v1/me/email', { config: { operation: changeEmail } }, async (request, reply) => {
@@ -101,5 +125,3 @@ const requesterOf = (request: FastifyRequest, session: Session): Requester => ({
   address: request.ip,
   locale: request.view.locale,
 });
-
-const redirectTo = (reply: FastifyReply, to: string) => reply.redirect(to, 303);

@@ -1,19 +1,20 @@
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { setLocale, setName, setPicture } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
+import { listIdentities } from '../../authentication/credentials/identities.store.ts';
+import { findTotp } from '../../authentication/credentials/two-factor.store.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { logoUrlProblem } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
-import type { Statement } from '../../platform/db/db.ts';
-import type { LimitDeps } from '../../platform/deps.ts';
+import type { Statement } from '../../platform/db/sql.ts';
+import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
+import { nullable, Time } from '../../platform/http/operation-description.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { shapeProblems } from '../../platform/text/field-problems.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
 
-/** Body of `PATCH /v1/me`. Other members are refused rather than ignored: whoever sends `role` believes that it did something. */
+/** Body of `PATCH /v1/me`. Other members are refused, since a caller who sends `role` expects it to have an effect. */
 export const ProfileBody = Type.Object(
   {
     name: Type.Optional(Type.String({ description: '1 to 100 visible characters.' })),
@@ -23,36 +24,28 @@ export const ProfileBody = Type.Object(
     picture: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
         description:
-          'An https address of a named host, 2048 characters at most; null: none. It is told, never fetched.',
+          'An https address of a named host, 2048 characters at most; null: none. It is passed on, never fetched.',
       }),
     ),
   },
   { additionalProperties: false },
 );
 
-const shape = Compile(ProfileBody);
-
 type ProfileEdit = Static<typeof ProfileBody>;
 
-/** @throws {RequestError} `invalid_request` with one entry a field. */
-export function readProfileEdit(body: unknown): ProfileEdit {
-  if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
-  return body;
-}
-
 /**
- * Changes what a person tells of themselves. What is the same already, or left out, is not written.
- * @returns their session as it would be read now.
+ * Changes a user's own data. Fields that are left out or the same are not written.
+ * @returns the session as it would be read now.
  * @throws {RequestError} `invalid_request` with one entry a field; `rate_limited`.
  */
 export async function changeProfile(
   deps: LimitDeps,
   session: Session,
   { name: typed, locale = session.locale, picture = session.picture }: ProfileEdit,
-  address: string,
+  address: string | undefined,
 ): Promise<Session> {
   const isNameless = typed !== undefined && displayNameProblem(typed) !== undefined;
-  // What was stored came from a provider, perhaps by other rules: only what is typed is judged.
+  // The stored one may come from a provider with other rules: only a new one is judged.
   const pictureProblem = picture === null || picture === session.picture ? undefined : logoUrlProblem(picture);
   const problems = [
     ...(isNameless ? [fieldProblem('name', { key: 'problem.name' })] : []),
@@ -68,13 +61,13 @@ export async function changeProfile(
   if (picture !== session.picture) changes.push(['picture', setPicture(user_id, picture, at)]);
   if (changes.length === 0) return session;
   await profileChanges(deps).take(user_id); // each is a row of the audit log for good
-  // The log outlives the account, so it keeps which fields were changed and not what a person is called.
+  // The log outlives the account, so it keeps the names of the fields and no personal data.
   const fields = changes.map(([field]) => field);
   const { statement } = auditEvent(
     { action: 'user.changed', actor: `user:${user_id}`, target: user_id, after: { fields }, address },
     at,
   );
-  await deps.db.batch([...changes.map(([, write]) => write), statement]);
+  await deps.db.change({ run: { fields: changes.map(([, write]) => write), event: statement } });
   return { ...session, name, locale, picture, user_updated_at: at };
 }
 
@@ -84,3 +77,54 @@ const profileChanges = (deps: LimitDeps) =>
     limit: deps.config.limits.profileChangesPerHour,
     windowSeconds: 3600,
   });
+
+export const CurrentUser = Type.Object({
+  user_id: Type.String(),
+  sub: Type.String(),
+  email: Type.String(),
+  email_verified: Type.Boolean(),
+  name: nullable(Type.String()),
+  picture: nullable(Type.String()),
+  role: Type.Enum(['user', 'admin']),
+  locale: nullable(Type.String({ description: 'A language tag; null: what the browser asks for.' })),
+  created_at: Time,
+  updated_at: Time,
+  two_factor_enabled: Type.Boolean({ description: 'An authenticator app is asked for at every sign-in.' }),
+  identities: Type.Array(Type.Object({ provider: Type.String(), email: nullable(Type.String()), linked_at: Time })),
+  session: Type.Object({
+    id: Type.String(),
+    created_at: Time,
+    expires_at: Time,
+    auth_time: Time,
+    amr: Type.Array(Type.String()),
+    acr: Type.String(),
+  }),
+});
+
+/** `GET /v1/me` (decisions §10). */
+export async function currentUser({ db }: Pick<Deps, 'db'>, session: Session) {
+  const { user_id } = session;
+  const [totp, identities] = await Promise.all([findTotp(db, user_id), listIdentities(db, user_id)]);
+  return {
+    user_id,
+    sub: user_id,
+    email: session.email,
+    email_verified: session.email_verified_at !== null,
+    name: session.name,
+    picture: session.picture,
+    role: session.role,
+    locale: session.locale,
+    created_at: session.user_created_at,
+    updated_at: session.user_updated_at,
+    two_factor_enabled: totp !== undefined && totp.confirmed_at !== null,
+    identities: identities.map(({ provider, email, linked_at }) => ({ provider, email, linked_at })),
+    session: {
+      id: session.session_id,
+      created_at: session.session_created_at,
+      expires_at: session.expires_at,
+      auth_time: session.auth_time,
+      amr: session.amr,
+      acr: session.acr,
+    },
+  };
+}

@@ -1,64 +1,59 @@
 import type { FastifyInstance } from 'fastify';
-import { requireSession } from '../../authentication/sessions/session.ts';
+import { securityOverview } from '../../authentication/credentials/security-overview.ts';
+import { signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { RequestError } from '../../platform/errors.ts';
-import { readForm } from '../../platform/http/parameters.ts';
-import { sendPage } from '../../platform/pages/page.ts';
-import { currentUser } from './current-user.ts';
-import { editCurrentUser, readCurrentUser } from './operations.ts';
+import { jsonBody } from '../../platform/http/json-body.ts';
+import { addOperations, operation } from '../../platform/http/operation.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { profilePage } from './page.ts';
-import { changeProfile, readProfileEdit } from './profile.ts';
-import { securityOverview } from './security.ts';
+import { CurrentUser, changeProfile, currentUser, ProfileBody } from './profile.ts';
 import { securityPage } from './security-page.ts';
 
-const config = { page: true, form: '/account' } as const;
+const readProfile = jsonBody(ProfileBody);
+const shared = { tag: 'Account', access: signedIn, path: '/v1/me' } as const;
 
-/** Who a person is here (specification §4.10), and what they sign in with. */
+const getCurrentUser = operation({
+  ...shared,
+  id: 'getCurrentUser',
+  method: 'GET',
+  summary: 'Get the signed-in user',
+  answer: { description: 'The user, and this session.', schema: CurrentUser },
+  run: (deps: Deps, { session }) => currentUser(deps, session),
+});
+
+const updateCurrentUser = operation({
+  ...shared,
+  id: 'updateCurrentUser',
+  method: 'PATCH',
+  summary: 'Change your name, language or picture',
+  body: ProfileBody,
+  example: { name: 'Ada Lovelace', locale: 'de', picture: 'https://pictures.example.com/ada.jpg' },
+  answer: { description: 'The user after the change.', schema: CurrentUser },
+  refusals: ['rate_limited'],
+  run: async (deps: Deps, { session, caller, body }) =>
+    currentUser(deps, await changeProfile(deps, session, body, caller.address)),
+});
+
+/** A user's own data (specification §4.10), and an overview of what they sign in with. */
 export async function accountRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/me', { config: { operation: readCurrentUser } }, async (request) => {
-    return currentUser(deps, await requireSession(deps, request));
-  });
-
-  app.patch('/v1/me', { config: { operation: editCurrentUser } }, async (request) => {
-    const session = await requireSession(deps, request);
-    return currentUser(deps, await changeProfile(deps, session, readProfileEdit(request.body), request.ip));
-  });
-
+  addOperations(app, deps, [getCurrentUser, updateCurrentUser]);
   app.get('/', { config: { page: true } }, async (_request, reply) => reply.redirect('/account', 302));
 
-  app.get('/account', { config }, async (request, reply) => {
-    const session = await requireSession(deps, request);
-    const view = request.view;
-    const { done } = request.queryParameters;
-    return sendPage(reply, view, profilePage(view, { session, isDone: done === 'yes' }));
+  const pages = pagesFor(app, deps, signedIn);
+  pages.show('/account', ({ view, session, query: { done } }) =>
+    profilePage(view, { session, isDone: done === 'yes' }),
+  );
+  pages.post('/account', {
+    page: '/account',
+    async act({ session, caller }, { name = '', locale, picture = '' }) {
+      const edit = readProfile({ name, locale: locale || null, picture: picture.trim() || null });
+      await changeProfile(deps, session, edit, caller.address);
+      return '/account?done=yes';
+    },
+    redraw: ({ view, session }, { refusal: { problems }, form: { name = '', locale = '', picture = '' } }) =>
+      profilePage(view, { session, typed: { name, locale, picture: picture.trim() }, problems }),
   });
-
-  app.post('/account', { config }, async (request, reply) => {
-    const session = await requireSession(deps, request);
-    const form = readForm(request.body);
-    const typed = { name: form.name ?? '', locale: form.locale ?? '', picture: (form.picture ?? '').trim() };
-    try {
-      await changeProfile(
-        deps,
-        session,
-        readProfileEdit({
-          name: typed.name,
-          locale: typed.locale || null,
-          picture: typed.picture || null,
-        }),
-        request.ip,
-      );
-    } catch (error) {
-      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      const view = request.view;
-      return sendPage(reply, view, profilePage(view, { session, typed, problems: error.problems }), error.status);
-    }
-    return reply.redirect('/account?done=yes', 303);
-  });
-
-  app.get('/account/security', { config: { page: true } }, async (request, reply) => {
-    const session = await requireSession(deps, request);
-    const view = request.view;
-    return sendPage(reply, view, securityPage(view, await securityOverview(deps, session.user_id)));
-  });
+  pages.show('/account/security', async ({ view, session }) =>
+    securityPage(view, await securityOverview(deps, session.user_id)),
+  );
 }

@@ -1,8 +1,8 @@
+import type { SecurityOverview } from '../../authentication/credentials/security-overview.ts';
 import { accountTab } from '../../authentication/sessions/account-tabs.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import type { SecurityOverview } from './security.ts';
 
 /** So few codes are left that it is time for new ones. */
 const fewCodes = 3;

@@ -1,8 +1,8 @@
-import { type Identity, listIdentities } from '../../authentication/credentials/identities.store.ts';
-import { listPasskeys } from '../../authentication/credentials/passkeys.store.ts';
-import { passwordOf } from '../../authentication/credentials/passwords.store.ts';
-import { countBackupCodes, findTotp } from '../../authentication/credentials/two-factor.store.ts';
-import type { Deps } from '../../authentication/deps.ts';
+import type { Deps } from '../deps.ts';
+import { type Identity, listIdentities } from './identities.store.ts';
+import { listPasskeys } from './passkeys.store.ts';
+import { passwordOf } from './passwords.store.ts';
+import { countBackupCodes, findTotp } from './two-factor.store.ts';
 
 /** All the ways in which a person proves who they are, and since when. Times are Unix seconds. */
 export type SecurityOverview = {

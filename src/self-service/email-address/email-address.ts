@@ -1,0 +1,173 @@
+import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
+import { isOpenLink, newLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
+import {
+  deleteLinksOfUser,
+  insertAccountLink,
+  insertAddressLink,
+  type OneTimeLink,
+  spendLink,
+} from '../../accounts/one-time-links/store.ts';
+import {
+  findUserByEmail,
+  isDisabled,
+  isEmailFree,
+  isEmailTaken,
+  isReachableAt,
+  lockUser,
+  markEmailVerified,
+  replaceEmail,
+} from '../../accounts/store.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import {
+  isActiveSession,
+  isCurrentSession,
+  sessionRefusal,
+} from '../../authentication/sessions/rotate-session-secret.ts';
+import { requireRecentSignIn, type Session } from '../../authentication/sessions/session.ts';
+import { now } from '../../platform/clock.ts';
+import { mayConflict } from '../../platform/db/change.ts';
+import type { Statement } from '../../platform/db/sql.ts';
+import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
+import { emailKey, emailProblem } from '../../platform/email-address.ts';
+import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
+import type { Locale } from '../../platform/i18n/translate.ts';
+import { passwordLimits } from '../../platform/limits/failure-limits.ts';
+import { mailTo, mailToAddress } from '../../platform/mail/mail-to.ts';
+
+/** The user of a session, where the request came from, and the language of the page. */
+export type Requester = { session: Session; address: string; locale: Locale };
+
+/**
+ * Sends a link to the account's own address, which is not verified yet.
+ * @throws {RequestError} `invalid_state` when it is verified already, and where mail does not work; `rate_limited`.
+ */
+export async function requestVerification(deps: MailDeps, { session, address, locale }: Requester): Promise<void> {
+  const { user_id, email } = session;
+  requireMailDelivery(deps);
+  if (session.email_verified_at !== null) throw refusal('invalid_state', { key: 'email.verified_already' });
+  await limitRequestsBy(deps, user_id);
+  if (!(await mayMailTo(deps, 'verify', email))) return;
+  const { link, url } = newLink(deps, { purpose: 'verify_email', email });
+  const to = { email, locale: session.locale ?? locale };
+  const event = { action: 'email.verification_asked', actor: `user:${user_id}`, target: user_id, address } as const;
+  await deps.db.change({
+    run: {
+      link: insertAccountLink({ ...link, user_id }, now(deps)),
+      mail: mailToAddress(deps, to, 'verify_email', { url }, isDisabled(user_id, false)),
+      event: auditEvent(event, now(deps)).statement,
+    },
+  });
+}
+
+/**
+ * Sends a link to the new address; the old one stays until the link is opened and confirmed. If another account has the
+ * new address, its owner gets a mail instead, and the answer is the same: an earlier link is deleted either way, since
+ * a difference would tell.
+ * @throws {RequestError} `invalid_request` for the same address and for none; `invalid_state`; `rate_limited`;
+ * `login_required` if the session has ended meanwhile.
+ */
+export async function requestEmailChange(deps: MailDeps, requester: Requester, email: string): Promise<void> {
+  const { session, address } = requester;
+  const { user_id } = session;
+  requireMailDelivery(deps);
+  const isSame = emailKey(email) === emailKey(session.email);
+  const problem = emailProblem(email) ?? (isSame ? 'problem.email.same' : undefined);
+  if (problem) throw invalidFields([fieldProblem('email', { key: problem })]);
+  await limitRequestsBy(deps, user_id);
+  if (!(await mayMailTo(deps, 'change', email))) return;
+  const owner = await findUserByEmail(deps.db, email);
+  const { link, url } = newLink(deps, { purpose: 'change_email', email });
+  const locale = session.locale ?? requester.locale;
+  const present = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
+  const event = { action: 'email.change_asked', actor: `user:${user_id}`, target: user_id, address } as const;
+  const at = now(deps);
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { session: isCurrentSession(session) },
+    run: {
+      earlier: deleteLinksOfUser(user_id, 'change_email'),
+      link: insertAddressLink({ ...link, user_id }, emailKey(email), at),
+      mail: mailToAddress(deps, { email: link.email, locale }, 'change_email', { url }, isEmailFree(email)),
+      notice: mailTo(deps, present, 'change_email_taken', {}, isEmailTaken(email)),
+      event: auditEvent(event, at).statement,
+    },
+  });
+  if (!done.ok) throw await sessionRefusal(deps, session);
+}
+
+/** @throws {RequestError} `invalid_state`: without mail no address can be verified. */
+function requireMailDelivery({ mail }: Pick<Deps, 'mail'>): void {
+  if (!mail.works) throw refusal('invalid_state', { key: 'email.no_mail' });
+}
+
+const purposes = ['verify_email', 'change_email'] as const;
+type AddressLink = OneTimeLink & { email: string };
+/** The session in which the link was opened, and from where. */
+type Opener = { session: Session; address: string };
+
+/**
+ * A link verifies an address for the account that requested it, in a session of that account: otherwise an attacker
+ * could enter another user's address and have it verified by that user's click. A new address takes a recent sign-in to
+ * request and to confirm, so that access to the mailbox is not access to the account.
+ * @throws {RequestError} `invalid_request` when the link has expired or was used; `access_denied` in another account's
+ * session; `reauthentication_required` for a new address.
+ */
+export async function requireAddressLink(deps: StoreDeps, token: string, session: Session | undefined) {
+  const link = await requireLink(deps, token, purposes);
+  if (session && link.user_id !== session.user_id) throw refusal('access_denied', { key: 'email.other_account' });
+  if (session && link.purpose === 'change_email') requireRecentSignIn(deps, session);
+  return link;
+}
+
+/**
+ * Uses the link: the address is verified, or replaces the old one.
+ * @returns which of the two.
+ * @throws {RequestError} as {@link requireAddressLink}; `invalid_state` when the address is taken by now; `login_required`.
+ */
+export async function confirmAddress(deps: MailDeps, token: string, { session, address }: Opener) {
+  const link = await requireAddressLink(deps, token, session);
+  const { user_id } = session;
+  const at = now(deps);
+  const isChange = link.purpose === 'change_email';
+  const { statement } = auditEvent(
+    {
+      action: isChange ? 'email.changed' : 'email.verified',
+      actor: `user:${user_id}`,
+      target: user_id,
+      before: isChange ? { email: session.email } : undefined,
+      after: { email: link.email },
+      address,
+    },
+    at,
+  );
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: {
+      session: isChange ? isCurrentSession(session) : isActiveSession(session),
+      address: isReachableAt(user_id, isChange ? session.email : link.email),
+    },
+    run: {
+      link: mayConflict(spendLink(link)),
+      user: isChange
+        ? mayConflict(replaceEmail(user_id, { from: session.email, to: link.email }, at))
+        : markEmailVerified(user_id, link.email, at),
+      ended: isChange ? endOldAddress(deps, { session, address }, link) : [],
+      event: statement,
+    },
+  });
+  if (done.ok) return link.purpose;
+  if (done.failed === 'session') throw await sessionRefusal(deps, session);
+  if (!isChange || !(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
+  throw refusal('invalid_state', { key: 'email.taken_meanwhile' });
+}
+
+/** Links that were sent to the old address are deleted, and failures counted for the new one before. */
+function endOldAddress(deps: MailDeps, { session, address }: Opener, { email }: AddressLink): Statement[] {
+  const { user_id } = session;
+  return [
+    deleteLinksOfUser(user_id, 'verify_email'),
+    deleteLinksOfUser(user_id, 'password_reset'),
+    ...passwordLimits(deps).reset(email),
+    ...mailTo(deps, session, 'email_changed', { new_email: email, address }),
+  ];
+}
