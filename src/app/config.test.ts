@@ -198,7 +198,7 @@ const malformed: [string, string[], RegExp][] = [
   [
     'SIGNET_BASE_URL',
     ['https://h/path', 'https://h?q=1', 'https://h/#f', 'https://user:hunter2@h', 'https://h//'],
-    /an origin alone/,
+    /an origin only/,
   ],
   [
     'SIGNET_BASE_URL',
@@ -209,10 +209,10 @@ const malformed: [string, string[], RegExp][] = [
       'http://localhost.evil.test',
       'http://0.0.0.0',
     ],
-    /in the clear/,
+    /unencrypted/,
   ],
   ['SIGNET_DATABASE_MAY_LOSE_COMMITS', ['yes', '1'], /on.*off/],
-  ['SIGNET_DATABASE_URL', ['mysql://u:hunter2@h/db', 'postgres://', 'hunter2', '/tmp/db'], /begin with postgres/],
+  ['SIGNET_DATABASE_URL', ['mysql://u:hunter2@h/db', 'postgres://', 'hunter2', '/tmp/db'], /start with postgres/],
   [
     'SIGNET_MASTER_KEY',
     ['hunter2', key.toString('hex').slice(2), `${key.toString('base64')}AAAA`, '?'.repeat(44)],
@@ -249,7 +249,7 @@ const malformed: [string, string[], RegExp][] = [
   ],
   ['SIGNET_NAME', [' ', 'x'.repeat(41), 'a\u202eb', 'a\nb'], /1 to 40 visible/],
   ['SIGNET_LOGO', ['logo.gif', 'logo', '/etc/passwd', 'https://example.com/'], /\.svg or \.png/],
-  ['SIGNET_LOGO', ['/nowhere/logo.svg', 'https://example.com/logo.png'], /not there/],
+  ['SIGNET_LOGO', ['/nowhere/logo.svg', 'https://example.com/logo.png'], /does not exist/],
   ['SIGNET_ACCENT', ['green', '#abc', '2f5d50', '#2f5d5g', 'url(x)', '#2f5d50;'], /a colour such as/],
   ['SIGNET_GOOGLE_CLIENT_ID', ['g'], /SECRET is missing, although SIGNET_GOOGLE_CLIENT_ID is set/],
   ['SIGNET_GOOGLE_CLIENT_SECRET', ['hunter2'], /ID is missing, although SIGNET_GOOGLE_CLIENT_SECRET is set/],
@@ -339,7 +339,10 @@ test('an unknown setting is refused with the nearest known one', () => {
 
 test('an unknown setting that resembles none is answered with all of them', () => {
   const said = refused({ SIGNET_FROBNICATION_STRATEGY: 'hunter2' });
-  assert.match(said, /^SIGNET_FROBNICATION_STRATEGY is not a setting of Signet\. It knows SIGNET_BASE_URL, .+\.$/);
+  assert.match(
+    said,
+    /^SIGNET_FROBNICATION_STRATEGY is not a setting of Signet\. Known settings: SIGNET_BASE_URL, .+\.$/,
+  );
   assert.doesNotMatch(said, /hunter2/);
 });
 

@@ -112,7 +112,7 @@ function readBrand(read: (name: Setting) => string | undefined): Brand {
   const logo = read('SIGNET_LOGO');
   if (logo !== undefined && !/\.(svg|png)$/.test(logo))
     throw new ConfigError('SIGNET_LOGO must name an .svg or .png file.');
-  if (logo !== undefined && !existsSync(logo)) throw new ConfigError('SIGNET_LOGO names a file that is not there.');
+  if (logo !== undefined && !existsSync(logo)) throw new ConfigError('SIGNET_LOGO names a file that does not exist.');
   const accent = read('SIGNET_ACCENT') ?? '#2f5d50';
   if (!/^#[0-9a-f]{6}$/i.test(accent)) throw new ConfigError('SIGNET_ACCENT must be a colour such as #2f5d50.');
   return Object.freeze({ name, logo: logo && resolve(logo), accent: accent.toLowerCase() });
@@ -121,7 +121,7 @@ function readBrand(read: (name: Setting) => string | undefined): Brand {
 function readSmtpUrl(value: string | undefined): string | undefined {
   if (value !== undefined && !isSmtpUrl(value)) {
     throw new ConfigError(
-      'SIGNET_SMTP_URL must look like smtp://user:password@mail.example.com:587, or smtps://. Percent-encode what is special in a password.',
+      'SIGNET_SMTP_URL must look like smtp://user:password@mail.example.com:587, or smtps://. Percent-encode special characters in the password.',
     );
   }
   return value;
@@ -151,7 +151,7 @@ function suggestion(name: string): string {
     .sort((one, other) => one.edits - other.edits);
   return nearest && nearest.edits <= 4
     ? `; did you mean ${nearest.setting}?`
-    : `. It knows ${[...settings, ...knownProviderSettings].join(', ')}, and SIGNET_PROVIDER_<ID>_ISSUER and its like.`;
+    : `. Known settings: ${[...settings, ...knownProviderSettings].join(', ')}, and SIGNET_PROVIDER_<ID>_ISSUER with its companions.`;
 }
 
 function readBaseUrl(value: string): URL {
@@ -160,11 +160,11 @@ function readBaseUrl(value: string): URL {
     throw new ConfigError('SIGNET_BASE_URL must be an absolute http or https URL, such as https://id.example.com.');
   }
   if (url.pathname !== '/' || url.search || url.hash || url.username || url.password) {
-    throw new ConfigError('SIGNET_BASE_URL must be an origin alone: no path, query, fragment or user name.');
+    throw new ConfigError('SIGNET_BASE_URL must be an origin only, without path, query, fragment or user name.');
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     throw new ConfigError(
-      'SIGNET_BASE_URL is http on a host that others can reach, so cookies and codes would cross the network in the clear. Use https; http is for localhost.',
+      'SIGNET_BASE_URL uses http on a host that is not localhost, so cookies and codes would cross the network unencrypted. Use https.',
     );
   }
   return url;
@@ -172,7 +172,7 @@ function readBaseUrl(value: string): URL {
 
 function readDatabaseUrl(value: string | undefined): string | undefined {
   if (value !== undefined && !/^postgres(ql)?:\/\/./.test(value)) {
-    throw new ConfigError('SIGNET_DATABASE_URL must begin with postgres://; leave it out for the embedded SQLite.');
+    throw new ConfigError('SIGNET_DATABASE_URL must start with postgres://. Omit it to use the embedded SQLite.');
   }
   return value;
 }
@@ -185,13 +185,13 @@ function readMasterKeySource(
   const value = read('SIGNET_MASTER_KEY');
   const path = read('SIGNET_MASTER_KEY_FILE');
   if (value !== undefined && path !== undefined) {
-    throw new ConfigError('SIGNET_MASTER_KEY and SIGNET_MASTER_KEY_FILE are both set; keep one.');
+    throw new ConfigError('SIGNET_MASTER_KEY and SIGNET_MASTER_KEY_FILE are both set. Set only one.');
   }
   if (value !== undefined) return { from: 'value', key: parseMasterKey('SIGNET_MASTER_KEY', value) };
   if (path !== undefined) return { from: 'file', path: resolve(path), mayCreate: false };
   if (onPostgres) {
     throw new ConfigError(
-      'SIGNET_DATABASE_URL is PostgreSQL, so the master key must come from you: set SIGNET_MASTER_KEY or SIGNET_MASTER_KEY_FILE, the same on every node. Make one with: openssl rand -base64 32',
+      'SIGNET_DATABASE_URL is PostgreSQL, which requires a master key of your own: set SIGNET_MASTER_KEY or SIGNET_MASTER_KEY_FILE to the same key on every node. Create one with: openssl rand -base64 32',
     );
   }
   return { from: 'file', path: resolve(dataDir, 'master.key'), mayCreate: true };
@@ -202,10 +202,12 @@ function readCookiePrefix(value: string | undefined, secure: boolean): string {
   // On https the prefix that no sibling domain can plant is not a choice (RFC 6265bis §4.1.3.2).
   const prefix = secure ? `__Host-${wanted.replace(/^__(host|secure)-/i, '')}` : wanted;
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(prefix)) {
-    throw new ConfigError('SIGNET_COOKIE_PREFIX may hold letters, digits, "_" and "-" only, 64 at most.');
+    throw new ConfigError('SIGNET_COOKIE_PREFIX must have at most 64 letters, digits, "_" and "-".');
   }
   if (!secure && /^__(host|secure)-/i.test(prefix)) {
-    throw new ConfigError('SIGNET_COOKIE_PREFIX begins with __Host- or __Secure-, which browsers keep for https only.');
+    throw new ConfigError(
+      'SIGNET_COOKIE_PREFIX starts with __Host- or __Secure-, which browsers accept on https only.',
+    );
   }
   return prefix;
 }

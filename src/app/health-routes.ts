@@ -8,8 +8,8 @@ import type { Deps } from './deps.ts';
 type Unready = 'stopping' | 'store' | 'signing_keys';
 
 const sentences: Readonly<Record<Unready, string>> = {
-  stopping: 'Not ready: this node is stopping.',
-  store: 'Not ready: the store does not answer.',
+  stopping: 'Not ready: this node is shutting down.',
+  store: 'Not ready: the database does not respond.',
   signing_keys: 'Not ready: a signing key is missing.',
 };
 
@@ -61,7 +61,7 @@ async function askStore({ db, log }: Pick<Deps, 'db' | 'log'>): Promise<readonly
   try {
     return (await canSign(db)) ? [] : ['signing_keys'];
   } catch (error) {
-    log.warn({ err: error }, 'not ready: the store does not answer');
+    log.warn({ err: error }, 'not ready: the database does not respond');
     return ['store'];
   }
 }

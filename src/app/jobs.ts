@@ -45,12 +45,12 @@ const purge = async (deps: Deps, signal: AbortSignal | undefined, purges: readon
 
 /** Each job is safe on every node at any time; one that fails does not stop the others. */
 const jobs = {
-  'give a sign of life': (deps) => deps.heartbeat.record(),
+  'record a heartbeat': (deps) => deps.heartbeat.record(),
   'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
   'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is out at once
   'send mails': (deps) => deps.mail.deliver(),
   'seal the audit log': (deps) => deps.auditLog.seal(),
-  'tell the head of the audit log': (deps) => deps.auditLog.publishCheckpoint(),
+  'publish the audit checkpoint': (deps) => deps.auditLog.publishCheckpoint(),
   'deliver webhooks': (deps) => deps.webhookSender.deliver(),
 } satisfies Record<string, (deps: Deps) => Promise<unknown>>;
 
@@ -59,7 +59,7 @@ const jobs = {
  * apart from the other jobs, so that these do not wait either.
  */
 const longJobs = {
-  'end grants': applyBulkRevocations,
+  'apply bulk revocations': applyBulkRevocations,
   'delete clients': finishClientDeletions,
   'delete accounts': finishAccountDeletions,
   'delete webhooks': finishWebhookDeletions,
@@ -76,7 +76,7 @@ const longJobs = {
       [purgeLinks, now(deps)],
       [purgeSpentTokens, now(deps)],
     ]),
-  'purge sign-in attempts': (deps, signal) => purge(deps, signal, [[purgePendingSignIns, now(deps)]]),
+  'purge pending sign-ins': (deps, signal) => purge(deps, signal, [[purgePendingSignIns, now(deps)]]),
   'purge devices': (deps, signal) => purge(deps, signal, [[purgeDevices, now(deps) - deviceSeconds]]),
   'purge deliveries': (deps, signal) =>
     purge(deps, signal, [
@@ -84,8 +84,8 @@ const longJobs = {
       [purgeDead, now(deps) - unsentSeconds],
       [purgeUndeliverable, now(deps) - unsentSeconds],
     ]),
-  'purge failures of clients': (deps, signal) => purge(deps, signal, [[purgeFailures, now(deps) - failureKeptSeconds]]),
-  'purge remembered suspensions': (deps, signal) =>
+  'purge client failures': (deps, signal) => purge(deps, signal, [[purgeFailures, now(deps) - failureKeptSeconds]]),
+  'purge recorded suspensions': (deps, signal) =>
     purge(deps, signal, [[purgeRememberedSuspensions, now(deps) - suspensionRememberedSeconds]]),
   'purge unauthenticated events': (deps, signal) =>
     purge(deps, signal, [[purgeUnauthenticated, now(deps) - deps.config.limits.unauthenticatedEventDays * 86_400]]),
@@ -139,7 +139,7 @@ export function failureLog({ log, timekeeper }: Deps): LogFailure {
     const last = loggedAt.get(job);
     if (last !== undefined && at - last < periodMs) return;
     loggedAt.set(job, at);
-    log.error({ job, reason: storeReason(error) }, 'job failed; it is tried again');
+    log.error({ job, reason: storeReason(error) }, 'job failed; it will be retried');
   };
 }
 

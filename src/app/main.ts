@@ -45,7 +45,7 @@ async function open(config: Config): Promise<Deps> {
       const isAway = error instanceof StoreUnavailable && !(error instanceof StoreMisconfigured);
       if (!config.databaseUrl || !isAway) throw error;
       const again_in_seconds = Math.min(attempt, longestPauseSeconds);
-      log.warn({ reason: storeReason(error), again_in_seconds }, 'PostgreSQL cannot be used yet; trying again');
+      log.warn({ reason: storeReason(error), again_in_seconds }, 'PostgreSQL is not available yet; retrying');
       await sleep(again_in_seconds * 1000);
     }
   }
@@ -134,7 +134,7 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
     isReplacing = true; // one at a time, or a request that is repeated makes all of them start at once
     if (await start()) {
       replaced.add(worker);
-      deps.log.warn({ pid: worker.process.pid }, 'a worker was replaced after an unforeseen exception');
+      deps.log.warn({ pid: worker.process.pid }, 'a worker was replaced after an unhandled exception');
       if (worker.isConnected()) worker.send(retire);
     }
     isReplacing = false;
@@ -163,7 +163,7 @@ function onStop({ log, config }: Deps, stop: (leaving: StopReason) => Promise<vo
   const handle = (leaving: StopReason) => {
     if (stopping) return; // Ctrl-C reaches a worker twice, from the terminal and from its supervisor
     stopping = true;
-    log.info('stopping: requests under way are finished first');
+    log.info('shutting down: completing requests in progress');
     setTimeout(() => process.exit(1), drainMs(config, leaving) + lastMs).unref();
     stop(leaving).then(
       () => process.exit(0),
@@ -184,7 +184,7 @@ function surviveExceptions(log: Deps['log'], ask?: () => void): void {
   process.on('uncaughtException', (error, origin) => {
     const endedRequest = endFailedRequest();
     try {
-      log.error({ err: error, origin, endedRequest }, 'an exception outside of any promise that is waited for');
+      log.error({ err: error, origin, endedRequest }, 'unhandled exception');
     } catch {} // standard error is gone, and that is no reason to stop serving
     ask?.();
   });
@@ -195,7 +195,7 @@ async function printWelcome(deps: Deps): Promise<void> {
   const { config } = deps;
   if (config.secure && config.trustProxy === false) {
     deps.log.warn(
-      'SIGNET_TRUST_PROXY is off although the base URL is https: behind a proxy everybody shares its address, and with it the limits on failures',
+      'SIGNET_TRUST_PROXY is off although the base URL is https: behind a proxy, all clients appear with its address and share the limits on failures',
     );
   }
   const lines = [
@@ -206,7 +206,7 @@ async function printWelcome(deps: Deps): Promise<void> {
   ];
   if (!(await hasAdministrator(deps.db))) {
     const { url } = await inviteAdministrator(deps, 'system', 'first_administrator');
-    lines.push('', '  There is no administrator yet. This link makes one, once, within a day:', `  ${url}`);
+    lines.push('', '  There is no administrator yet. Use this link once, within a day, to create one:', `  ${url}`);
   }
   process.stdout.write(`${lines.join('\n')}\n\n`);
 }

@@ -73,7 +73,7 @@ export function openAuditLog(
     lossLoggedAt = now(deps);
     deps.log.error(
       { ...loss, file: deps.witness.path },
-      `${loss.why === 'file' ? 'the file that keeps the newest place of the audit log cannot be read' : 'the end of the audit log is lost'}: no event is sealed and no webhook is sent until an operator has looked. Run on this machine, with the settings of this server: signet audit verify`,
+      `${loss.why === 'file' ? 'the file with the checkpoint of the audit log cannot be read' : 'the end of the audit log is lost'}: no events are sealed and no webhooks are sent until an operator acts. On this machine, with the settings of this server, run: signet audit verify`,
     );
   }
 
@@ -85,7 +85,7 @@ export function openAuditLog(
         if (error instanceof AuditLogTampered) logLoss(error);
         throw error;
       }
-      if (lossLoggedAt !== undefined) deps.log.warn('the audit log is sealed again');
+      if (lossLoggedAt !== undefined) deps.log.warn('sealing of the audit log has resumed');
       lossLoggedAt = undefined;
       await deps.witness.keep();
     },
@@ -101,11 +101,11 @@ export function openAuditLog(
       if (!head) return;
       const { late } = await countUnsealed(deps.db, lateThreshold(deps, head));
       if (late > 0) {
-        deps.log.error({ unsealed_late: late }, 'the audit log holds events that came too late to be sealed');
+        deps.log.error({ unsealed_late: late }, 'the audit log contains events that were too late to be sealed');
       }
       if (headLoggedAt !== undefined && now(deps) - headLoggedAt < loggedEverySeconds) return;
       headLoggedAt = now(deps);
-      deps.log.info({ expect: `${head.seq}:${head.seal}` }, 'head of the audit log');
+      deps.log.info({ expect: `${head.seq}:${head.seal}` }, 'audit log checkpoint');
     },
     verify(expected) {
       if (expected) return verifyAuditLog(deps, expected);

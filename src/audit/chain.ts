@@ -44,7 +44,7 @@ export class AuditLogTampered extends Error {
   override name = 'AuditLogTampered';
   readonly loss: ChainFault;
   constructor(loss: ChainFault) {
-    super(`Event ${loss.seq} of the audit log is not what was sealed.`);
+    super(`Event ${loss.seq} of the audit log does not match its seal.`);
     this.loss = loss;
   }
 }

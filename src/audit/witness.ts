@@ -64,7 +64,7 @@ export function openWitness(path: string, log: Logger): Witness {
 }
 
 const cannotKeep =
-  'the newest place of the audit log cannot be kept outside the database: after a restart, a log whose end was cut off is found only by `signet audit verify --expect`. Set SIGNET_AUDIT_HEAD_FILE to a path that this process may write';
+  'the checkpoint of the audit log cannot be stored outside the database: after a restart, only `signet audit verify --expect` detects a truncated log. Set SIGNET_AUDIT_HEAD_FILE to a path that this process may write';
 
 async function readSeen(path: string): Promise<WitnessedHead | 'unreadable' | undefined> {
   try {

@@ -102,7 +102,7 @@ export function openFailureRecorder(deps: RecorderDeps): FailureRecorder {
       lastWrite = lastWrite
         .then(() => setImmediate())
         .then(() => writeFailure(deps, place, failure))
-        .catch((error: unknown) => deps.log.debug({ err: error }, 'a failure of a client was not kept'))
+        .catch((error: unknown) => deps.log.debug({ err: error }, 'a client failure was not recorded'))
         .finally(() => {
           waiting -= 1;
         });

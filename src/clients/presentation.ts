@@ -18,7 +18,7 @@ const lookalikeScripts = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Scrip
 /** What a reviewer should know about a name before approving it. Honest names do this too, so it refuses nothing. */
 export function nameWarning(name: string): string | undefined {
   const mixed = lookalikeScripts.filter((script) => script.test(name)).length > 1;
-  return mixed ? 'This name mixes alphabets whose letters look alike; it may imitate another name.' : undefined;
+  return mixed ? 'This name mixes alphabets with similar-looking letters, so it may imitate another name.' : undefined;
 }
 
 /** What stands against a logo. An IP address is refused: a logo lives on a host that somebody has a certificate for. */

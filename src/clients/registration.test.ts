@@ -148,7 +148,7 @@ test('a name has 1 to 100 characters that show what they are (CL-03)', () => {
 test('a reviewer is warned of a name in mixed alphabets', () => {
   assert.equal(nameWarning('PayPal'), undefined);
   assert.equal(nameWarning('Яндекс 24'), undefined);
-  assert.match(nameWarning('Pаypal') ?? '', /look alike/); // with a Cyrillic "а"
+  assert.match(nameWarning('Pаypal') ?? '', /similar-looking/); // with a Cyrillic "а"
 });
 
 test('logo and homepage are https, and a logo has a host with a name', () => {

@@ -15,15 +15,15 @@ const maxEntries = 20;
 
 /** What the owner may choose later on as well. Lengths and characters are judged below, with words of their own. */
 const editable = {
-  name: Type.String({ description: 'What people read when they sign in, 1 to 100 characters.' }),
+  name: Type.String({ description: 'Shown to users when they sign in, 1 to 100 characters.' }),
   redirect_uris: Type.Array(Type.String({ format: 'uri' }), {
     minItems: 1,
     maxItems: maxEntries,
     uniqueItems: true,
-    description: 'HTTPS, matched exactly; HTTP for localhost only. Together at most 8192 characters.',
+    description: 'HTTPS, matched exactly; HTTP for localhost only. At most 8192 characters in total.',
   }),
   allowed_scopes: Type.Array(Type.Enum(scopeNames), { minItems: 1, uniqueItems: true }),
-  logo_url: Type.Union([Type.String({ description: 'HTTPS, on a host with a name.' }), Type.Null()]),
+  logo_url: Type.Union([Type.String({ description: 'HTTPS, on a named host.' }), Type.Null()]),
   homepage_url: Type.Union([Type.String({ description: 'HTTPS.' }), Type.Null()]),
   id_token_signed_response_alg: Type.Enum([...algorithms]),
 };

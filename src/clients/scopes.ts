@@ -2,7 +2,7 @@
 export const scopes = {
   openid: 'Confirm who you are',
   profile: 'See your name and picture',
-  email: 'See your e-mail address and whether it is verified',
+  email: 'See your email address and whether it is verified',
   offline_access: 'Stay connected while you are away',
   'entitlements:read': 'See your subscriptions across products',
 } as const;

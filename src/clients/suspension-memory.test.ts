@@ -47,7 +47,7 @@ onBothEngines(
     assert.deepEqual(await risks(elsewhere.client.client_id), [], 'what was never suspended leaves no memory');
 
     const settled = { ...deps, timekeeper: { isSettled: () => true } } as unknown as Deps;
-    const purge = () => runJobs(settled, ['purge remembered suspensions']);
+    const purge = () => runJobs(settled, ['purge recorded suspensions']);
     pass(730 * 86_400);
     await purge();
     assert.deepEqual(await risks(again.client.client_id), memory);

@@ -5,9 +5,9 @@ import { entitlementStatuses, WriteBody } from './entitlement.ts';
 
 export const write: OperationDescription = {
   tag: 'Entitlements',
-  summary: "Write a person's entitlement to a product",
+  summary: "Write a user's entitlement to a product",
   description:
-    'Applied if `version` is higher than the stored one. A retry with the `event_id` of an applied write answers 200 with `applied: false`.',
+    'Applied if `version` is higher than the stored version. A retry with the `event_id` of an applied write returns 200 with `applied: false`.',
   access: [basicCredentials],
   body: {
     schema: WriteBody,
@@ -24,7 +24,7 @@ export const write: OperationDescription = {
   },
   answers: {
     200: {
-      description: 'It is stored, now or by the same event before.',
+      description: 'The entitlement is stored, by this request or by an earlier one with the same event.',
       schema: Type.Object({
         user_id: Type.String(),
         product: Type.String(),

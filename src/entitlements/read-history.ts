@@ -57,7 +57,7 @@ function placeOf(name: string | undefined): VersionPlace | undefined {
   if (isProduct(product) && Number.isSafeInteger(Number(version))) {
     return { written_at: place.at, version: Number(version), product };
   }
-  throw invalidFields([{ path: 'before', message: 'Must be next of the page before.' }]);
+  throw invalidFields([{ path: 'before', message: 'Must be the value of next from the previous page.' }]);
 }
 
 /** For programs. */

@@ -21,7 +21,7 @@ export async function writeEntitlement(
   write: EntitlementWrite,
 ): Promise<WriteResult> {
   const { credential_id, products } = by.credential;
-  if (!products.includes(write.product)) throw accessDenied('This credential may not write that product.');
+  if (!products.includes(write.product)) throw accessDenied('This credential is not allowed to write this product.');
   const at = now(deps);
   const { user_id, product, version, status } = write;
   const { statement } = auditEvent(
@@ -51,7 +51,7 @@ async function explain(deps: Pick<Deps, 'db'>, write: EntitlementWrite): Promise
   if (found.event_version !== null) {
     return { user_id, product, version: found.event_version, status: found.event_status!, applied: false };
   }
-  throw new RequestError('stale_version', 'A version as high or higher is stored. Nothing was changed.', {
+  throw new RequestError('stale_version', 'The stored version is the same or higher. Nothing was changed.', {
     details: { stored_version: found.stored_version },
   });
 }

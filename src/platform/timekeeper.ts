@@ -44,7 +44,7 @@ export function openTimekeeper({ clock, monotonic = clock, log }: Clocks): Timek
         doubt();
         log.warn(
           { jumped_seconds: Math.round(jumped / 1000), clock: new Date(clock()).toISOString() },
-          'the clock of this machine was set; until it has stood for 15 minutes nothing that has expired is deleted',
+          'the clock of this machine was changed; expired data is not deleted until it has been stable for 15 minutes',
         );
       }
       return monotonic() >= settledAt;

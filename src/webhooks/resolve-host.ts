@@ -56,4 +56,4 @@ export const inHosts = (hosts: string, name: string): LookupAddress[] =>
     .map(([address = '']) => addressOf(address));
 
 const addressOf = (address: string): LookupAddress => ({ address, family: isIP(address) });
-const noAddress = () => Object.assign(new Error('The name has no address.'), { code: 'ENOTFOUND' });
+const noAddress = () => Object.assign(new Error('The host name has no address.'), { code: 'ENOTFOUND' });

@@ -17,7 +17,7 @@ export class InternalTarget extends Error {
 export const forbiddenTarget = (protocol: string) =>
   new InternalTarget(
     protocol === 'https:'
-      ? 'The target is internal.'
+      ? 'The target is an internal address.'
       : 'Without https it must be one of the allowed internal addresses.',
   );
 

@@ -105,7 +105,7 @@ async function attempt(deps: SendDeps, delivery: DueDelivery): Promise<'silent' 
 /** Marks the delivery dead. A webhook without a success since it was planned, days ago, is disabled with it. */
 async function giveUp(deps: SendDeps, { webhook_id, delivery_id, created_at }: DueDelivery, problem: string) {
   const at = now(deps);
-  const reason = 'Nothing has come through for days.';
+  const reason = 'No delivery has succeeded for days.';
   const { statement } = auditEvent({ action: 'webhook.disabled', actor: 'system', target: webhook_id, reason }, at);
   const dead = markDead(delivery_id, problem, at);
   const disabled = await deps.db.change({
@@ -114,8 +114,8 @@ async function giveUp(deps: SendDeps, { webhook_id, delivery_id, created_at }: D
     run: { dead, webhook: disableWebhook(webhook_id, at), event: statement },
   });
   if (!disabled.ok) await deps.db.run(dead);
-  deps.log.warn({ webhook_id, delivery_id, problem }, 'a delivery was given up; an administrator can send it again');
-  if (disabled.ok) deps.log.error({ webhook_id }, 'a webhook was switched off: nothing has come through for days');
+  deps.log.warn({ webhook_id, delivery_id, problem }, 'a webhook delivery has failed; an administrator can resend it');
+  if (disabled.ok) deps.log.error({ webhook_id }, 'a webhook was disabled: no delivery has succeeded for days');
 }
 
 /** @returns undefined when it was taken with a 2xx. */
@@ -124,7 +124,7 @@ async function post(
   { url, delivery_id, webhook_id, payload, secret_sealed }: DueDelivery,
 ): Promise<Problem | undefined> {
   const secret = secretOf(deps, webhook_id, secret_sealed);
-  if (secret === undefined) return { told: 'Its secret cannot be read: give it another one.', isSilent: true };
+  if (secret === undefined) return { told: 'Its secret cannot be decrypted: rotate it.', isSilent: true };
   const timestamp = String(now(deps));
   const headers = {
     'content-type': 'application/json',
@@ -136,11 +136,13 @@ async function post(
   };
   try {
     const status = await send(deps, new URL(url), headers, payload);
-    return status >= 200 && status < 300 ? undefined : { told: `It answered ${status}.`, isSilent: false };
+    return status >= 200 && status < 300
+      ? undefined
+      : { told: `The receiver responded with ${status}.`, isSilent: false };
   } catch (error) {
     if (error instanceof InternalTarget) return { told: error.message, isSilent: true };
-    const { code = 'no answer' } = error as NodeJS.ErrnoException;
-    return { told: `It could not be reached: ${code}.`, isSilent: true };
+    const { code = 'no response' } = error as NodeJS.ErrnoException;
+    return { told: `The receiver could not be reached: ${code}.`, isSilent: true };
   }
 }
 
@@ -148,7 +150,7 @@ function secretOf(deps: SendDeps, webhook_id: string, sealed: string): string | 
   try {
     return deps.vault.open(`webhook:${webhook_id}`, sealed);
   } catch (error) {
-    deps.log.error({ err: error, webhook_id }, 'the secret of a webhook cannot be opened');
+    deps.log.error({ err: error, webhook_id }, 'the secret of a webhook cannot be decrypted');
     return undefined;
   }
 }
@@ -178,7 +180,7 @@ async function send(deps: SendDeps, url: URL, headers: Record<string, string>, b
       socket.destroy();
       resolve(answer.statusCode ?? 0);
     });
-    sent.on('close', () => reject(new Error('The connection was closed without an answer.'))); // after all else
+    sent.on('close', () => reject(new Error('The connection was closed without a response.'))); // after all else
     sent.end(body);
   });
 }

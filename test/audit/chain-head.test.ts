@@ -81,7 +81,7 @@ test('what an earlier check gave is compared, and the head is told once an hour'
   const later = await verifyAuditLog(signet.deps, { seq: 9, seal: head.seal });
   assert.deepEqual(later.broken, { seq: 6, why: 'missing' });
 
-  const told = () => signet.logLines.filter((line) => line.includes('head of the audit log')).length;
+  const told = () => signet.logLines.filter((line) => line.includes('audit log checkpoint')).length;
   await signet.deps.auditLog.publishCheckpoint();
   await signet.deps.auditLog.publishCheckpoint();
   assert.equal(told(), 1);

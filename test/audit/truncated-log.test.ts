@@ -71,7 +71,7 @@ onBothEngines(
     assert.equal(await sealedIn(restarted.deps.db), 3);
     const told = restarted.logLines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50);
     assert.equal(told.length, 1, 'one loud line, not one for each attempt');
-    assert.match(told[0].msg, /no event is sealed and no webhook is sent.*signet audit verify/);
+    assert.match(told[0].msg, /no events are sealed and no webhooks are sent.*signet audit verify/);
     assert.deepEqual([told[0].seq, told[0].why], [5, 'missing']);
   },
 );
@@ -167,7 +167,7 @@ test('the newest place is kept in a file of the owner alone, and one that cannot
   await runJobs(restarted.deps);
   assert.equal(await sealedIn(restarted.deps.db), 5);
   const told = restarted.logLines.map((line) => JSON.parse(line)).find(({ level }) => level >= 50);
-  assert.match(told.msg, /^the file that keeps the newest place of the audit log cannot be read/);
+  assert.match(told.msg, /^the file with the checkpoint of the audit log cannot be read/);
   const { stdout, code } = await runCommand(['audit', 'verify'], { env });
   assert.equal(code, 1);
   assert.ok(stdout.includes(`until ${path} can be read, or is removed`), stdout);
@@ -175,7 +175,7 @@ test('the newest place is kept in a file of the owner alone, and one that cannot
   await rm(path);
   await runJobs(restarted.deps);
   assert.equal(await sealedIn(restarted.deps.db), 6);
-  assert.ok(restarted.logLines.some((line) => line.includes('the audit log is sealed again')));
+  assert.ok(restarted.logLines.some((line) => line.includes('sealing of the audit log has resumed')));
 });
 
 test('a place for the file that cannot be written is told once, and the log is sealed all the same', async (t) => {

@@ -461,7 +461,7 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
       code: 'request',
       stage: 'authorize',
       run: () => person.browser.get(client.authorizePath({ response_type: 'token' })),
-      says: /The only response_type is code/,
+      says: /The only supported response_type is code/,
     },
     {
       what: 'a wrong secret',
@@ -657,7 +657,7 @@ test('a failure that cannot be kept changes no answer', async (t) => {
   await signet.deps.db.run('drop table client_failures', []);
   const answer = await wrong();
   assert.deepEqual([answer.status, answer.text], [expected.status, expected.text]);
-  const isLogged = () => signet.logLines.some((line) => line.includes('a failure of a client was not kept'));
+  const isLogged = () => signet.logLines.some((line) => line.includes('a client failure was not recorded'));
   for (let attempt = 0; !isLogged() && attempt < 400; attempt += 1) await pause(5);
   assert.ok(isLogged());
   assert.equal((await owner.authorize(client)).startsWith('ac_'), true);

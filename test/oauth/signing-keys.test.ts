@@ -208,7 +208,7 @@ testSignet('another master key opens nothing and changes nothing', async ({ sign
   const rows = await listSigningKeys(signet.deps.db);
   await assert.rejects(openDeps(readConfig(environment), { clock, log }), {
     name: 'ConfigError',
-    message: /^The master key does not open the keys in this database\./,
+    message: /^The master key does not match this database\./,
   });
   assert.deepEqual(await listSigningKeys(signet.deps.db), rows);
   for (const { private_key_sealed } of rows) assert.doesNotMatch(String(private_key_sealed), /PRIVATE|"d"/);

@@ -92,7 +92,7 @@ test('another master key than the first does not start, and changes nothing', as
   const other = Buffer.alloc(32, 1).toString('base64');
   const refusal = await runCommand(['serve'], { env: { ...settings, SIGNET_MASTER_KEY: other } });
   assert.equal(refusal.code, 1);
-  assert.match(refusal.stderr, /^signet: The master key does not open the keys in this database\.[^\n]+\n$/);
+  assert.match(refusal.stderr, /^signet: The master key does not match this database\.[^\n]+\n$/);
   assert.ok(!refusal.stderr.includes(other));
   await startServer(t, settings);
 });
@@ -162,7 +162,7 @@ for (const workers of ['1', '2']) {
       { ...settings, SIGNET_DATABASE_URL: network.url },
       { hear: (text) => (said += text) },
     );
-    while (!said.includes('PostgreSQL cannot be used yet; trying again')) await sleep(20);
+    while (!said.includes('PostgreSQL is not available yet; retrying')) await sleep(20);
     assert.match(said, /ECONNREFUSED/);
     assert.doesNotMatch(said, /postgres:\/\/|\n +at /);
     await network.mend();
@@ -191,7 +191,7 @@ test('a wrong password for PostgreSQL ends the start at once', async (t) => {
   const wrong = new URL(settings.SIGNET_DATABASE_URL ?? '');
   wrong.password = 'verysecret';
   const sentence = await refusedStart(t, { ...settings, SIGNET_DATABASE_URL: wrong.href });
-  assert.match(sentence, /PostgreSQL refuses the connection.*password/);
+  assert.match(sentence, /PostgreSQL refused the connection.*password/);
   assert.doesNotMatch(sentence, /verysecret/);
 });
 

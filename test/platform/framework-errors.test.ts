@@ -24,7 +24,7 @@ const refusals: Record<string, Refused> = {
   'a NUL in the URL': { status: 400, path: '/signin?a=%00', page: true },
   'a NUL in the URL of an API': { status: 400, path: '/v1/me?a=%00' },
   'JSON that is none': { status: 400, method: 'POST', path: '/v1/oauth/clients', headers: json, body: '{' },
-  'half of a character': { status: 400, method: 'POST', path: '/v1/oauth/clients', headers: json, body: '["\\ud800"]' },
+  'unpaired surrogate': { status: 400, method: 'POST', path: '/v1/oauth/clients', headers: json, body: '["\\ud800"]' },
   'a body of another type': {
     status: 400,
     method: 'POST',

@@ -159,7 +159,7 @@ test('an address that was taken off the allowed ones is not connected to any mor
   );
   assert.deepEqual(told, [
     'Without https it must be one of the allowed internal addresses.',
-    'The target is internal.',
+    'The target is an internal address.',
   ]);
   assert.equal(receiver.deliveries.length, 0);
 

@@ -73,7 +73,7 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
   await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 1, 'not again at once');
   const [waiting] = await deliveriesTo(signet, webhook_id);
-  assert.deepEqual([waiting?.attempts, waiting?.last_error], [1, 'It answered 500.']);
+  assert.deepEqual([waiting?.attempts, waiting?.last_error], [1, 'The receiver responded with 500.']);
   for (let day = 0; day < 12; day += 1) {
     signet.clock.advance(86_400);
     await runJobs(signet.deps, quickJobs);
@@ -88,7 +88,7 @@ test('a delivery that fails is tried again later and later, is dead in the end, 
   );
 
   assert.ok((await findWebhook(signet.deps.db, webhook_id))?.disabled_at, 'nothing came through for days: it is off');
-  assert.ok(signet.logLines.some((line) => line.includes('a webhook was switched off')));
+  assert.ok(signet.logLines.some((line) => line.includes('a webhook was disabled')));
   await assert.rejects(
     replay(signet.deps, caller, { webhook_id, delivery_id: dead.delivery_id }),
     sentence('webhooks.is_off'),
@@ -131,7 +131,7 @@ test('a redirect is not followed', async (t) => {
   await signet.newUser();
   await runJobs(signet.deps, quickJobs);
   assert.deepEqual([receiver.deliveries.length, elsewhere.deliveries.length], [1, 0]);
-  assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'It answered 307.');
+  assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'The receiver responded with 307.');
 });
 
 test('internal addresses are refused at registration, and names that lead there at the connection', async (t) => {
@@ -161,7 +161,7 @@ test('internal addresses are refused at registration, and names that lead there 
   const { webhook_id } = await wanted('https://localhost:9/hook');
   await signet.newUser();
   await runJobs(signet.deps, quickJobs);
-  assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'The target is internal.');
+  assert.equal((await deliveriesTo(signet, webhook_id))[0]?.last_error, 'The target is an internal address.');
 });
 
 test('which addresses are internal', () => {

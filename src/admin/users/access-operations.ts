@@ -51,7 +51,10 @@ export const listUserSessions = operation({
   method: 'GET',
   path: '/v1/admin/users/:user_id/sessions',
   summary: 'List the active sessions of a user',
-  answer: { description: 'Last used first.', schema: Type.Object({ sessions: Type.Array(SessionRecord) }) },
+  answer: {
+    description: 'The connected clients, last used first.',
+    schema: Type.Object({ sessions: Type.Array(SessionRecord) }),
+  },
   refusals: ['not_found'],
   async run(deps, { user_id }) {
     await requireUser(deps, user_id);

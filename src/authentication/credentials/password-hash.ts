@@ -57,7 +57,7 @@ export function passwordHasher({
 
   const hash = async (password: string) => {
     const message = encode(password);
-    if (message === undefined) throw invalidRequest(`A password may have at most ${longestPasswordBytes} bytes.`);
+    if (message === undefined) throw invalidRequest(`A password can have at most ${longestPasswordBytes} bytes.`);
     const salt = randomBytes(saltLength);
     const tag = await inTurn(() => argon2id({ ...cost, message, nonce: salt, tagLength }));
     return formatPhc({ ...cost, salt, tag });

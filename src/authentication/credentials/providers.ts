@@ -74,7 +74,7 @@ function readProvider(environment: Environment, { id, prefix, known }: Candidate
   const set = parts.find((part) => read(part) !== undefined);
   if (set === undefined) return undefined;
   if (!known && knownProviders.some((one) => one.id === id)) {
-    refuse(`${prefix}_${set} names a provider that Signet knows: use SIGNET_${id.toUpperCase()}_${set} instead.`);
+    refuse(`${prefix}_${set} belongs to a built-in provider: use SIGNET_${id.toUpperCase()}_${set} instead.`);
   }
   const missing = (part: Part) => refuse(`${prefix}_${part} is missing, although ${prefix}_${set} is set.`);
   const label = read('LABEL') ?? known?.label ?? id;

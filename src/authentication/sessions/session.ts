@@ -160,7 +160,7 @@ export const recentlySignedIn: Access<Deps, SignedIn> = {
 /** An administrator at a page. */
 export const administratorPage: Access<Deps, { caller: Caller; administrator_id: string }> = {
   scheme: 'SessionCookie',
-  description: 'Takes an administrator, whose sign-in is at most an hour old, or 15 minutes for a change.',
+  description: 'Requires an administrator who signed in at most an hour ago, or 15 minutes ago for changes.',
   refusals: ['login_required', 'access_denied', 'reauthentication_required'],
   async authenticate(deps, request) {
     const session = await requireAdministrator(deps, request);

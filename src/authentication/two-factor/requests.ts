@@ -7,9 +7,12 @@ import type { TotpConfirmation } from './confirm-totp.ts';
 /** Body of `POST /v1/me/2fa/totp/confirm`. Spaces in the code do not matter. */
 export const ConfirmBody = Type.Object(
   {
-    code: Type.String({ maxLength: 100, description: 'The six digits that the app shows now.' }),
+    code: Type.String({ maxLength: 100, description: 'The six digits shown by the app.' }),
     end_other_sessions: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether every other session ends, and what apps hold by it.' }),
+      Type.Boolean({
+        default: false,
+        description: 'Whether every other session ends, with the app access that came from it.',
+      }),
     ),
   },
   { additionalProperties: false },

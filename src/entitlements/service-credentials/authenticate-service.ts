@@ -26,7 +26,8 @@ export async function authenticateService(
     throw invalidClient('wrong secret');
   }
   if (credential.retired_at !== null) throw invalidClient('service credential is retired');
-  if (!credential.permissions.includes(permission)) throw accessDenied(`This credential lacks ${permission}.`);
+  if (!credential.permissions.includes(permission))
+    throw accessDenied(`This credential does not have the permission ${permission}.`);
   return credential;
 }
 

@@ -71,8 +71,8 @@ type RedirectTarget = { client: Client; redirect_uri: string; state: string | un
 
 /** Why a client may not start a sign-in. */
 const refusalByStatus = {
-  pending_review: 'is waiting for its review, so it cannot start a sign-in yet.',
-  rejected: 'was turned down in its review, so it cannot start a sign-in.',
+  pending_review: 'is pending review, so it cannot start a sign-in yet.',
+  rejected: 'was rejected in review, so it cannot start a sign-in.',
   suspended: 'is suspended, so it cannot start a sign-in.',
 } as const satisfies Record<Exclude<ClientStatus, 'approved'>, string>;
 
@@ -95,7 +95,7 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
   }
   if (client_id === undefined) throw missing('client_id');
   const client = isClientId(client_id) ? await deps.clients.find(client_id) : undefined;
-  if (!client) throw invalidLink('client_id names no registered client.', { key: 'authorize.unknown_client' });
+  if (!client) throw invalidLink('client_id does not name a registered client.', { key: 'authorize.unknown_client' });
   const note = (failure: Failure) => deps.clientFailures.record({ client_id, stage: 'authorize' }, failure);
   if (redirect_uri === undefined) {
     note({ code: 'redirect_uri_missing' });
@@ -106,9 +106,12 @@ export async function authorizeClient(deps: ClientDeps, { values, repeated }: Pa
       code: 'redirect_uri_differs',
       detail: () => ({ sent: redirect_uri, registered: closestMatch(client.redirect_uris, redirect_uri) }),
     });
-    throw invalidLink('redirect_uri is not one that this client has registered, character for character.', {
-      key: 'authorize.redirect_uri',
-    });
+    throw invalidLink(
+      'redirect_uri does not match a registered redirect URI of this client, character for character.',
+      {
+        key: 'authorize.redirect_uri',
+      },
+    );
   }
   if (client.status !== 'approved') {
     note({ code: 'client_not_approved' });
@@ -135,7 +138,7 @@ export async function readAuthorizationRequest(
   if (repeated.size > 0) throw new AuthorizationError('invalid_request', 'A parameter was sent more than once.');
   for (const value of [values.state, values.nonce]) {
     if (Buffer.byteLength(value ?? '') > longestEcho) {
-      throw new AuthorizationError('invalid_request', 'state and nonce have 4096 bytes at most.');
+      throw new AuthorizationError('invalid_request', 'state and nonce can have at most 4096 bytes.');
     }
   }
   refuseUnsupported(values);
@@ -163,16 +166,16 @@ function refuseUnsupported(values: Parsed['values']): void {
     throw new AuthorizationError('request_uri_not_supported', 'request_uri is not supported.');
   }
   if (values.registration !== undefined) {
-    throw new AuthorizationError('registration_not_supported', 'Registration by parameter is not supported.');
+    throw new AuthorizationError('registration_not_supported', 'The parameter registration is not supported.');
   }
   if (values.response_type === undefined) {
     throw new AuthorizationError('invalid_request', 'response_type is missing.');
   }
   if (values.response_type !== 'code') {
-    throw new AuthorizationError('unsupported_response_type', 'The only response_type is code.');
+    throw new AuthorizationError('unsupported_response_type', 'The only supported response_type is code.');
   }
   if (values.response_mode !== undefined && values.response_mode !== 'query') {
-    throw new AuthorizationError('invalid_request', 'The only response_mode is query.');
+    throw new AuthorizationError('invalid_request', 'The only supported response_mode is query.');
   }
 }
 
@@ -181,7 +184,7 @@ function readScope(client: Client, scope: string | undefined): string {
   const allowed: readonly string[] = client.allowed_scopes;
   const wanted = scope === undefined ? defaultScope.filter((name) => allowed.includes(name)) : parseScope(scope);
   if (wanted.length === 0 || !wanted.every((name) => allowed.includes(name))) {
-    throw new AuthorizationError('invalid_scope', 'The client is not allowed this scope.', 'scope');
+    throw new AuthorizationError('invalid_scope', 'The client is not allowed to request this scope.', 'scope');
   }
   return wanted.join(' ');
 }
@@ -191,7 +194,7 @@ function readCodeChallenge(challenge: string | undefined, method: string | undef
   if (challenge === undefined) throw new AuthorizationError('invalid_request', 'code_challenge is missing.', 'pkce');
   if (method !== 'S256') throw new AuthorizationError('invalid_request', 'code_challenge_method must be S256.', 'pkce');
   if (!isCodeChallenge(challenge)) {
-    throw new AuthorizationError('invalid_request', 'code_challenge must be the base64url of a SHA-256.', 'pkce');
+    throw new AuthorizationError('invalid_request', 'code_challenge must be a base64url-encoded SHA-256 hash.', 'pkce');
   }
   return challenge;
 }
@@ -201,7 +204,7 @@ function readPrompt(text: string | undefined): Prompt[] {
   const known = values.filter((value): value is Prompt => prompts.some((prompt) => prompt === value));
   if (known.length < values.length) throw new AuthorizationError('invalid_request', 'prompt has an unknown value.');
   if (known.includes('none') && known.length > 1) {
-    throw new AuthorizationError('invalid_request', 'prompt=none stands alone.');
+    throw new AuthorizationError('invalid_request', 'prompt=none cannot be combined with other values.');
   }
   return known;
 }

@@ -78,7 +78,7 @@ function readCredentials({ authorization, form }: Presented): Credentials | unde
     return form.client_id === undefined ? undefined : { client_id: form.client_id, client_secret: form.client_secret };
   }
   if (form.client_secret !== undefined) {
-    throw invalidRequest('The client authenticates twice, by HTTP Basic and in the body. Use one of the two.');
+    throw invalidRequest('The client authenticated both with HTTP Basic and in the body. Use only one method.');
   }
   const basic = readBasic(authorization);
   if (form.client_id !== undefined && form.client_id !== basic.client_id) {

@@ -28,7 +28,7 @@ const longestCell = 10_000;
 
 /** What nobody can read again. */
 export const shownOnce = (fields: Record<string, string>): string =>
-  `${table(Object.entries(fields))}\n\nThe secret is shown this once.`;
+  `${table(Object.entries(fields))}\n\nThe secret is shown only once.`;
 
 /**
  * Columns, two spaces apart, each as wide as its widest cell. Much of what stands in cells was chosen by others: none of

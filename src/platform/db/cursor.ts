@@ -18,5 +18,5 @@ export function decodeCursor(field: string, name: string | undefined): Cursor | 
   if (name === undefined || name === '') return undefined;
   const [, at, id] = /^(\d{1,12})-([\w.-]{1,600})$/.exec(name) ?? [];
   if (id !== undefined) return { at: Number(at), id };
-  throw invalidFields([{ path: field, message: 'Must be next of the page before.' }]);
+  throw invalidFields([{ path: field, message: 'Must be the value of next from the previous page.' }]);
 }

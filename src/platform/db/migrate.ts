@@ -76,7 +76,7 @@ export async function refuseUnlessMigrated(db: Db, folder: URL = ownMigrations):
   const missing = missingMigrations(readMigrations(folder), applied);
   if (missing.length > 0) {
     throw new MigrationRefused(
-      `The database is of an older version: ${missing.length === 1 ? 'a migration is' : `${missing.length} migrations are`} missing. Start the server of this version (signet serve), or run: signet migrate. Nothing was changed.`,
+      `The database is from an older version: ${missing.length === 1 ? 'a migration is' : `${missing.length} migrations are`} missing. Start the server of this version (signet serve), or run: signet migrate. Nothing was changed.`,
     );
   }
 }
@@ -100,12 +100,12 @@ function missingMigrations(migrations: readonly Migration[], applied: readonly A
     const migration = known.get(name);
     if (!migration) {
       throw new MigrationRefused(
-        `The database has the migration ${name}, which this version of Signet does not know: a newer version has run on it. Start that version again, or restore a backup from before it.`,
+        `The database has the migration ${name}, which is unknown to this version of Signet: a newer version has already run on this database. Start that version, or restore a backup from before the upgrade.`,
       );
     }
     if (migration.checksum !== checksum) {
       throw new MigrationRefused(
-        `The migration ${name} is not the text that was applied to this database. An applied migration may not be edited: restore its file, and put the change in a new one.`,
+        `The migration ${name} differs from the one that was applied to this database. Applied migrations must not be edited: restore its file and put the change in a new migration.`,
       );
     }
   }

@@ -49,7 +49,7 @@ const minFreeBytes = 1024 * 1024;
 export function onFullDisk(error: unknown, dataDir: string, freeBytes = freeBytesOf(dataDir)): unknown {
   if (!(error instanceof StoreUnavailable) || freeBytes === undefined || freeBytes >= minFreeBytes) return error;
   return new StoreUnavailable(
-    `The disk that holds ${dataDir} is full: ${Math.floor(freeBytes / 1024)} KB are free, and Signet needs ${minFreeBytes / 1024} KB to start. Make room, then start again. Nothing was lost.`,
+    `The disk that holds ${dataDir} is full: ${Math.floor(freeBytes / 1024)} KB are free, and Signet needs ${minFreeBytes / 1024} KB to start. Free some space, then start again. No data was lost.`,
     { cause: error.cause },
   );
 }

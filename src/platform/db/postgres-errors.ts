@@ -61,13 +61,13 @@ export function storeError(error: unknown, sent: 'nothing' | 'read' | 'change' =
   if (state === undefined) return new StoreUnavailable('The connection to PostgreSQL failed.', { cause: error });
   if (state === '23505') return new UniqueViolation('A unique index refused the change.', { cause: error });
   if (state === '23503') return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
-  if (misconfigured.has(state)) return new StoreMisconfigured('PostgreSQL refuses the connection.', { cause: error });
+  if (misconfigured.has(state)) return new StoreMisconfigured('PostgreSQL refused the connection.', { cause: error });
   // The wire protocol's way to say that what a session begins with is not passed on.
   if (state === '08P01' && /startup parameter/.test(String(error))) {
     return new StoreMisconfigured(needsSessions, { cause: error });
   }
   if (unanswerable.has(state) || unanswerableClasses.has(state.slice(0, 2))) {
-    return new StoreUnavailable('PostgreSQL cannot answer.', { cause: error });
+    return new StoreUnavailable('PostgreSQL did not respond.', { cause: error });
   }
   return error;
 }
@@ -104,4 +104,4 @@ export function isRefusal(step: Step, error: unknown): boolean {
 const sqlState = (error: unknown): string | undefined => (error instanceof DatabaseError ? error.code : undefined);
 
 export const needsSessions =
-  'SIGNET_DATABASE_URL leads to a connection pooler that does not keep a session on one connection (PgBouncer: pool_mode transaction or statement, or startup parameters that it refuses or ignores). Signet keeps a few connections of its own and prepares its statements on them: give it the address of PostgreSQL itself.';
+  'SIGNET_DATABASE_URL points to a connection pooler without session pooling (for example PgBouncer with pool_mode transaction or statement, or with startup parameters that it rejects or ignores). Signet pools a few connections itself and prepares its statements on them: use the address of PostgreSQL itself.';

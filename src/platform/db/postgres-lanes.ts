@@ -121,7 +121,9 @@ export function createLanes(
   return {
     async use(question) {
       if (options.use !== 'reads' && abandoned.waitForStandby()) {
-        throw new StoreUnavailable('PostgreSQL waits for a synchronous standby, so it takes no change now.');
+        throw new StoreUnavailable(
+          'PostgreSQL is waiting for a synchronous standby and accepts no changes at the moment.',
+        );
       }
       if (open.size === 0) await firstConnection();
       // Nothing may be awaited between choosing a lane and writing to it: all requests of a turn would choose the same.

@@ -17,7 +17,7 @@ export async function checkSession(url: string, session: Session, mayLoseCommits
   const off = durabilitySettings.filter((name) => session.settings[name] === 'off');
   if (off.length > 0 && !mayLoseCommits) {
     throw new StoreMisconfigured(
-      `PostgreSQL may lose changes that it has confirmed: ${off.join(', ')} off for this connection. Set it on, for the server, the database, the role or in SIGNET_DATABASE_URL, wherever it was set off; or set SIGNET_DATABASE_MAY_LOSE_COMMITS=on if losing them is meant.`,
+      `PostgreSQL may lose changes that it has confirmed: ${off.join(', ')} off for this connection. Turn it on where it was turned off (server, database, role or SIGNET_DATABASE_URL), or set SIGNET_DATABASE_MAY_LOSE_COMMITS=on if such losses are acceptable.`,
     );
   }
   if (!session.keepsSettings) throw new StoreMisconfigured(needsSessions);

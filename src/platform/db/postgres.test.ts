@@ -270,7 +270,7 @@ test('a pooler that gives each transaction another backend is refused with a sen
   for (const ask of [() => keys(pooled), () => pooled.batch([insert('a')])]) {
     await assert.rejects(ask, (error: unknown) => {
       assert.ok(error instanceof StoreMisconfigured, String(error));
-      assert.match(error.message, /pooler that does not keep a session.*address of PostgreSQL itself/);
+      assert.match(error.message, /pooler without session pooling.*address of PostgreSQL itself/);
       return true;
     });
   }

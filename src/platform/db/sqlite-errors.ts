@@ -32,7 +32,7 @@ export function storeError(error: unknown): unknown {
   if (code === undefined) return error;
   if (duplicate.has(code)) return new UniqueViolation('A unique index refused the change.', { cause: error });
   if (code === orphan) return new ForeignKeyViolation('A foreign key refused the change.', { cause: error });
-  if (unanswerable.has(code & 0xff)) return new StoreUnavailable('SQLite cannot answer.', { cause: error });
+  if (unanswerable.has(code & 0xff)) return new StoreUnavailable('SQLite did not respond.', { cause: error });
   return error;
 }
 
@@ -44,7 +44,7 @@ export function storeError(error: unknown): unknown {
 export function commitError(error: unknown): StoreUnavailable {
   const code = resultCode(error);
   const isSettled = code !== undefined && (notWritten.has(code) || (code & 0xff) === 19 || isBusy(error));
-  if (isSettled) return new StoreUnavailable('SQLite did not keep the change.', { cause: error });
+  if (isSettled) return new StoreUnavailable('SQLite did not save the change.', { cause: error });
   return new OutcomeUnknown('SQLite could not confirm that the change is on disk.', { cause: error });
 }
 /** FULL, IOERR_WRITE. */

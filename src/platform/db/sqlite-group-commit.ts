@@ -183,7 +183,8 @@ export function createGroupCommit(session: () => WriteSession, checkAnew: () => 
   };
 }
 
-const checking = 'The last commit could not be confirmed. The database file is checked before it takes another.';
+const checking =
+  'The last commit could not be confirmed. The database file is being checked before it accepts another.';
 
 function settle(group: readonly Unit[], outcomes: readonly Outcome[]): void {
   for (const [index, unit] of group.entries()) {

@@ -54,7 +54,7 @@ export function openHeartbeat(deps: HeartbeatDeps): ServerHeartbeat {
     skewLoggedAt = at;
     log.warn(
       { other_node_ahead_seconds: ahead, clock: clock() },
-      'the clock of this node and that of another one, or of an earlier run, disagree: codes and sessions of the one are refused by the other. Have both set by NTP',
+      'the clock of this node differs from that of another node or of an earlier run, so each refuses codes and sessions of the other. Synchronize both with NTP',
     );
   }
 
@@ -68,7 +68,7 @@ export function openHeartbeat(deps: HeartbeatDeps): ServerHeartbeat {
     timekeeper.doubt();
     log.info(
       { silent_seconds: silent, clock: clock() },
-      'no server has run on this store for a while, or the clock of this machine is ahead; what has expired by it is deleted in 15 minutes',
+      'no server has used this database for a while, or the clock of this machine is fast; expired data will be deleted in 15 minutes',
     );
   }
 
@@ -86,10 +86,10 @@ export function openHeartbeat(deps: HeartbeatDeps): ServerHeartbeat {
 export async function mailWarning(deps: { db: Db; clock: Clock }): Promise<string | undefined> {
   const server = await findHeartbeat(deps.db);
   if (!server || Math.abs(now(deps) - server.at) > silentAfterSeconds) {
-    return 'Mail to the person was queued, and no running server was found: it is sent once one runs with SIGNET_SMTP_URL.';
+    return 'An email to the user was queued, but no running server was found: it will be sent once a server runs with SIGNET_SMTP_URL.';
   }
   if (server.mail === 'none') {
-    return 'Mail to the person was queued, and the server cannot send it: SIGNET_SMTP_URL is not set there. Set it within three days, or tell the person yourself.';
+    return 'An email to the user was queued, but the server cannot send it because SIGNET_SMTP_URL is not set there. Set it within three days, or notify the user yourself.';
   }
   return undefined;
 }

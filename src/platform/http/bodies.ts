@@ -42,7 +42,7 @@ function problemIn(body: unknown): string | undefined {
     if (depth > deepest) return `The body is nested more than ${deepest} levels deep.`;
     // Stored, each unpaired surrogate becomes the same replacement character, and two different texts one.
     if (level.some((value) => typeof value === 'string' && !value.isWellFormed())) {
-      return 'The body contains half of a character (an unpaired surrogate).';
+      return 'The body contains an unpaired surrogate.';
     }
     level = level.flatMap((value) =>
       typeof value !== 'object' || value === null ? [] : Array.isArray(value) ? value : Object.entries(value).flat(),

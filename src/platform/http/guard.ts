@@ -49,12 +49,13 @@ export function guardAnswer(reply: FastifyReply, { secure }: Pick<Config, 'secur
  * nobody's proxy, so an absolute URL must be one of ours.
  */
 function malformation({ raw, url }: FastifyRequest, baseUrl: string): string | undefined {
-  if (raw.httpVersionMajor < 1) return 'The request line names no version of HTTP.';
+  if (raw.httpVersionMajor < 1) return 'The request line does not contain an HTTP version.';
   if (!url.startsWith('/') && !url.startsWith(`${baseUrl}/`))
-    return 'The request target is not a path of this service.';
+    return 'The request target is not a path on this service.';
   // RFC 9112 §6.1: "chunked" is the one coding that every server on the way reads alike.
   const coding = raw.headers['transfer-encoding'];
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return 'The only Transfer-Encoding is chunked.';
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    return 'The only supported Transfer-Encoding is chunked.';
   return hasTwoHosts(raw.rawHeaders) ? 'The header Host was sent more than once.' : undefined;
 }
 

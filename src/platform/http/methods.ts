@@ -37,7 +37,7 @@ export function refuseOtherMethods(app: FastifyInstance, longestParameter: numbe
     }
     const allow = methods.filter((method) => known.has(method)).join(', ');
     reply.header('allow', allow);
-    throw new RequestError('method_not_allowed', `This address takes ${allow}.`);
+    throw new RequestError('method_not_allowed', `Allowed methods: ${allow}.`);
   });
 }
 

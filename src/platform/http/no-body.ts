@@ -10,5 +10,5 @@ export function readNoBody(body: unknown): void {
     !(body instanceof FormText) &&
     !Array.isArray(body) &&
     Object.keys(body).length === 0;
-  if (!isEmpty) throw invalidRequest('This takes no body. Nothing was changed.');
+  if (!isEmpty) throw invalidRequest('This endpoint does not accept a body. Nothing was changed.');
 }

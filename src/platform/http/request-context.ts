@@ -31,7 +31,7 @@ export function endFailedRequest(): boolean {
     return true;
   }
   const { status, headers, body } = bareAnswer(
-    new RequestError('server_error', 'Something unforeseen went wrong here. It has been logged.'),
+    new RequestError('server_error', 'An unexpected error occurred. It has been logged.'),
   );
   response.writeHead(status, { ...headers, Connection: 'close' }).end(body);
   return true;

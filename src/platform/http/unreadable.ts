@@ -29,6 +29,7 @@ export function answerUnreadable(error: Error & { code?: string }, socket: Socke
 function refusalOf({ code }: { code?: string }): RequestError {
   if (code === 'HPE_HEADER_OVERFLOW')
     return new RequestError('headers_too_large', 'The headers are larger than 16 KB.');
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new RequestError('request_timeout', 'The request came too slowly.');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new RequestError('request_timeout', 'The request was received too slowly.');
   return invalidRequest('The request is not valid HTTP.');
 }

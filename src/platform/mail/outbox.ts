@@ -114,7 +114,8 @@ const openNothing = (deps: OutboxDeps): Outbox => ({
   enqueue: () => [],
   async deliver() {
     const { changes } = await deleteMailsBefore(deps.db, now(deps) - undeliverableKeptSeconds);
-    if (changes > 0) deps.log.error({ mails: changes }, 'queued mails were dropped unsent: SIGNET_SMTP_URL is not set');
+    if (changes > 0)
+      deps.log.error({ mails: changes }, 'queued emails were dropped unsent: SIGNET_SMTP_URL is not set');
   },
   close: async () => {},
 });
@@ -137,7 +138,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
       timer = undefined;
       step += 1;
       if (step < soonMs.length) arm();
-      deliver().catch((error: unknown) => deps.log.error({ err: error }, 'mails could not be looked for'));
+      deliver().catch((error: unknown) => deps.log.error({ err: error }, 'the mail queue could not be read'));
     }, soonMs[step]);
     timer.unref();
   }
@@ -167,7 +168,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     const retryAfter = retryAfterSeconds[attempts];
     if (retryAfter === undefined) {
       await deleteMail(deps.db, mail_id);
-      deps.log.error({ mail_id, attempts }, 'a mail was given up');
+      deps.log.error({ mail_id, attempts }, 'an email could not be delivered');
       return undefined;
     }
     // Of several nodes one claims it. If that one dies between sending and forgetting, another sends it again: the
@@ -179,7 +180,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };
       await postponeMail(deps.db, waiting, now(deps) + retryAfter);
-      deps.log.warn({ mail_id, attempts, code, responseCode }, 'a mail was not taken; it is tried again later');
+      deps.log.warn({ mail_id, attempts, code, responseCode }, 'an email was not accepted; it will be retried');
       return code !== undefined && unreachable.has(code) ? 'unreachable' : undefined;
     }
     await deleteMail(deps.db, mail_id);

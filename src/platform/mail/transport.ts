@@ -22,7 +22,7 @@ export function openTransport({ config, log }: { config: Config; log: Logger }):
   if (config.smtpUrl !== undefined) return smtp(config.smtpUrl, config.mailFrom);
   if (config.secure) return undefined;
   return async ({ to, subject, text }) => {
-    log.info({ to, subject, text }, 'this mail would have been sent; set SIGNET_SMTP_URL to send it');
+    log.info({ to, subject, text }, 'this email would have been sent; set SIGNET_SMTP_URL to send it');
   };
 }
 

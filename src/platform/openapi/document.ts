@@ -9,8 +9,8 @@ export type DescribedRoute = { method: string; url: string; operation: Operation
 /** The body of every refusal (decisions §1). */
 const ErrorBody = Type.Object(
   {
-    error: Type.String({ description: 'A code for programs.' }),
-    error_description: Type.String({ description: 'A sentence for people, in ASCII.' }),
+    error: Type.String({ description: 'Machine-readable error code.' }),
+    error_description: Type.String({ description: 'Human-readable description, in ASCII.' }),
     fields: Type.Optional(
       Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
         description: 'With `invalid_request` on /v1: what is wrong with which member.',
@@ -32,7 +32,7 @@ const ErrorBody = Type.Object(
       Type.String({ description: 'With `reauthentication_required`: the `acr` that the session lacks.' }),
     ),
   },
-  { description: 'Extra members depend on the code.' },
+  { description: 'Additional members depend on the error code.' },
 );
 
 /** Of the API as the specification describes it (9.1); the software that serves it has a version of its own. */
@@ -50,9 +50,9 @@ export function describeApi(config: Config, routes: readonly DescribedRoute[]) {
     info: {
       title: config.brand.name,
       version: apiVersion,
-      description: `OpenID Connect 1.0 and OAuth 2.1, accounts and clients. For people: ${config.baseUrl}/reference`,
+      description: `OpenID Connect 1.0 and OAuth 2.1, accounts and clients. Readable version: ${config.baseUrl}/reference`,
     },
-    externalDocs: { description: 'The same, to be read.', url: `${config.baseUrl}/reference` },
+    externalDocs: { description: 'The same reference as a web page.', url: `${config.baseUrl}/reference` },
     servers: [{ url: config.baseUrl }],
     tags: tags.map((name) => ({ name })),
     paths: Object.fromEntries(Object.entries(paths).sort()),

@@ -183,7 +183,7 @@ function refusalOf(error: Error & { code?: string; statusCode?: number }, reques
   const isClientFault = error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500;
   return isClientFault
     ? new RequestError('invalid_request', 'The request is malformed.', { cause: error })
-    : new RequestError('server_error', 'Something unforeseen went wrong here. It has been logged.', { cause: error });
+    : new RequestError('server_error', 'An unexpected error occurred. It has been logged.', { cause: error });
 }
 
 const expectedMediaType = (request: FastifyRequest) =>

@@ -35,7 +35,7 @@ function problemsOf(error: ShapeError): Problem[] {
   switch (error.keyword) {
     case 'boolean': // said for each unknown member, with the name that was sent in its path
     case 'additionalProperties': // said once, after them
-      return [{ path: '', message: 'Holds a member that is not known here. Nothing else can be set.' }];
+      return [{ path: '', message: 'Contains an unknown member. Only the documented members can be set.' }];
     case 'required':
       return error.params.requiredProperties.map((name) => ({ path: name, message: 'Is required.' }));
     case 'enum':

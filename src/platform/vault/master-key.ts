@@ -21,7 +21,9 @@ export function parseMasterKey(name: string, text: string): Buffer {
   const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
   // Strictly: Node's decoder stops at the first "=", and would take the first of two keys in a file for the key.
   if (key.length !== 32 || !/^([0-9a-f]{64}|[\w+/-]{43}=?)$/i.test(trimmed)) {
-    throw new ConfigError(`${name} must be 32 random bytes in base64 or hex. Make one with: openssl rand -base64 32`);
+    throw new ConfigError(
+      `${name} must be 32 random bytes in base64 or hex. Create them with: openssl rand -base64 32`,
+    );
   }
   return key;
 }
@@ -62,13 +64,13 @@ function prepareMasterKeyFile(path: string): void {
 }
 
 const unreadable = (path: string, error: unknown) =>
-  new ConfigError(`The master key file ${path} cannot be read or made: ${(error as Error).message}`);
+  new ConfigError(`The master key file ${path} cannot be read or created: ${(error as Error).message}`);
 
 /** @throws {ConfigError} when there is a database that only the missing key opens. */
 function refuseWithoutKey(path: string): void {
   if (!existsSync(join(dirname(path), databaseFile))) return;
   throw new ConfigError(
-    `${path} is missing, and the database beside it is sealed under the key that was in it. Restore the file from its backup. Nothing was changed.`,
+    `${path} is missing, but the database next to it is encrypted with the key that was in it. Restore the file from a backup. Nothing was changed.`,
   );
 }
 
@@ -111,7 +113,7 @@ export async function openVaultFor(db: Db, masterKey: Buffer): Promise<Vault> {
     vault.open('master-key-check', check);
   } catch {
     throw new ConfigError(
-      'The master key does not open the keys in this database. Start with the key that the database was first used with (SIGNET_MASTER_KEY, SIGNET_MASTER_KEY_FILE, or master.key in the data folder). Nothing was changed.',
+      'The master key does not match this database. Start with the key that the database was first used with (SIGNET_MASTER_KEY, SIGNET_MASTER_KEY_FILE, or master.key in the data folder). Nothing was changed.',
     );
   }
   return vault;

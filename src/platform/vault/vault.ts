@@ -81,7 +81,9 @@ function sealer(salted: number, keyFor: (salt: Buffer) => Buffer): Sealer {
         decipher.setAuthTag(bytes.subarray(-16));
         return decipher.update(bytes.subarray(salted + nonceLength, -16), undefined, 'utf8') + decipher.final('utf8');
       } catch (cause) {
-        throw new WrongMasterKey(`What was sealed for ${purpose} does not open with this master key.`, { cause });
+        throw new WrongMasterKey(`The value sealed for ${purpose} cannot be decrypted with this master key.`, {
+          cause,
+        });
       }
     },
   };

@@ -6,12 +6,15 @@ import type { OperationDescription } from '../../platform/http/operation-descrip
 
 export const readEntitlements: OperationDescription = {
   tag: 'Entitlements',
-  summary: 'What you are entitled to across products',
+  summary: 'List your entitlements across products',
   description:
     'With a session, or with an access token of the scope `entitlements:read`. With both the token alone counts; an `Authorization` header of another scheme is ignored.',
   access: [signedIn, accessToken],
   answers: {
-    200: { description: 'By product.', schema: Type.Object({ entitlements: Type.Array(Entitlement) }) },
+    200: {
+      description: 'Your entitlements, ordered by product.',
+      schema: Type.Object({ entitlements: Type.Array(Entitlement) }),
+    },
   },
   refusals: ['invalid_token', 'insufficient_scope'],
 };
