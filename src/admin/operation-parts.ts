@@ -10,11 +10,11 @@ export const administration: { tag: 'Administration'; access: Access<Deps, { cal
   access: administrator,
 };
 
-export const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'How many at most.' });
+export const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'Maximum number of entries.' });
 
 /** Why, for the log and for whom it concerns. */
 export const ReasonBody = Type.Object(
-  { reason: Type.String({ minLength: 1, maxLength: 500, description: 'Kept in the audit log.' }) },
+  { reason: Type.String({ minLength: 1, maxLength: 500, description: 'Recorded in the audit log.' }) },
   { additionalProperties: false },
 );
 export const reasonExample = { reason: 'Reported by its users.' };

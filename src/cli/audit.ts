@@ -14,30 +14,30 @@ import { command, UsageError } from './command.ts';
 
 const filters = {
   action: { value: 'action', help: 'an action such as client.approved, or its first word' },
-  actor: { value: 'actor', help: 'who did it: user:<id>, client:<id>, service:<id>, cli, system' },
-  target: { value: 'id', help: 'the id of what it happened to' },
+  actor: { value: 'actor', help: 'user:<id>, client:<id>, service:<id>, cli or system' },
+  target: { value: 'id', help: 'the ID of the affected object' },
   since: { value: 'date', help: 'from a day such as 2027-01-31 on, or a time in it, UTC' },
-  until: { value: 'date', help: 'up to such a day or time, that day included' },
+  until: { value: 'date', help: 'until such a day or time; a day is included entirely' },
 } as const;
 type Filters = { [Name in keyof typeof filters]: string | undefined };
 
 export const auditCommands = {
   'audit list': command({
-    summary: 'Shows the audit log, newest first.',
-    options: { ...filters, limit: { value: 'n', integer: [1, 10_000], help: 'how many at most; 50 without it' } },
+    summary: 'Show the audit log, newest first.',
+    options: { ...filters, limit: { value: 'n', integer: [1, 10_000], help: 'maximum number of events; default 50' } },
     async run(deps, { limit = 50, ...given }) {
       const filter = filterOf(given);
       const events = await readLogWithoutSealing(deps, filter, limit);
       if (events.length === 0) {
         const doubt = await filterWarningOf(deps, filter);
-        return { json: { events }, text: `No event matches the filter.${doubt ? ` ${filterHints[doubt]}` : ''}` };
+        return { json: { events }, text: `No events match the filter.${doubt ? ` ${filterHints[doubt]}` : ''}` };
       }
       return listed('events', events, ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'], line);
     },
   }),
   'audit export': command({
-    summary: 'Prints the audit log, newest first, however long it is: redirect it to a file.',
-    options: { ...filters, format: { oneOf: exportFormats, help: 'jsonl without it' } },
+    summary: 'Print the entire audit log, newest first; redirect it to a file.',
+    options: { ...filters, format: { oneOf: exportFormats, help: 'default jsonl' } },
     async run(deps, { format = 'jsonl', ...given }, { stdout }) {
       for await (const text of exportLogWithoutSealing(deps, filterOf(given), format)) {
         if (!stdout.write(text)) await once(stdout, 'drain'); // no more than a page in memory
@@ -46,10 +46,9 @@ export const auditCommands = {
     },
   }),
   'audit verify': command({
-    summary:
-      'Proves that nothing in the audit log was changed or taken out, and changes nothing itself. Exit code 1 if something was.',
+    summary: 'Verify that no event of the audit log was changed or removed. Exit code 1 if one was.',
     options: {
-      expect: { value: 'seq:seal', help: 'what an earlier check, or the log of the service, gave as the newest' },
+      expect: { value: 'seq:seal', help: 'the newest seal as printed by an earlier check or by the server log' },
     },
     async run(deps, { expect }) {
       const report = await deps.auditLog.verify(readExpected(expect));
@@ -57,32 +56,32 @@ export const auditCommands = {
         const { seq, why } = report.broken;
         return {
           json: report,
-          text: `The audit log is not what it was: event ${seq} ${whatIs[why]}. Intact before it: ${report.verified}.${report.stopped ? remedyFor(deps.witness.path, why) : ''}`,
+          text: `The audit log is not intact: event ${seq} ${whatIs[why]}. Intact events before it: ${report.verified}.${report.stopped ? remedyFor(deps.witness.path, why) : ''}`,
           failed: true,
         };
       }
       if (report.unsealed_late > 0) {
-        const text = `${report.unsealed_late} events claim to be from long ago and were never sealed: somebody may have written them into the database.`;
+        const text = `${report.unsealed_late} events with old timestamps were never sealed; they may have been written directly to the database.`;
         return { json: report, text, failed: true };
       }
       const { seq, seal } = report.head;
-      const waiting = report.unsealed > 0 ? ` Waiting for the server to seal them: ${report.unsealed}.` : '';
-      if (seq === 0) return { json: report, text: `No event is sealed yet.${waiting}` };
+      const waiting = report.unsealed > 0 ? ` Not sealed by the server yet: ${report.unsealed}.` : '';
+      if (seq === 0) return { json: report, text: `No events are sealed yet.${waiting}` };
       return {
         json: report,
-        text: `${report.verified} events, all intact.${waiting}\n\n  newest  ${seq}:${seal}\n\nKeep that line elsewhere: --expect finds out whether a later log still holds it.`,
+        text: `${report.verified} events are intact.${waiting}\n\n  newest  ${seq}:${seal}\n\nStore this line outside the system: --expect checks whether a later log still contains it.`,
       };
     },
   }),
   'audit accept-loss': command({
     summary:
-      'Acknowledges that the end of the audit log is lost, as after a restore of a backup. Events are sealed again, after what is left.',
-    options: { reason: { value: 'text', help: 'what happened; kept in the audit log', required: true } },
+      'Acknowledge that the end of the audit log is lost, for example after restoring a backup. Sealing then continues after the last remaining event.',
+    options: { reason: { value: 'text', help: 'what happened; recorded in the audit log', required: true } },
     async run(deps, { reason }) {
       const { lost, head } = await deps.auditLog.acceptLoss({ actor: 'cli' }, reason);
       return {
         json: { lost, head },
-        text: `Acknowledged. The log goes on after event ${head.seq}; servers seal again within a minute.`,
+        text: `Acknowledged. The log continues after event ${head.seq}; servers resume sealing within a minute.`,
       };
     },
   }),
@@ -90,26 +89,27 @@ export const auditCommands = {
 
 const remedyFor = (path: string, why: 'file' | string) =>
   why === 'file'
-    ? `\n\nThe server seals nothing and sends no webhooks until ${path} can be read, or is removed.`
-    : `\n\nThe server seals nothing and sends no webhooks until you acknowledge this. If the database was restored from a\nbackup, or a standby took over that lacked the newest changes, that is why. If not, somebody who can write the database has cut the log: keep a copy of it and look into it\nfirst. Then: signet audit accept-loss --reason "..."`;
+    ? `\n\nThe server seals no events and sends no webhooks until ${path} is readable or removed.`
+    : `\n\nThe server seals no events and sends no webhooks until you acknowledge this. If the database was restored from a\nbackup, or a standby took over that lacked the newest changes, that is why. If not, somebody who can write the database has cut the log: keep a copy of it and look into it\nfirst. Then: signet audit accept-loss --reason "..."`;
 
 const filterHints = {
-  action: 'No such action has been logged. Actions read like client.approved.',
-  actor: 'That is no actor: it is user:, client: or service: with an id, or cli, or system.',
+  action: 'No such action has been logged. Actions look like client.approved.',
+  actor: 'That is not a valid actor. Use user:, client: or service: followed by an ID; cli; or system.',
 } as const;
 
 const whatIs = {
   missing: 'is missing',
-  altered: 'is altered',
-  head: 'is not vouched for: the record of the newest one is gone or forged',
-  file: 'is not vouched for: the file that keeps the newest one outside the database cannot be read',
-  unexpected: 'has another seal than expected',
+  altered: 'was altered',
+  head: 'cannot be verified: the record of the newest event is missing or forged',
+  file: 'cannot be verified: the file with the newest event outside the database cannot be read',
+  unexpected: 'does not have the expected seal',
 } as const;
 
 function readExpected(value: string | undefined): ExpectedHead | undefined {
   if (value === undefined) return undefined;
   const [, seq, seal] = /^(\d{1,15}):([\w-]{43})$/.exec(value) ?? [];
-  if (seq === undefined || seal === undefined) throw new UsageError('--expect takes <seq>:<seal>, as a check gave it.');
+  if (seq === undefined || seal === undefined)
+    throw new UsageError('--expect requires <seq>:<seal> as printed by a check.');
   return { seq: Number(seq), seal };
 }
 
@@ -131,6 +131,6 @@ const filterOf = ({ since, until, ...same }: Filters): AuditFilter => ({
 function readTime(name: string, text: string | undefined, edge: 'first' | 'last'): number | undefined {
   const at = text === undefined ? undefined : parseTime(text, edge);
   if (text !== undefined && at === undefined)
-    throw new UsageError(`--${name} takes a day such as 2027-01-31, or 2027-01-31T08:00:00Z.`);
+    throw new UsageError(`--${name} requires a day such as 2027-01-31, or a time such as 2027-01-31T08:00:00Z.`);
   return at;
 }

@@ -17,14 +17,14 @@ const report = (client: Client): Report => ({
 /** The commands about clients that do more than one operation of the API. */
 export const clientCommands = {
   'clients create': command({
-    summary: 'Register a first-party client, which no account owns. Its secret is printed once.',
+    summary: 'Register a first-party client without an owner. Its secret is printed only once.',
     options: {
-      name: { value: 'name', help: 'what people read on the sign-in page', required: true },
+      name: { value: 'name', help: 'name shown on the sign-in page', required: true },
       'redirect-uri': { value: 'uri', separator: /\s+/, help: 'where answers may go', required: true },
-      scope: { value: 'scope', separator: /[\s,]+/, help: 'what it may ask for; openid profile email without it' },
-      public: { help: 'it cannot keep a secret: a native app' },
-      alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'what its tokens are signed with; EdDSA without it' },
-      approve: { help: 'you have reviewed it: it may start sign-ins at once' },
+      scope: { value: 'scope', separator: /[\s,]+/, help: 'allowed scopes; default openid profile email' },
+      public: { help: 'for a native app that cannot keep a secret' },
+      alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'signing algorithm of its tokens; default EdDSA' },
+      approve: { help: 'approve the client immediately' },
     },
     async run(deps, given) {
       const registration = readRegistration({
@@ -43,16 +43,16 @@ export const clientCommands = {
     },
   }),
   'clients edit': command({
-    summary: 'Edit a client without an owner. The approved version stays in force until the change is approved, too.',
+    summary: 'Edit a client without an owner. The approved revision stays in effect until the change is approved.',
     operands: { client_id: { value: 'client_id' } },
     options: {
-      name: { value: 'name', help: 'what people read on the sign-in page' },
-      'redirect-uri': { value: 'uri', separator: /\s+/, help: 'all of them: they replace those of before' },
-      scope: { value: 'scope', separator: /[\s,]+/, help: 'all that it may ask for' },
+      name: { value: 'name', help: 'name shown on the sign-in page' },
+      'redirect-uri': { value: 'uri', separator: /\s+/, help: 'all redirect URIs; replaces the current ones' },
+      scope: { value: 'scope', separator: /[\s,]+/, help: 'all allowed scopes; replaces the current ones' },
       'logo-url': { value: 'uri', help: 'empty: none' },
       'homepage-url': { value: 'uri', help: 'empty: none' },
-      alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'what its tokens are signed with' },
-      approve: { help: 'you have reviewed it: it is in force at once' },
+      alg: { value: 'algorithm', oneOf: ['EdDSA', 'RS256'], help: 'signing algorithm of its tokens' },
+      approve: { help: 'approve the change immediately' },
     },
     async run(deps, { client_id, ...given }) {
       const wanted = {
@@ -64,7 +64,7 @@ export const clientCommands = {
         id_token_signed_response_alg: given.alg,
       };
       const changes = Object.entries(wanted).filter(([, value]) => value !== undefined);
-      if (changes.length === 0) throw new UsageError('Nothing to change: name at least one field.');
+      if (changes.length === 0) throw new UsageError('Nothing to change: give at least one option.');
       const target = { client_id, owner_user_id: null, caller };
       const edited = await editClient(deps, target, readClientEdit(Object.fromEntries(changes)));
       const waits = edited.status === 'pending_review' || edited.pending_change !== null;

@@ -79,7 +79,7 @@ function unknownCommand(args: readonly string[]): UsageError {
     return { name, distance: editDistance(wanted, name, 3) };
   });
   const [nearest] = near.filter(({ distance }) => distance <= 2).sort((one, other) => one.distance - other.distance);
-  return new UsageError(`There is no command ${said}.${nearest ? ` Did you mean: signet ${nearest.name}` : ''}`);
+  return new UsageError(`Unknown command: ${said}.${nearest ? ` Did you mean: signet ${nearest.name}` : ''}`);
 }
 
 type Call = { args: readonly string[]; terminal: Terminal; environment: Environment };
@@ -175,7 +175,7 @@ const listenCalls = new Set(['listen', 'bind', 'getaddrinfo']);
 
 const listenProblem = (code: string | undefined): string =>
   code === 'EADDRINUSE'
-    ? 'That address is in use: another server runs there. Stop it, or set SIGNET_PORT.'
+    ? 'The address is already in use by another server. Stop it, or set SIGNET_PORT.'
     : `Cannot listen on that address (${code}). Check SIGNET_HOST and SIGNET_PORT.`;
 
 /** What the engine said; see {@link storeReason}. */

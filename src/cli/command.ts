@@ -103,7 +103,9 @@ export function readArguments(
   const required = Object.values(operands).filter(({ optional }) => !optional).length;
   if (positionals.length < required || positionals.length > names.length) {
     const wanted = Object.values(operands).map(operandOf).join(' ');
-    throw new UsageError(wanted ? `It takes: ${wanted}.` : 'This command takes no arguments besides its options.');
+    throw new UsageError(
+      wanted ? `Expected arguments: ${wanted}.` : 'This command takes no arguments except its options.',
+    );
   }
   const given: Typed = {};
   for (const [index, [name, operand]] of Object.entries(operands).entries()) {
@@ -134,10 +136,11 @@ function parse(options: Readonly<Record<string, Option>>, args: readonly string[
 /** Node's sentences go on about what else may have been meant, over several lines. */
 function usageProblem({ code, message }: NodeJS.ErrnoException): string {
   const [, option = ''] = /'(--?[^\s'=]{1,60})/.exec(message) ?? [];
-  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `There is no option ${option || 'like that'} here.`;
-  if (message.includes('does not take')) return `${option} takes no value.`;
-  if (message.includes('ambiguous')) return `${option} takes a value. One that begins with a dash: ${option}=-...`;
-  return message.includes('missing') ? `${option} takes a value.` : message;
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `Unknown option${option ? `: ${option}` : ''}.`;
+  if (message.includes('does not take')) return `${option} does not take a value.`;
+  if (message.includes('ambiguous'))
+    return `${option} requires a value. For a value that starts with a dash: ${option}=-...`;
+  return message.includes('missing') ? `${option} requires a value.` : message;
 }
 
 function readOption(name: string, option: Option, typed: (string | boolean)[] | undefined): Typed[string] {
@@ -154,14 +157,14 @@ function readOption(name: string, option: Option, typed: (string | boolean)[] | 
 
 function readOne(name: string, { oneOf, integer }: Argument, text: string): string | number {
   if (oneOf && !oneOf.includes(text)) {
-    throw new UsageError(`${name} takes ${oneOf.length === 2 ? oneOf.join(' or ') : `one of: ${oneOf.join(', ')}`}.`);
+    throw new UsageError(`${name} must be ${oneOf.length === 2 ? oneOf.join(' or ') : `one of: ${oneOf.join(', ')}`}.`);
   }
   if (!integer) return text;
   const [least, most] = integer;
   const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= least && number <= most) return number;
   const range = most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : ' on';
-  throw new UsageError(`${name} takes a whole number from ${least}${range}.`);
+  throw new UsageError(`${name} must be a whole number from ${least}${range}.`);
 }
 
 /** As the help writes what stands in its place. */

@@ -13,7 +13,7 @@ Usage: signet <command> [options]
 ${said.join('\n\n')}
 
 Every command works on the same store while the server runs, and knows --help
-and --json. Exit codes: 0 done, 1 refused or failed, 2 not understood.
+and --json. Exit codes: 0 success, 1 refused or failed, 2 usage error.
 `;
 }
 
@@ -25,8 +25,8 @@ export function helpOf(name: string, { summary, operands = {}, options = {} }: C
   ];
   const explained = known.map((one) => [asTyped(one), explain(one[1])]);
   const everywhere = [
-    ['--json', 'print JSON, for machines'],
-    ['--help', 'show this'],
+    ['--json', 'print JSON'],
+    ['--help', 'show this help'],
   ];
   const begin = `Usage: signet ${name}`;
   const inOneLine = [begin, ...pieces].join(' ');
@@ -43,8 +43,8 @@ ${columns([...explained, ...everywhere])}
 function explain({ help, value, oneOf, integer, separator }: Option): string {
   if (oneOf && value) return `${help}; one of ${oneOf.join(', ')}`;
   if (integer && integer[1] < Number.MAX_SAFE_INTEGER) return `${help}; ${integer[0]} to ${integer[1]}`;
-  if (separator === 'never') return `${help}; may be given several times`;
-  return separator ? `${help}; several with spaces between` : help;
+  if (separator === 'never') return `${help}; can be repeated`;
+  return separator ? `${help}; separate several with spaces` : help;
 }
 
 /** Two columns. The second one is wrapped within what the first leaves of the line. */

@@ -41,7 +41,7 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
     const { minProperties = 0 } = (one.body ?? {}) as { minProperties?: number };
     if (Object.keys(inBody).filter((member) => given[nameOf(member)] !== undefined).length < minProperties) {
       const names = Object.keys(inBody).map((member) => `--${nameOf(member)}`);
-      throw new UsageError(`Nothing to change: name one of ${names.join(', ')}.`);
+      throw new UsageError(`Nothing to change: give at least one of ${names.join(', ')}.`);
     }
     const resolved = inPath.map(async (name) => {
       const typed = String(given[name]);
@@ -96,6 +96,6 @@ function optionFor(name: string, schema: Member, mayBeLeftOut: boolean): Option 
 function helpOf({ description = '', items, default: otherwise }: Member): string {
   const begin = /^[A-Z][a-z]/.test(description) ? description[0]?.toLowerCase() + description.slice(1) : description;
   const choices = items?.enum && `one of ${items.enum.join(', ')}`;
-  const fallback = otherwise === undefined ? undefined : `${otherwise} without it`;
+  const fallback = otherwise === undefined ? undefined : `default ${otherwise}`;
   return [begin.replace(/\.$/, ''), choices, fallback].filter(Boolean).join('; ');
 }

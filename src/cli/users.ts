@@ -22,14 +22,15 @@ export const userCommands = {
   'users create': command({
     summary: 'Create a user. The password is read from standard input, so that it stays out of the process list.',
     options: {
-      email: { value: 'address', help: 'e-mail address, which is the sign-in name', required: true },
+      email: { value: 'address', help: 'email address, used to sign in', required: true },
       name: { value: 'name', help: 'display name', required: true },
-      'password-stdin': { help: 'read the password from standard input (needed)' },
-      admin: { help: 'make an administrator' },
-      verified: { help: 'you vouch that the address belongs to this person' },
+      'password-stdin': { help: 'read the password from standard input (required)' },
+      admin: { help: 'give the user the administrator role' },
+      verified: { help: 'mark the email address as verified' },
     },
     async run(deps, { email, name, admin, verified, ...given }, { stdin }) {
-      if (!given['password-stdin']) throw new UsageError('--password-stdin is missing: pipe the password in.');
+      if (!given['password-stdin'])
+        throw new UsageError('--password-stdin is missing: pipe the password to standard input.');
       const password = (await text(stdin)).replace(/\r?\n$/, '');
       const account = { email, name, password, role: admin ? 'admin' : 'user', emailVerified: verified } as const;
       return show(await requireUser(deps, await createUser(deps, account, 'cli')));
@@ -40,14 +41,14 @@ export const userCommands = {
     run: async (deps) => found(await allUsers(deps)),
   }),
   'users find': command({
-    summary: `Find users by the beginning of the e-mail address, a part of the name, or the id. The newest ${maxFound}, newest first.`,
+    summary: `Find users by the beginning of the email address, part of the name, or the ID. Shows up to ${maxFound}, newest first.`,
     operands: { query: { value: 'query' } },
     run: async (deps, { query }) => found((await findUsers(deps, { query, limit: maxFound })).users),
   }),
   'users show': command({
-    summary: 'Show one user; with --all, also how they sign in, and what they have.',
-    operands: { user_id: { value: 'user_id or e-mail' } },
-    options: { all: { help: 'factors, wrong passwords, and how many sessions, grants, clients' } },
+    summary: 'Show a user; with --all, also their sign-in methods and access.',
+    operands: { user_id: { value: 'user_id or email' } },
+    options: { all: { help: 'include factors, wrong passwords, and the number of sessions, grants and clients' } },
     async run(deps, { user_id, all }) {
       const user = await requireUserByIdOrEmail(deps, user_id);
       if (!all) return show(user);

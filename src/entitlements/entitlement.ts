@@ -23,12 +23,16 @@ export const WriteBody = Type.Object(
       minLength: 1,
       maxLength: 100,
       pattern: productPattern,
-      description: 'One of those that the credential may write, in printable characters.',
+      description: 'A product that the credential may write, in printable characters.',
     }),
-    plan: name('What was bought.'),
+    plan: name('The plan that was bought.'),
     status: Type.Enum([...entitlementStatuses]),
-    source: name('Which system says so.'),
-    version: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Higher than the stored one.' }),
+    source: name('The system that reports the entitlement.'),
+    version: Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Must be higher than the stored version.',
+    }),
     current_period_end: Type.Optional(nullable(seconds)),
     external_customer_id: Type.Optional(externalId),
     external_subscription_id: Type.Optional(externalId),
@@ -38,7 +42,7 @@ export const WriteBody = Type.Object(
           minLength: 1,
           maxLength: 255,
           pattern: seen,
-          description: 'A retry carries the same one.',
+          description: 'Use the same value for a retry.',
         }),
       ),
     ),
@@ -83,10 +87,10 @@ export function readWrite(body: unknown): EntitlementWrite {
   if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
   const problems: FieldProblem[] = [];
   if (body.metadata && Buffer.byteLength(JSON.stringify(body.metadata)) > longestMetadata) {
-    problems.push({ path: 'metadata', message: 'Must be 8 KB of JSON at most.' });
+    problems.push({ path: 'metadata', message: 'Must be at most 8 KB of JSON.' });
   }
   if (depthOf(body.metadata) > deepestMetadata) {
-    problems.push({ path: 'metadata', message: `Must be nested ${deepestMetadata} deep at most.` });
+    problems.push({ path: 'metadata', message: `Must be nested at most ${deepestMetadata} levels deep.` });
   }
   if (problems.length > 0) throw invalidFields(problems);
   return {

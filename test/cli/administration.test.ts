@@ -42,7 +42,7 @@ test('while the server runs', async (t) => {
     assert.equal((await browser.get('/v1/admin/keys')).status, 200);
     assert.equal((await succeed(['users', 'role', String(user_id), 'user'], env)).role, 'user');
     assert.equal((await browser.get('/v1/admin/keys')).status, 403);
-    await misunderstood(['users', 'role', person, 'root'], env, /role takes admin or user/);
+    await misunderstood(['users', 'role', person, 'root'], env, /role must be admin or user/);
 
     await misunderstood(['users', 'reset-factors', person], env, /--reason is missing/);
     await refused(
@@ -98,7 +98,7 @@ test('while the server runs', async (t) => {
     const { stdout } = await runCommand(['entitlements', 'show', person], { env });
     assert.match(stdout, /PRODUCT +PLAN .+\n {2}editor +pro +active +v2/);
     const one = ['entitlements', 'show', person, '--limit', '1'];
-    const [, place = ''] = /There are more: --before (\S+)\n/.exec((await runCommand(one, { env })).stdout) ?? [];
+    const [, place = ''] = /More results: --before (\S+)\n/.exec((await runCommand(one, { env })).stdout) ?? [];
     const older = await succeed([...one, '--before', place], env);
     assert.deepEqual(
       [first(older, 'versions').version, first(older, 'entitlements').version, older.next],
@@ -162,7 +162,11 @@ test('service credentials are restricted, given another secret and retired', asy
   const left = Number(rotated.previous_expires_at) - Date.now() / 1000;
   assert.ok(left > 0 && left <= 60, String(left));
   for (const overlap of ['86401', '-1', 'day']) {
-    await misunderstood(name('rotate', `--overlap=${overlap}`), env, /--overlap takes a whole number from 0 to 86400/);
+    await misunderstood(
+      name('rotate', `--overlap=${overlap}`),
+      env,
+      /--overlap must be a whole number from 0 to 86400/,
+    );
   }
   const restricted = await succeed(name('restrict', '--permission', 'tokens:introspect'), env);
   assert.deepEqual([restricted.permissions, restricted.products], [['tokens:introspect'], []]);
@@ -189,7 +193,7 @@ test('the audit log is verified against what an earlier check gave, and filtered
   const server = await openServer(t, env);
   await succeed(['admin', 'invite'], env);
   const unsealed = await runCommand(['audit', 'verify'], { env });
-  assert.equal(unsealed.stdout, 'No event is sealed yet. Waiting for the server to seal them: 1.\n');
+  assert.equal(unsealed.stdout, 'No events are sealed yet. Not sealed by the server yet: 1.\n');
   await runJobs(server.deps);
   const { stdout } = await runCommand(['audit', 'verify'], { env });
   const [, newest = ''] = /newest {2}(\S+)\n/.exec(stdout) ?? [];
@@ -199,8 +203,8 @@ test('the audit log is verified against what an earlier check gave, and filtered
   assert.equal(verified, 2);
   const other = await runCommand(['audit', 'verify', '--expect', `2${newest.slice(1)}`], { env });
   assert.equal(other.code, 1);
-  assert.match(other.stdout, /event 2 has another seal than expected\. Intact before it: 1\./);
-  await misunderstood(['audit', 'verify', '--expect', 'newest'], env, /--expect takes <seq>:<seal>/);
+  assert.match(other.stdout, /event 2 does not have the expected seal\. Intact events before it: 1\./);
+  await misunderstood(['audit', 'verify', '--expect', 'newest'], env, /--expect requires <seq>:<seal>/);
 
   const today = new Date().toISOString().slice(0, 10);
   const seqs = async (...filter: string[]) =>
@@ -210,7 +214,7 @@ test('the audit log is verified against what an earlier check gave, and filtered
   if (today === new Date().toISOString().slice(0, 10))
     assert.deepEqual(await seqs('--until', today, '--limit', '1'), [2]);
   for (const day of ['yesterday', '20270131', '2027-02-31', '2027-01-31T25:00']) {
-    await misunderstood(['audit', 'list', '--since', day], env, /--since takes a day such as 2027-01-31/);
+    await misunderstood(['audit', 'list', '--since', day], env, /--since requires a day such as 2027-01-31/);
   }
 });
 
@@ -242,7 +246,7 @@ test('the audit log is exported in either format', async (t) => {
   await runJobs((await openServer(t, env)).deps);
   const sealed = await runCommand(['audit', 'export', '--format', 'csv'], { env });
   assert.match(sealed.stdout, /^seq,at,action,.+\r\n1,\d{4}-.+,administrator\.invited,cli,/);
-  await misunderstood(['audit', 'export', '--format', 'xml'], env, /--format takes jsonl or csv/);
+  await misunderstood(['audit', 'export', '--format', 'xml'], env, /--format must be jsonl or csv/);
 });
 
 test('the policy of a client is changed from the command line, which says what is in force', async (t) => {
@@ -252,11 +256,11 @@ test('the policy of a client is changed from the command line, which says what i
   const policy = ['clients', 'policy', String(client_id)];
   await refused([...policy, '--consent', 'required'], env, /pending_review/);
   const approved = await runCommand(['clients', 'approve', String(client_id), '--revision', '1'], { env });
-  assert.match(approved.stdout, /Policy in force: people are not asked \(consent skip\), refresh retry window 0 s\./);
-  await misunderstood(policy, env, /Nothing to change: name one of --consent, --retry-window\./);
+  assert.match(approved.stdout, /Policy in force: users are not asked \(consent skip\), refresh retry window 0 s\./);
+  await misunderstood(policy, env, /Nothing to change: give at least one of --consent, --retry-window\./);
   await misunderstood([...policy, '--retry-window', '61'], env, /--retry-window/);
   const changed = await succeed([...policy, '--consent', 'required', '--retry-window', '5'], env);
   assert.deepEqual([changed.consent, changed.refresh_retry_window], ['required', 5]);
   const again = await runCommand([...policy, '--retry-window', '6'], { env });
-  assert.match(again.stdout, /Policy in force: each person is asked once \(consent required\), .* 6 s\.\n/);
+  assert.match(again.stdout, /Policy in force: each user is asked once \(consent required\), .* 6 s\.\n/);
 });

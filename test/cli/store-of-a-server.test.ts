@@ -35,9 +35,9 @@ onBothEngines('a command changes no tables: a database of another version is ref
   const { db } = (await openServer(t, env)).deps;
   const newest = `(select max(name) from schema_migrations)`;
   await db.run(`update schema_migrations set name = '9999-newer' where name = ${newest}`);
-  await refused(['clients', 'list'], env, /9999-newer, which this version of Signet does not know/);
+  await refused(['clients', 'list'], env, /9999-newer, which is unknown to this version of Signet/);
   await db.run(`delete from schema_migrations where name = ${newest}`);
-  await refused(['clients', 'list'], env, /of an older version: a migration is missing\..*run: signet migrate/);
+  await refused(['clients', 'list'], env, /from an older version: a migration is missing\..*run: signet migrate/);
   assert.equal((await db.all(`select name from schema_migrations where name = '9999-newer'`)).length, 0);
   const json = await runCommand(['clients', 'list', '--json'], { env });
   assert.equal(JSON.parse(json.stdout).error, 'migration_refused');

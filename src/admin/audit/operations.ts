@@ -10,7 +10,7 @@ import { nullable, Time } from '../../platform/http/operation-description.ts';
 import { administration, limit } from '../operation-parts.ts';
 
 const AuditRecord = Type.Object({
-  seq: Type.Integer({ minimum: 1, description: 'Its place in the chain.' }),
+  seq: Type.Integer({ minimum: 1, description: 'Sequence number in the audit log.' }),
   event_id: Type.String(),
   at: Time,
   action: Type.String(),
@@ -24,11 +24,11 @@ const AuditRecord = Type.Object({
 });
 
 export const auditFilters = {
-  action: Type.Optional(Type.String({ description: 'Such as client.approved, or its first word.' })),
-  actor: Type.Optional(Type.String({ description: 'Who did it: user:<id>, client:<id>, service:<id>, cli, system.' })),
-  target: Type.Optional(Type.String({ description: 'The id of what it happened to.' })),
+  action: Type.Optional(Type.String({ description: 'An action such as client.approved, or its first word.' })),
+  actor: Type.Optional(Type.String({ description: 'user:<id>, client:<id>, service:<id>, cli or system.' })),
+  target: Type.Optional(Type.String({ description: 'The ID of the affected object.' })),
   since: Type.Optional(Type.String({ description: 'Unix seconds, or a day or time such as 2027-01-31T08:00:00Z.' })),
-  until: Type.Optional(Type.String({ description: 'The same; a day is included whole.' })),
+  until: Type.Optional(Type.String({ description: 'In the same form; a day is included entirely.' })),
   before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only events with a lower `seq`.' })),
 };
 
@@ -65,8 +65,10 @@ export const listAuditEvents = operation({
 
 const UnauthenticatedRecord = Type.Object({
   action: Type.String(),
-  reason: nullable(Type.String({ description: '`more`: events that no longer had a row of their own in that hour.' })),
-  target: nullable(Type.String({ description: 'Whose account it is about.' })),
+  reason: nullable(
+    Type.String({ description: '`more`: events of that hour that exceeded the number of separate entries.' }),
+  ),
+  target: nullable(Type.String({ description: 'The account concerned.' })),
   detail: Type.Unknown(),
   address: nullable(Type.String({ description: 'Where the first of them came from.' })),
   first_at: Time,
@@ -79,14 +81,14 @@ export const listUnauthenticatedEvents = operation({
   id: 'listUnauthenticatedEvents',
   method: 'GET',
   path: '/v1/admin/audit/unauthenticated',
-  summary: 'List events of requesters who were not signed in',
+  summary: 'List refused sign-ins and requested links',
   description:
-    'Refused sign-ins, and requested links to sign up or to reset a password. Events that are alike within an hour are ' +
-    'one entry that counts. They are kept for a time and are not part of the audit log.',
+    'Refused sign-ins, and requested links to sign up or to reset a password. Identical events within an hour are ' +
+    'one entry with a count. They are deleted after a retention period and are not part of the audit log.',
   query: {
-    target: Type.Optional(Type.String({ description: 'The id of the person whose account it is about.' })),
+    target: Type.Optional(Type.String({ description: 'The ID of the user concerned.' })),
     address: Type.Optional(Type.String({ description: 'Where it came from, as it is listed.' })),
-    before: Type.Optional(Type.String({ description: '`next` of the page before.' })),
+    before: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
     limit,
   },
   answer: {
@@ -100,12 +102,12 @@ export const listUnauthenticatedEvents = operation({
   },
   command: {
     name: 'audit unauthenticated',
-    summary: 'List refused sign-ins and requested links, newest first; those alike within an hour are one line.',
+    summary: 'List refused sign-ins and requested links, newest first; identical ones within an hour are one line.',
     fixed: { before: undefined },
     json: ({ events }) => ({ events }),
     text: ({ events }) =>
       events.length === 0
-        ? 'There are none.'
+        ? 'None.'
         : table([
             ['FIRST', 'LAST', 'COUNT', 'ACTION', 'TARGET', 'REASON', 'ADDRESS'],
             ...events.map((event) => [
@@ -128,18 +130,18 @@ export const verifyAuditLog = operation({
   path: '/v1/admin/audit/verify',
   summary: 'Verify that no event of the audit log was changed or removed',
   answer: {
-    description: '`broken` names the first place that is not as it was; null while all are.',
+    description: '`broken` names the first event that is not intact; null if all are.',
     schema: Type.Object({
       verified: Type.Integer({ minimum: 0 }),
       head: Type.Object({ seq: Type.Integer({ minimum: 0 }), seal: Type.String() }),
       unsealed: Type.Integer({ minimum: 0 }),
       unsealed_late: Type.Integer({
         minimum: 0,
-        description: 'Events without a seal that claim to be from long ago.',
+        description: 'Number of unsealed events with old timestamps.',
       }),
       stopped: Type.Boolean({
         description:
-          'The end of the log is lost: no event is sealed and no webhook is sent until an operator acknowledges it.',
+          'Whether the end of the log is lost: no events are sealed and no webhooks are sent until an operator acknowledges it.',
       }),
       broken: nullable(Type.Object({ seq: Type.Integer(), why: Type.Enum([...chainFaults]) })),
     }),
@@ -159,7 +161,7 @@ export const exportAuditLog = operation({
   path: '/v1/admin/audit/export',
   summary: 'Export the audit log as a file',
   query: {
-    format: Type.Optional(Type.Enum([...exportFormats], { description: 'JSON lines without it.' })),
+    format: Type.Optional(Type.Enum([...exportFormats], { description: 'Default: JSON Lines.' })),
     ...auditFilters,
   },
   answer: { description: 'Newest first, as an attachment.', media: ['application/jsonl', 'text/csv'] },

@@ -24,7 +24,7 @@ export const describeClient = (client: ReviewedRecord): string =>
 
 /** After a decision about the policy: which one is in force, whether it was named or not. */
 export const describePolicy = (client: ReviewedRecord): string =>
-  `${describeClient(client)}\n\nPolicy in force: ${client.consent === 'skip' ? 'people are not asked' : 'each person is asked once'} (consent ${client.consent}), refresh retry window ${client.refresh_retry_window} s.`;
+  `${describeClient(client)}\n\nPolicy in force: ${client.consent === 'skip' ? 'users are not asked' : 'each user is asked once'} (consent ${client.consent}), refresh retry window ${client.refresh_retry_window} s.`;
 
 /** Untrusted values are printed as JSON, so that no character of them reaches the terminal as a command. */
 const printed = (value: unknown) => JSON.stringify(value);
@@ -35,7 +35,7 @@ export function describeReview(review: ReturnType<typeof reviewRecord>): string 
     ...review.risks.map(({ code, severity, detail }) => `  ${severity}  ${code}  ${detail.map(printed).join(', ')}`),
     ...(review.last_rejection ? rejectionLines(review.last_rejection) : []),
     ...(needsReview(review)
-      ? ['', `Approve just this: signet clients approve ${review.client_id} --revision ${review.revision}`]
+      ? ['', `To approve exactly this: signet clients approve ${review.client_id} --revision ${review.revision}`]
       : []),
   ];
   return [describeClient(review), ...(lines.length > 0 ? ['', ...lines] : [])].join('\n');
@@ -64,18 +64,18 @@ export function describeList(
 ): string {
   if (clients.length === 0 && query) {
     const state = status === 'all' ? 'in any state' : `listed as ${status}`;
-    return `No client ${state} has ${printed(query)} in its name, its owner's name or e-mail address, or as an id.`;
+    return `No client ${state} has ${printed(query)} in its name, in its owner's name or email address, or as an ID.`;
   }
   const rows = clients.map((client) => [
     client.client_id,
-    client.status + (hasPendingChange(client) ? ', change waits' : ''),
+    client.status + (hasPendingChange(client) ? ', change pending' : ''),
     `r${client.revision}`,
     client.client_type,
     riskCount(client.risks),
     client.name,
   ]);
   const list = table([['CLIENT', 'STATUS', 'REVISION', 'TYPE', 'RISKS', 'NAME'], ...rows]);
-  return next === null ? list : `${list}\n\nThere are more: --after ${next}`;
+  return next === null ? list : `${list}\n\nMore results: --after ${next}`;
 }
 
 /** Risks are assessed only where a review waits. */

@@ -33,7 +33,7 @@ const Risk = Type.Object({
   code: Type.Enum([...riskCodes]),
   severity: Type.Enum(['notice', 'warning']),
   detail: Type.Array(Type.String(), {
-    description: 'Hosts, scopes or names, chosen by whoever registered them: show them as text.',
+    description: 'Hosts, scopes or names chosen by the owners of clients: display them as plain text.',
   }),
 });
 
@@ -42,19 +42,19 @@ const revision = (description: string) => Type.Integer({ minimum: 1, maximum: Nu
 const policy = {
   consent: Type.Optional(
     Type.Enum([...consentPolicies], {
-      description: '`required`: people are asked before the client learns about them.',
+      description: '`required`: users must consent before the client receives their data.',
     }),
   ),
   refresh_retry_window: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 60,
-      description: 'Seconds in which a refresh whose answer was lost may be repeated.',
+      description: 'Seconds within which a refresh whose response was lost may be repeated.',
     }),
   ),
 };
 
-export const one = { ...administration, parameters: { client_id: 'Of any owner.' } };
+export const one = { ...administration, parameters: { client_id: 'client_id of any client.' } };
 export const changed = { description: 'The client after the change.', schema: ReviewedRecord };
 
 export const listClients = operation({
@@ -62,7 +62,7 @@ export const listClients = operation({
   id: 'listClients',
   method: 'GET',
   path: '/v1/admin/clients',
-  summary: 'List clients in one state, or all that wait for review',
+  summary: 'List clients by status, or all that are pending review',
   query: {
     status: Type.Optional(
       Type.Enum([...listings], {
@@ -71,22 +71,21 @@ export const listClients = operation({
     ),
     query: Type.Optional(
       Type.String({
-        description:
-          "A part of the name, of the owner's name or e-mail address, a client_id, or the user_id of an owner.",
+        description: "Part of the name, of the owner's name or email address, a client_id, or the user_id of an owner.",
       }),
     ),
     limit,
-    after: Type.Optional(Type.String({ description: '`next` of the page before.' })),
+    after: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
   },
   answer: {
-    description: 'The longest registered first.',
+    description: 'Oldest first.',
     schema: Type.Object({
       clients: Type.Array(
         Type.Object({
           ...ReviewedRecord.properties,
           risks: Type.Optional(
             Type.Array(Risk, {
-              description: 'Of those that wait for a review, and of the first 50 of them: what to look at twice.',
+              description: 'Risk signals of the first 50 clients that are pending review.',
             }),
           ),
         }),
@@ -101,7 +100,7 @@ export const listClients = operation({
   },
   command: {
     name: 'clients list',
-    summary: 'List clients, oldest first; with --status waiting, what there is to review.',
+    summary: 'List clients, oldest first; with --status waiting, those pending review.',
     defaults: { status: 'all' },
     text: (listed, { query }) => describeList(listed, query),
   },
@@ -112,9 +111,9 @@ export const readClient = operation({
   id: 'readClient',
   method: 'GET',
   path: '/v1/admin/clients/:client_id',
-  summary: 'Read a client with what its review needs',
+  summary: 'Get a client with everything needed for its review',
   answer: {
-    description: 'The client, who registered it, what would change, and what to look at twice.',
+    description: 'The client, its owner, the pending change and risk signals.',
     schema: Type.Object({
       ...ReviewedRecord.properties,
       owner: nullable(Type.Object({ user_id: Type.String(), email: Type.String(), name: nullable(Type.String()) })),
@@ -122,17 +121,17 @@ export const readClient = operation({
       last_rejection: nullable(
         Type.Object(
           { at: Time, reason: nullable(Type.String()), revision: Type.Integer(), changes: Changes },
-          { description: 'The version before, if it was rejected and this one waits for review.' },
+          { description: 'The previous revision, if it was rejected and this one is pending review.' },
         ),
       ),
-      risks: Type.Array(Risk, { description: 'What to look at twice, warnings first.' }),
+      risks: Type.Array(Risk, { description: 'Risk signals, warnings first.' }),
     }),
   },
   refusals: ['not_found'],
   run: async (deps, { client_id }) => reviewRecord(await clientReview(deps, client_id)),
   command: {
     name: 'clients show',
-    summary: 'Show one client as it is registered, what would change, and what a reviewer should look at twice.',
+    summary: 'Show a client with its pending change and risk signals.',
     text: describeReview,
   },
 });
@@ -142,16 +141,20 @@ export const approveClientOperation = operation({
   id: 'approveClient',
   method: 'POST',
   path: '/v1/admin/clients/:client_id/approve',
-  summary: 'Approve a client, or its pending change, at the revision that was read',
+  summary: 'Approve a client, or its pending change, at a given revision',
   description:
-    'Administrators cannot approve their own client unless the service is configured so. Policy that is left out stays ' +
-    'as it is; of a client that was never approved it is `skip` and 0 seconds.',
+    'Administrators cannot approve their own client unless the service is configured to allow it. Omitted policy members stay ' +
+    'unchanged; for a client that was never approved they are `skip` and 0 seconds.',
   body: Type.Object(
     {
-      revision: revision('The one that was read.'),
+      revision: revision('The revision that was reviewed.'),
       ...policy,
       allowed_scopes: Type.Optional(
-        Type.Array(Type.Enum(scopeNames), { minItems: 1, uniqueItems: true, description: 'Some of those asked for.' }),
+        Type.Array(Type.Enum(scopeNames), {
+          minItems: 1,
+          uniqueItems: true,
+          description: 'A subset of the requested scopes.',
+        }),
       ),
     },
     { additionalProperties: false },
@@ -178,8 +181,8 @@ export const changeClientPolicy = operation({
   path: '/v1/admin/clients/:client_id/policy',
   summary: 'Change the policy of an approved client',
   description:
-    'Members that are left out stay as they are. It takes effect with the next authorization or refresh. ' +
-    'Administrators who may not approve the client may not change its policy.',
+    'Omitted members stay unchanged. Takes effect with the next authorization or refresh. ' +
+    'Administrators who cannot approve the client cannot change its policy.',
   body: Type.Object(policy, { additionalProperties: false, minProperties: 1 }),
   example: { consent: 'required' },
   answer: changed,
@@ -202,7 +205,7 @@ export const rejectClientOperation = operation({
   body: Type.Object(
     {
       ...ReasonBody.properties,
-      revision: Type.Optional(revision('The one that was read; left out: whichever it is by now.')),
+      revision: Type.Optional(revision('The revision that was reviewed. Default: the current one.')),
     },
     { additionalProperties: false },
   ),
@@ -213,7 +216,7 @@ export const rejectClientOperation = operation({
     reviewedRecord(await rejectClient(deps, { client_id, caller }, reason, revision)),
   command: {
     name: 'clients reject',
-    summary: 'Reject a client or its pending change. Its owner may edit it, and then it waits for review again.',
+    summary: 'Reject a client or its pending change. Its owner can edit it and submit it for review again.',
     text: describeClient,
   },
 });
@@ -223,7 +226,7 @@ export const suspendClientOperation = operation({
   id: 'suspendClient',
   method: 'POST',
   path: '/v1/admin/clients/:client_id/suspend',
-  summary: 'Suspend a client at once, and revoke every grant to it',
+  summary: 'Suspend a client and revoke all its grants',
   body: ReasonBody,
   example: reasonExample,
   answer: changed,
@@ -244,7 +247,7 @@ export const reinstateClientOperation = operation({
   run: async (deps, { caller, client_id }) => reviewedRecord(await reinstateClient(deps, { client_id, caller })),
   command: {
     name: 'clients reinstate',
-    summary: 'Reinstate a suspended client: it may start sign-ins again. Tokens from before stay revoked.',
+    summary: 'Reinstate a suspended client: it can start sign-ins again. Earlier tokens stay revoked.',
     text: describeClient,
   },
 });
@@ -262,7 +265,7 @@ export const deleteClientOperation = operation({
     name: 'clients delete',
     summary: 'Delete a client with its secrets, grants and consents. It cannot be undone.',
     json: (_, { client_id }) => ({ deleted: client_id }),
-    text: (_, { client_id }) => `${client_id} is deleted, and its tokens are revoked.`,
+    text: (_, { client_id }) => `${client_id} has been deleted, and its tokens have been revoked.`,
   },
 });
 

@@ -8,7 +8,7 @@ import { shownOnce, table, time } from '../../platform/cli/report.ts';
 import { operation } from '../../platform/http/operation.ts';
 import { changed, one } from './operations.ts';
 
-const onlyOwnerless = 'Only of a client without an owner.';
+const onlyOwnerless = 'For clients without an owner only.';
 const ownerless = <Target extends { client_id: string }>(target: Target) => ({ ...target, owner_user_id: null });
 
 export const editClientOperation = operation({
@@ -17,7 +17,7 @@ export const editClientOperation = operation({
   method: 'PATCH',
   path: '/v1/admin/clients/:client_id',
   summary: 'Edit a client without an owner',
-  description: 'As with the clients that people own, the change waits for its approval.',
+  description: 'As for clients with an owner, the change must be approved.',
   body: EditBody,
   parsesBody: true,
   example: { revision: 1, name: 'Example shop' },
@@ -34,7 +34,7 @@ export const listClientSecrets = operation({
   path: '/v1/admin/clients/:client_id/secrets',
   summary: 'List the active secrets of a client without an owner',
   answer: {
-    description: 'When they were made and when they end, without the secrets themselves.',
+    description: 'When the secrets were created and when they end, without the secrets themselves.',
     schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
   },
   refusals: ['not_found', 'access_denied'],
@@ -55,9 +55,9 @@ export const addClientSecret = operation({
   method: 'POST',
   path: '/v1/admin/clients/:client_id/secrets',
   summary: 'Add a secret to a confidential client without an owner',
-  description: `${onlyOwnerless} The one before works until it is retired; two can work at a time.`,
+  description: `${onlyOwnerless} The previous secret works until it is retired; up to two can be active.`,
   answer: {
-    description: '`client_secret` is shown this once.',
+    description: '`client_secret` is returned only once.',
     schema: Type.Object({ ...SecretRecord.properties, client_secret: Type.String() }),
   },
   refusals: ['not_found', 'invalid_state', 'access_denied'],
@@ -67,7 +67,7 @@ export const addClientSecret = operation({
   },
   command: {
     name: 'clients secrets add',
-    summary: 'Add a secret to a client without an owner, printed this once. The one before still works.',
+    summary: 'Add a secret to a client without an owner and print it once. The previous secret still works.',
     text: ({ secret_id, client_secret }) => shownOnce({ secret_id, client_secret }),
   },
 });
@@ -78,7 +78,7 @@ export const retireClientSecret = operation({
   method: 'DELETE',
   path: '/v1/admin/clients/:client_id/secrets/:secret_id',
   summary: 'Retire a secret of a client without an owner',
-  description: `${onlyOwnerless} The last one that does not end stays.`,
+  description: `${onlyOwnerless} The last secret without an end date cannot be retired.`,
   parameters: { ...one.parameters, secret_id: 'From the list.' },
   query: { overlap_seconds: OverlapSeconds },
   answer: { description: 'The secret after the change.', schema: SecretRecord },

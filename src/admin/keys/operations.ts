@@ -34,11 +34,11 @@ export const listSigningKeys = operation({
   method: 'GET',
   path: '/v1/admin/keys',
   summary: 'List the signing keys',
-  answer: { description: 'Public parts alone, by algorithm.', schema: Type.Object({ keys: Type.Array(KeyRecord) }) },
+  answer: { description: 'Public keys only, by algorithm.', schema: Type.Object({ keys: Type.Array(KeyRecord) }) },
   run: async (deps) => ({ keys: await listKeys(deps) }),
   command: {
     name: 'keys list',
-    summary: 'List the signing keys: active ones sign, next ones are published ahead, retiring ones still verify.',
+    summary: 'List the signing keys: active keys sign, next keys are published in advance, retiring keys still verify.',
     text: ({ keys }) => describe(keys),
   },
 });
@@ -49,9 +49,9 @@ export const rotateSigningKeys = operation({
   method: 'POST',
   path: '/v1/admin/keys/rotate',
   summary: 'Rotate the signing keys',
-  description: `The next keys sign from now on. A key that was published less than ${waitMinutes} minutes ago waits: relying parties may not have seen it.`,
+  description: `The next keys sign from now on. A key published less than ${waitMinutes} minutes ago is skipped, because relying parties may not have fetched it.`,
   answer: {
-    description: '`rotated` names the keys that stopped signing; none if the next ones are too young.',
+    description: '`rotated` lists the keys that stopped signing; empty if the next keys are too new.',
     schema: Type.Object({ rotated: Type.Array(Type.String()), keys: Type.Array(KeyRecord) }),
   },
   async run(deps, { caller }) {
@@ -61,13 +61,13 @@ export const rotateSigningKeys = operation({
   },
   command: {
     name: 'keys rotate',
-    summary: `Rotate the signing keys. A next key that was published less than ${waitMinutes} minutes ago waits: relying parties may not have seen it.`,
+    summary: `Rotate the signing keys. A next key published less than ${waitMinutes} minutes ago is skipped, because relying parties may not have fetched it.`,
     failed: ({ rotated }) => rotated.length === 0,
     text: ({ rotated, keys }) =>
       `${
         rotated.length > 0
           ? `Rotated; ${rotated.length} key(s) stopped signing.`
-          : 'Nothing rotated: the next keys were published too recently. Try again in a quarter of an hour.'
+          : 'Nothing rotated: the next keys were published too recently. Try again in 15 minutes.'
       }\n\n${describe(keys)}`,
   },
 });

@@ -28,19 +28,22 @@ const record = {
 };
 const Credential = Type.Object(record);
 type Credential = ReturnType<typeof credentialRecord>;
-const secret = { client_secret: Type.String({ description: 'Shown this once.' }) };
+const secret = { client_secret: Type.String({ description: 'Returned only once.' }) };
 
 const terms = {
   permissions: Type.Array(Type.Enum([...permissions]), { minItems: 1 }),
   products: Type.Optional(
     Type.Array(
       Type.String({ minLength: 1, maxLength: 100, pattern: productPattern, description: 'Any printable characters.' }),
-      { maxItems: 100, description: 'Which products it may write entitlements of, each as it is written there.' },
+      {
+        maxItems: 100,
+        description: 'Products whose entitlements it may write, spelled exactly as in the entitlements.',
+      },
     ),
   ),
 };
 
-const one = { ...administration, parameters: { client_id: 'Of a service credential, `svc_...`.' } };
+const one = { ...administration, parameters: { client_id: 'client_id of a service credential, `svc_...`.' } };
 const changed = { description: 'The credential after the change.', schema: Credential };
 
 const statusOf = ({ retired_at }: Credential) => (retired_at === null ? 'active' : 'retired');
@@ -69,7 +72,7 @@ export const listServiceCredentials = operation({
   path: '/v1/admin/service-credentials',
   summary: 'List service credentials',
   answer: {
-    description: 'The oldest first, without their secrets.',
+    description: 'Oldest first, without secrets.',
     schema: Type.Object({ service_credentials: Type.Array(Credential) }),
   },
   run: async (deps) => ({ service_credentials: (await allCredentials(deps)).map(credentialRecord) }),
@@ -96,7 +99,7 @@ export const createServiceCredential = operation({
   path: '/v1/admin/service-credentials',
   summary: 'Create a service credential for a back end',
   body: Type.Object(
-    { name: Type.String({ description: 'Of the back end.' }), ...terms },
+    { name: Type.String({ description: 'Name of the back end.' }), ...terms },
     { additionalProperties: false },
   ),
   example: { name: 'Billing', permissions: ['entitlements:write'], products: ['editor'] },
@@ -140,14 +143,14 @@ export const rotateServiceCredential = operation({
   method: 'POST',
   path: '/v1/admin/service-credentials/:client_id/rotate',
   summary: 'Rotate the secret of a service credential',
-  description: 'Two secrets work at a time: those before the last one end at once.',
+  description: 'At most two secrets are active: older ones than the previous one end immediately.',
   body: Type.Object(
     {
       overlap_seconds: Type.Optional(
         Type.Integer({
           minimum: 0,
           maximum: longestOverlapSeconds,
-          description: 'How long the secret before still works: a day if left out, 0 for one that has leaked.',
+          description: 'Seconds for which the previous secret still works. Default: one day. Use 0 if it has leaked.',
         }),
       ),
     },
@@ -156,7 +159,7 @@ export const rotateServiceCredential = operation({
   bodyIsOptional: true,
   example: { overlap_seconds: 0 },
   answer: {
-    description: 'The secret before works until `previous_expires_at`.',
+    description: 'The previous secret works until `previous_expires_at`.',
     schema: Type.Object({ client_id: Type.String(), ...secret, previous_expires_at: Time }),
   },
   refusals: ['not_found', 'invalid_state', 'invalid_request'],
@@ -170,9 +173,9 @@ export const rotateServiceCredential = operation({
   },
   command: {
     name: 'service-credentials rotate',
-    summary: 'Rotate the secret of a service credential. The new one is printed this once.',
+    summary: 'Rotate the secret of a service credential. The new secret is printed only once.',
     options: { overlap: 'overlap_seconds' },
-    text: (rotated) => `${describeSecret(rotated)}\nThe one before ends at ${time(rotated.previous_expires_at)}.`,
+    text: (rotated) => `${describeSecret(rotated)}\nThe previous secret ends at ${time(rotated.previous_expires_at)}.`,
   },
 });
 
@@ -181,7 +184,7 @@ export const retireServiceCredential = operation({
   id: 'retireServiceCredential',
   method: 'POST',
   path: '/v1/admin/service-credentials/:client_id/retire',
-  summary: 'Retire a service credential for good',
+  summary: 'Retire a service credential permanently',
   answer: changed,
   refusals: ['not_found', 'invalid_state'],
   async run(deps, { caller, client_id }) {
@@ -191,7 +194,7 @@ export const retireServiceCredential = operation({
   command: {
     name: 'service-credentials retire',
     json: (_, { client_id }) => ({ retired: client_id }),
-    text: (_, { client_id }) => `${client_id} is retired.`,
+    text: (_, { client_id }) => `${client_id} has been retired.`,
   },
 });
 

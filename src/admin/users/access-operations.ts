@@ -16,7 +16,7 @@ const GrantRecord = Type.Object({
   grant_id: Type.String(),
   client_id: Type.String(),
   client_name: Type.String(),
-  session_id: Type.String({ description: 'Of the sign-in that it came from.' }),
+  session_id: Type.String({ description: 'The session from which it was granted.' }),
   scope: Type.Array(Type.String()),
   created_at: Time,
   last_used_at: nullable(Time),
@@ -38,12 +38,12 @@ const StoredEntitlement = Type.Object({ ...written, updated_at: Time });
 const EntitlementVersion = Type.Object({
   ...written,
   event_id: nullable(Type.String()),
-  credential_id: Type.String({ description: 'The service credential that wrote it.' }),
+  credential_id: Type.String({ description: 'The service credential that wrote the entitlement.' }),
   written_at: Time,
 });
 
-const one = { ...administration, parameters: { user_id: 'Of any user.' } };
-const ended = { description: 'Ended, on every node.' };
+const one = { ...administration, parameters: { user_id: 'user_id of any user.' } };
+const ended = { description: 'Ended on every node.' };
 
 export const listUserSessions = operation({
   ...one,
@@ -52,7 +52,7 @@ export const listUserSessions = operation({
   path: '/v1/admin/users/:user_id/sessions',
   summary: 'List the active sessions of a user',
   answer: {
-    description: 'The connected clients, last used first.',
+    description: 'Last used first.',
     schema: Type.Object({ sessions: Type.Array(SessionRecord) }),
   },
   refusals: ['not_found'],
@@ -84,7 +84,7 @@ export const endUserSessionOperation = operation({
   method: 'DELETE',
   path: '/v1/admin/users/:user_id/sessions/:session_id',
   summary: 'End a session of a user, with every grant that came from it',
-  parameters: { user_id: 'Whose session it is.', session_id: 'As in the list.' },
+  parameters: { user_id: 'user_id of the session.', session_id: 'As in the list.' },
   answer: ended,
   refusals: ['not_found'],
   run: (deps, { caller, user_id, session_id }) => endUserSession(deps, caller, { user_id, session_id }),
@@ -92,7 +92,7 @@ export const endUserSessionOperation = operation({
     name: 'sessions end',
     operands: userOperand,
     json: (_, { session_id }) => ({ ended: session_id }),
-    text: (_, { session_id }) => `${session_id} has ended, and its tokens are revoked.`,
+    text: (_, { session_id }) => `${session_id} has ended, and its tokens have been revoked.`,
   },
 });
 
@@ -111,7 +111,7 @@ export const listUserGrants = operation({
   },
   command: {
     name: 'grants list',
-    summary: 'List the active grants of a user: what they have let clients have. Newest first.',
+    summary: 'List the active grants of a user, newest first.',
     operands: userOperand,
     fixed: { limit: 500 },
     text: ({ grants }) =>
@@ -141,7 +141,7 @@ export const revokeGrant = operation({
   command: {
     name: 'grants revoke',
     json: (_, { grant_id }) => ({ revoked: grant_id }),
-    text: (_, { grant_id }) => `${grant_id} is revoked with its tokens.`,
+    text: (_, { grant_id }) => `${grant_id} has been revoked with its tokens.`,
   },
 });
 
@@ -162,14 +162,14 @@ export const listUserEntitlements = operation({
   id: 'listUserEntitlements',
   method: 'GET',
   path: '/v1/admin/users/:user_id/entitlements',
-  summary: 'List the entitlements of a user, and the writes that led to them',
+  summary: 'List the entitlements of a user and their history',
   description:
-    'Every answer has all current entitlements; the writes come a page at a time. With what their ' +
-    'source keeps for itself, which is null in old versions from before it was kept.',
+    'Every response contains all current entitlements; the writes are paged. Includes the metadata of the ' +
+    'source, which is null in versions written before it was stored.',
   query: {
-    product: Type.Optional(Type.String({ description: 'Writes of this one alone.' })),
-    limit: Type.Integer({ ...limit, description: 'How many writes at most.' }),
-    before: Type.Optional(Type.String({ description: '`next` of the page before.' })),
+    product: Type.Optional(Type.String({ description: 'Only writes for this product.' })),
+    limit: Type.Integer({ ...limit, description: 'Maximum number of writes.' }),
+    before: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
   },
   answer: {
     description: 'Entitlements by product, versions newest first.',
@@ -183,7 +183,7 @@ export const listUserEntitlements = operation({
   run: async (deps, { user_id, query }) => historyRecord(await entitlementHistory(deps, user_id, query)),
   command: {
     name: 'entitlements show',
-    summary: 'Show the entitlements of a user, and the writes that led to them, newest first, a page at a time.',
+    summary: 'Show the entitlements of a user and their history, newest first, one page at a time.',
     operands: userOperand,
     text({ entitlements, versions, next }) {
       const current = entitlements.map((each) => [
@@ -207,7 +207,7 @@ export const listUserEntitlements = operation({
       return [
         table([['PRODUCT', 'PLAN', 'STATUS', 'VERSION', 'PERIOD ENDS', ...notes], ...current]),
         table([['WRITTEN', 'PRODUCT', 'VERSION', 'PLAN', 'STATUS', 'SOURCE', 'BY', ...notes], ...writes]),
-        ...(next === null ? [] : [`There are more: --before ${next}`]),
+        ...(next === null ? [] : [`More results: --before ${next}`]),
       ].join('\n\n');
     },
   },

@@ -38,7 +38,7 @@ const UserOverview = Type.Object({
   lock: Type.Object({
     failures: Count,
     blocked_until: nullable(Time),
-    disabled: Type.Boolean({ description: 'Until it is unlocked or reset.' }),
+    disabled: Type.Boolean({ description: 'Whether the password is disabled until it is unlocked or reset.' }),
   }),
   counts: Type.Object({ sessions: Count, grants: Count, clients: Count, entitlements: Count }),
 });
@@ -46,12 +46,12 @@ const UserOverview = Type.Object({
 /** The operand of a command about one user. */
 export const userOperand = {
   user_id: {
-    value: 'user_id or e-mail',
+    value: 'user_id or email',
     resolve: async (deps: Pick<Deps, 'db'>, typed: string) => (await requireUserByIdOrEmail(deps, typed)).user_id,
   },
 };
 
-const one = { ...administration, parameters: { user_id: 'Of any user.' } };
+const one = { ...administration, parameters: { user_id: 'user_id of any user.' } };
 const changed = { description: 'The user after the change.', schema: UserRecord };
 const recordOf = async (deps: Pick<Deps, 'db'>, user_id: string) => userRecord(await requireUser(deps, user_id));
 
@@ -78,13 +78,15 @@ export const describeOverview = ({ factors, lock, counts, ...user }: ReturnType<
   ]);
 
 function lockText({ failures, blocked_until, disabled }: LockState): string {
-  if (disabled) return `disabled after ${failures} wrong ones, until it is reset or unlocked`;
-  return blocked_until === null ? 'set' : `blocked until ${time(blocked_until)} after ${failures} wrong ones`;
+  if (disabled) return `disabled after ${failures} wrong attempts, until it is reset or unlocked`;
+  return blocked_until === null ? 'set' : `blocked until ${time(blocked_until)} after ${failures} wrong attempts`;
 }
 
 /** Commands may remove the last administrator, and then say so. */
 const administratorWarning = async (deps: Pick<Deps, 'db'>) =>
-  (await hasAnyAdministrator(deps)) ? '' : '\n\nThere is no administrator any more. Make one: bin/signet admin invite';
+  (await hasAnyAdministrator(deps))
+    ? ''
+    : '\n\nThere is no administrator left. Create one with: bin/signet admin invite';
 
 export const listUsers = operation({
   ...administration,
@@ -94,10 +96,10 @@ export const listUsers = operation({
   summary: 'Find users',
   query: {
     query: Type.Optional(
-      Type.String({ description: 'The beginning of an e-mail address, a part of a name, or a user_id.' }),
+      Type.String({ description: 'The beginning of an email address, part of a name, or a user_id.' }),
     ),
     limit,
-    after: Type.Optional(Type.String({ description: '`next` of the page before.' })),
+    after: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
   },
   answer: {
     description: 'Newest first.',
@@ -115,8 +117,8 @@ export const readUser = operation({
   id: 'readUser',
   method: 'GET',
   path: '/v1/admin/users/:user_id',
-  summary: 'Read a user, how they sign in, and what they have',
-  answer: { description: 'Without secrets.', schema: UserOverview },
+  summary: 'Get a user with sign-in methods and access',
+  answer: { description: 'The user, without secrets.', schema: UserOverview },
   refusals: ['not_found'],
   run: async (deps, { user_id }) => overviewRecord(await userOverview(deps, user_id)),
 });
@@ -126,8 +128,8 @@ export const disableUserOperation = operation({
   id: 'disableUser',
   method: 'POST',
   path: '/v1/admin/users/:user_id/disable',
-  summary: 'Disable a user at once, and end their sessions and grants',
-  description: 'Not the last administrator who may sign in.',
+  summary: 'Disable a user and end their sessions and grants',
+  description: 'The last active administrator cannot be disabled.',
   body: ReasonBody,
   example: reasonExample,
   answer: changed,
@@ -138,7 +140,7 @@ export const disableUserOperation = operation({
   },
   command: {
     name: 'users disable',
-    summary: 'Disable a user at once: sessions end, every grant is revoked, no sign-in until enabled again.',
+    summary: 'Disable a user immediately: end all sessions, revoke all grants and refuse sign-ins.',
     operands: userOperand,
     optional: ['reason'],
     text: async (user, _, deps) =>
@@ -160,7 +162,7 @@ export const enableUserOperation = operation({
   },
   command: {
     name: 'users enable',
-    summary: 'Enable a disabled user. Sessions and grants that were ended stay ended.',
+    summary: 'Enable a disabled user. Ended sessions and revoked grants are not restored.',
     operands: userOperand,
     text: (user) => `Enabled.\n\n${describeUser(user)}`,
   },
@@ -191,7 +193,8 @@ export const resetFactorsOperation = operation({
   method: 'POST',
   path: '/v1/admin/users/:user_id/reset-factors',
   summary: "Remove a user's authenticator app, backup codes and passkeys",
-  description: 'Ends their sessions and grants, and tells them by mail. Administrators cannot reset their own factors.',
+  description:
+    'Ends their sessions and grants and notifies them by email. Administrators cannot reset their own factors.',
   body: ReasonBody,
   example: reasonExample,
   answer: changed,
@@ -202,7 +205,7 @@ export const resetFactorsOperation = operation({
   },
   command: {
     name: 'users reset-factors',
-    summary: "Remove a user's authenticator app, backup codes and passkeys, sign them out, and tell them by mail.",
+    summary: "Remove a user's authenticator app, backup codes and passkeys, sign them out and notify them by email.",
     operands: userOperand,
     json: async (_, { user_id }, deps) => overviewRecord(await userOverview(deps, user_id)),
     text: async (_, { user_id }, deps) =>
@@ -216,7 +219,7 @@ export const changeRoleOperation = operation({
   method: 'PUT',
   path: '/v1/admin/users/:user_id/role',
   summary: 'Change the role of a user',
-  description: 'Administrators cannot change their own role, and one administrator who may sign in stays.',
+  description: 'Administrators cannot change their own role, and the last active administrator cannot be demoted.',
   body: Type.Object({ role: Type.Enum([...roles]) }, { additionalProperties: false }),
   example: { role: 'admin' },
   answer: changed,
@@ -244,9 +247,9 @@ export const unlockUserOperation = operation({
   },
   command: {
     name: 'users unlock',
-    summary: 'Reset the failed password attempts of a user, also when they have disabled the password.',
+    summary: 'Reset the failed password attempts of a user; also enables a password that they have disabled.',
     operands: userOperand,
-    text: (user) => `Failed attempts are reset.\n\n${describeUser(user)}`,
+    text: (user) => `Failed attempts have been reset.\n\n${describeUser(user)}`,
   },
 });
 

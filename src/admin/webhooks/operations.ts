@@ -49,7 +49,7 @@ export const listWebhooks = operation({
   path: '/v1/admin/webhooks',
   summary: 'List webhooks',
   answer: {
-    description: 'The oldest first, without their secrets.',
+    description: 'Oldest first, without secrets.',
     schema: Type.Object({ webhooks: Type.Array(Type.Object(record)) }),
   },
   run: async (deps) => ({ webhooks: await allWebhooks(deps) }),
@@ -75,13 +75,13 @@ export const createWebhookOperation = operation({
   path: '/v1/admin/webhooks',
   summary: 'Create a webhook (Standard Webhooks)',
   description:
-    'A delivery is {type, timestamp, data}. data holds event_id, target, actor, reason, what changed as state, and, where ' +
-    'tokens have ended, ended: those whose sub, client_id and sid are its user_id, client_id and session_id, each an id or ' +
-    '"all", but none whose sid is except_session_id.',
+    'A delivery is {type, timestamp, data}. data contains event_id, target, actor, reason, the change as state and, if ' +
+    'tokens were revoked, ended: the tokens whose sub, client_id and sid match its user_id, client_id and session_id, each an ID or ' +
+    '"all", except those whose sid is except_session_id.',
   body: Type.Object(
     {
       url: Type.String({ format: 'uri', description: 'Where events are posted; https.' }),
-      event_types: Type.Array(Type.Enum([...eventTypes]), { minItems: 1, description: 'Which events are sent.' }),
+      event_types: Type.Array(Type.Enum([...eventTypes]), { minItems: 1, description: 'The event types to send.' }),
     },
     { additionalProperties: false },
   ),
@@ -111,7 +111,7 @@ export const deleteWebhook = operation({
   command: {
     name: 'webhooks delete',
     json: (_, { webhook_id }) => ({ deleted: webhook_id }),
-    text: (_, { webhook_id }) => `${webhook_id} is deleted.`,
+    text: (_, { webhook_id }) => `${webhook_id} has been deleted.`,
   },
 });
 
@@ -121,7 +121,7 @@ export const enableWebhook = operation({
   method: 'POST',
   path: '/v1/admin/webhooks/:webhook_id/enable',
   summary: 'Enable a webhook',
-  answer: onlyId('Enabled. Deliveries that have waited are sent.'),
+  answer: onlyId('Enabled. Pending deliveries are sent.'),
   refusals: ['not_found', 'invalid_state'],
   run: async (deps, { caller, webhook_id }) => {
     await enable(deps, caller, webhook_id);
@@ -129,7 +129,7 @@ export const enableWebhook = operation({
   },
   command: {
     name: 'webhooks enable',
-    summary: 'Enable a webhook. Deliveries that have waited are sent.',
+    summary: 'Enable a webhook and send its pending deliveries.',
     json: ({ webhook_id }) => ({ enabled: webhook_id }),
     text: ({ webhook_id }) => `${webhook_id} is enabled.`,
   },
@@ -141,7 +141,7 @@ export const disableWebhook = operation({
   method: 'POST',
   path: '/v1/admin/webhooks/:webhook_id/disable',
   summary: 'Disable a webhook',
-  answer: onlyId('Disabled. Waiting deliveries are kept.'),
+  answer: onlyId('Disabled. Pending deliveries are kept.'),
   refusals: ['not_found', 'invalid_state'],
   run: async (deps, { caller, webhook_id }) => {
     await disable(deps, caller, webhook_id);
@@ -149,7 +149,7 @@ export const disableWebhook = operation({
   },
   command: {
     name: 'webhooks disable',
-    summary: 'Disable a webhook: nothing is sent until it is enabled. Waiting deliveries are kept.',
+    summary: 'Disable a webhook. Pending deliveries are kept until it is enabled.',
     json: ({ webhook_id }) => ({ disabled: webhook_id }),
     text: ({ webhook_id }) => `${webhook_id} is disabled.`,
   },
@@ -169,9 +169,9 @@ export const testWebhook = operation({
   },
   command: {
     name: 'webhooks test',
-    summary: 'Send a webhook.test event; `webhooks deliveries` shows whether it arrived.',
+    summary: 'Send a webhook.test event; `webhooks deliveries` shows the result.',
     json: ({ webhook_id }) => ({ tested: webhook_id }),
-    text: ({ webhook_id }) => `webhook.test will be sent to ${webhook_id} within seconds, if the server runs.`,
+    text: ({ webhook_id }) => `webhook.test will be sent to ${webhook_id} within seconds if the server is running.`,
   },
 });
 
@@ -189,7 +189,7 @@ export const rotateWebhookSecret = operation({
   run: (deps, { caller, webhook_id }) => rotateSecret(deps, caller, webhook_id),
   command: {
     name: 'webhooks rotate-secret',
-    summary: 'Rotate the signing secret of a webhook. The new one is printed this once.',
+    summary: 'Rotate the signing secret of a webhook. The new secret is printed only once.',
     text: ({ webhook_id, secret }) => shownOnce({ webhook_id, secret }),
   },
 });
@@ -201,9 +201,11 @@ export const listDeliveries = operation({
   path: '/v1/admin/webhooks/:webhook_id/deliveries',
   summary: 'List the deliveries of a webhook',
   query: {
-    state: Type.Optional(Type.Enum([...deliveryStates], { description: 'Only these; all without it.' })),
+    state: Type.Optional(
+      Type.Enum([...deliveryStates], { description: 'Only deliveries in this state. Default: all.' }),
+    ),
     limit,
-    after: Type.Optional(Type.String({ description: '`next` of the page before.' })),
+    after: Type.Optional(Type.String({ description: '`next` of the previous page.' })),
   },
   answer: {
     description: 'Newest first.',
@@ -214,7 +216,7 @@ export const listDeliveries = operation({
   command: {
     name: 'webhooks deliveries',
     summary:
-      'List the deliveries of a webhook: delivered, waiting, and given up (dead). Newest first, a page at a time.',
+      'List the deliveries of a webhook (delivered, waiting or dead, i.e. failed), newest first, one page at a time.',
     text: ({ deliveries, next }) => {
       const rows = deliveries.map((one) => [
         one.delivery_id,
@@ -225,7 +227,7 @@ export const listDeliveries = operation({
         one.last_error ?? '-',
       ]);
       const list = table([['DELIVERY', 'EVENT', 'STATE', 'ATTEMPTS', 'CREATED', 'LAST ERROR'], ...rows]);
-      return next === null ? list : `${list}\n\nThere are more: --after ${next}`;
+      return next === null ? list : `${list}\n\nMore results: --after ${next}`;
     },
   },
 });
@@ -235,7 +237,7 @@ export const replayDelivery = operation({
   id: 'replayWebhookDelivery',
   method: 'POST',
   path: '/v1/admin/webhooks/:webhook_id/deliveries/:delivery_id/replay',
-  summary: 'Replay a delivery that was given up',
+  summary: 'Resend a failed delivery',
   parameters: { webhook_id: 'As in the list.', delivery_id: 'As in the list.' },
   answer: {
     description: 'Accepted for delivery.',
@@ -254,10 +256,10 @@ export const replayDeadDeliveries = operation({
   id: 'replayDeadWebhookDeliveries',
   method: 'POST',
   path: '/v1/admin/webhooks/:webhook_id/deliveries/replay',
-  summary: 'Replay all deliveries of a webhook that were given up',
-  description: `The oldest first, up to ${maxReplayed} at once. While dead is not 0, ask again for the others.`,
+  summary: 'Resend all failed deliveries of a webhook',
+  description: `Oldest first, up to ${maxReplayed} per request. Repeat the request until dead is 0.`,
   answer: {
-    description: 'How many are accepted for delivery, and how many are still given up.',
+    description: 'Number of deliveries accepted for resending, and number of deliveries that are still failed.',
     schema: Type.Object({ replayed: Count, dead: Count }),
   },
   refusals: ['not_found', 'invalid_state'],

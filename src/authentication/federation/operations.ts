@@ -7,7 +7,7 @@ export const listProviders: OperationDescription = {
   summary: 'Providers to sign in with',
   answers: {
     200: {
-      description: 'Those that are configured; none: an empty list.',
+      description: 'The configured providers; an empty list if there are none.',
       schema: Type.Object({
         providers: Type.Array(
           Type.Object({ id: Type.String(), label: Type.String(), loginUrl: Type.String({ format: 'uri' }) }),
@@ -21,13 +21,13 @@ export const startFederatedSignIn: OperationDescription = {
   tag: 'Federated',
   summary: 'Sign in with a provider',
   description:
-    'For a browser, from any page. It comes back to Signet, and from there goes on to `next`. Where another site has sent it, the user is asked after the provider has answered, before the sign-in counts.',
+    'For browsers, from any page. The provider redirects back to Signet, which redirects to `next`. If another site started the sign-in, the user must confirm it before it takes effect.',
   parameters: {
-    provider: { description: 'The `id` of a configured provider.' },
-    next: { description: 'A path of this service; anything else leads to `/account`.' },
+    provider: { description: '`id` of a configured provider.' },
+    next: { description: 'A path on this service; any other value leads to `/account`.' },
   },
   answers: {
-    302: { description: "To the provider's authorization endpoint." },
+    302: { description: "Redirect to the provider's authorization endpoint." },
   },
   refusals: ['access_denied', 'not_found', 'rate_limited', 'upstream_failed'],
 };
@@ -35,9 +35,9 @@ export const startFederatedSignIn: OperationDescription = {
 export const unlink: OperationDescription = {
   tag: 'Account',
   summary: 'Disconnect a provider',
-  description: 'The last way to sign in cannot be removed.',
+  description: 'The last sign-in method cannot be removed.',
   access: [recentlySignedIn],
-  parameters: { provider: { description: 'As in `identities` of the current user.' } },
-  answers: { 204: { description: 'It no longer opens the account. Its owner gets a mail.' } },
+  parameters: { provider: { description: '`id` of one of the `identities` of the current user.' } },
+  answers: { 204: { description: 'Disconnected. The user is notified by email.' } },
   refusals: ['not_found', 'invalid_state'],
 };

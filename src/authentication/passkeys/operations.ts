@@ -6,13 +6,13 @@ import { NameBody, RegistrationBody } from './requests.ts';
 const PasskeyRecord = Type.Object({
   id: Type.String(),
   name: Type.String(),
-  synced: Type.Boolean({ description: 'Whether the authenticator keeps a copy elsewhere.' }),
+  synced: Type.Boolean({ description: 'Whether the passkey is backed up elsewhere.' }),
   created_at: Time,
   last_used_at: nullable(Time),
 });
 
 const shared = { tag: '2FA' } as const;
-const one = { ...shared, parameters: { id: { description: "The passkey's `id`." } } };
+const one = { ...shared, parameters: { id: { description: '`id` of the passkey.' } } };
 
 export const listOwn: OperationDescription = {
   ...shared,
@@ -25,7 +25,7 @@ export const beginRegistration: OperationDescription = {
   ...shared,
   access: [recentlySignedIn],
   summary: 'Begin to register a passkey',
-  description: 'Each challenge is good once, for five minutes, in this browser and for this person.',
+  description: 'Each challenge works once, for five minutes, in this browser and for this user.',
   answers: {
     200: {
       description: 'PublicKeyCredentialCreationOptionsJSON (WebAuthn §5.1.9).',
@@ -57,6 +57,6 @@ export const remove: OperationDescription = {
   ...one,
   access: [recentlySignedIn],
   summary: 'Remove a passkey',
-  answers: { 204: { description: 'It signs nobody in any more.' } },
+  answers: { 204: { description: 'Removed.' } },
   refusals: ['not_found', 'invalid_state'],
 };

@@ -31,12 +31,12 @@ export const ClientRecord = Type.Object({
   homepage_url: nullable(Type.String()),
   id_token_signed_response_alg: Type.Enum([...algorithms]),
   status: Type.Enum([...clientStatuses]),
-  status_reason: nullable(Type.String({ description: "The reviewer's words." })),
+  status_reason: nullable(Type.String({ description: "The reviewer's comment." })),
   revision: Type.Integer({ minimum: 1 }),
   pending_change: nullable(
     Type.Object(
       {},
-      { additionalProperties: true, description: 'Edits of an approved client that wait for their review.' },
+      { additionalProperties: true, description: 'Changes to an approved client that are pending review.' },
     ),
   ),
   created_at: Time,
@@ -50,7 +50,11 @@ export const SecretRecord = Type.Object({
 });
 
 export const OverlapSeconds = Type.Optional(
-  Type.Integer({ minimum: 0, maximum: overlaps.week, description: 'How long it still works; left out: not at all.' }),
+  Type.Integer({
+    minimum: 0,
+    maximum: overlaps.week,
+    description: 'Seconds for which the secret still works. Default: 0.',
+  }),
 );
 
 const Activity = Type.Object({
@@ -68,7 +72,7 @@ const Activity = Type.Object({
     Type.Object({
       at: Time,
       last_at: Time,
-      count: Type.Integer({ minimum: 1, description: 'Of one kind at most five a minute are counted.' }),
+      count: Type.Integer({ minimum: 1, description: 'At most five per minute of each kind are counted.' }),
       stage: Type.Enum([...failureStages]),
       code: Type.Enum([...failureCodes]),
       sent: Type.Optional(Type.String()),
@@ -79,7 +83,7 @@ const Activity = Type.Object({
 });
 
 const shared = { tag: 'Clients', access: clientOwner } as const;
-const one = { ...shared, parameters: { client_id: 'As it was given at registration.' } };
+const one = { ...shared, parameters: { client_id: 'As issued at registration.' } };
 const changed = { description: 'The client after the change.', schema: ClientRecord };
 
 export const ownClientOperations = [
@@ -100,7 +104,7 @@ export const ownClientOperations = [
     method: 'POST',
     path: '/v1/oauth/clients',
     summary: 'Register a client',
-    description: 'It waits in `pending_review` until an administrator approves it.',
+    description: 'The client stays in `pending_review` until an administrator approves it.',
     body: RegistrationBody,
     parsesBody: true,
     example: {
@@ -109,7 +113,7 @@ export const ownClientOperations = [
       redirect_uris: ['https://shop.example.com/callback'],
     },
     answer: {
-      description: '`client_secret` is shown this once; null for a public client.',
+      description: '`client_secret` is returned only once; null for a public client.',
       schema: Type.Object({ client_id: Type.String(), client_secret: nullable(Type.String()) }),
     },
     refusals: ['rate_limited'],
@@ -124,15 +128,15 @@ export const ownClientOperations = [
     method: 'POST',
     path: '/v1/oauth/clients/check',
     summary: 'Check a draft of a registration',
-    description: 'Changes nothing. Members that are left out are not missed.',
+    description: 'Changes nothing. Missing members are not reported.',
     query: {
-      ui_locales: Type.Optional(Type.String({ description: 'Language of the messages; left out: English.' })),
+      ui_locales: Type.Optional(Type.String({ description: 'Language of the messages. Default: English.' })),
     },
     body: CheckBody,
     parsesBody: true,
     example: { redirect_uris: ['https://shop.example.com/callback'] },
     answer: {
-      description: 'One entry for each problem; none: it could be registered so.',
+      description: 'One entry for each problem; an empty list if the registration would be accepted.',
       schema: Type.Object({ fields: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })) }),
     },
     async run(_, { body, query }) {
@@ -161,7 +165,8 @@ export const ownClientOperations = [
     method: 'PATCH',
     path: '/v1/oauth/clients/:client_id',
     summary: 'Edit a client',
-    description: 'Changes of an approved client wait in `pending_change`; the reviewed revision serves until then.',
+    description:
+      'Changes to an approved client are kept in `pending_change`; the approved revision stays in effect until they are approved.',
     body: EditBody,
     parsesBody: true,
     example: { revision: 1, name: 'Example shop' },
@@ -180,7 +185,7 @@ export const ownClientOperations = [
     method: 'DELETE',
     path: '/v1/oauth/clients/:client_id',
     summary: 'Delete a client and everything that was granted to it',
-    description: 'A suspended client stays until an administrator deletes it.',
+    description: 'A suspended client can be deleted by administrators only.',
     answer: { description: 'Deleted.' },
     refusals: ['not_found', 'invalid_state'],
     run: (deps, { owner, client_id }) => deleteClient(deps, { client_id, ...owner }),
@@ -191,7 +196,7 @@ export const ownClientOperations = [
     method: 'GET',
     path: '/v1/oauth/clients/:client_id/activity',
     summary: 'List recent sign-ins and failures of a client',
-    answer: { description: 'Newest first. A person is the `sub` that the client knows.', schema: Activity },
+    answer: { description: 'Newest first. Users are identified by `sub`.', schema: Activity },
     refusals: ['not_found'],
     run: (deps, { owner, client_id }) => clientActivity(deps, client_id, owner.owner_user_id),
   }),
@@ -202,7 +207,7 @@ export const ownClientOperations = [
     path: '/v1/oauth/clients/:client_id/secrets',
     summary: 'List the active secrets of a client',
     answer: {
-      description: 'When they were made and when they end, without the secrets themselves.',
+      description: 'When the secrets were created and when they end, without the secrets themselves.',
       schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
     },
     refusals: ['not_found'],
@@ -217,9 +222,9 @@ export const ownClientOperations = [
     method: 'POST',
     path: '/v1/oauth/clients/:client_id/secrets',
     summary: 'Add a secret to a confidential client',
-    description: 'Takes no body. The one before works until it is retired; two can work at a time.',
+    description: 'No request body. The previous secret works until it is retired; up to two can be active.',
     answer: {
-      description: '`client_secret` is shown this once.',
+      description: '`client_secret` is returned only once.',
       schema: Type.Object({ ...SecretRecord.properties, client_secret: Type.String() }),
     },
     refusals: ['not_found', 'invalid_state'],
@@ -235,7 +240,7 @@ export const ownClientOperations = [
     method: 'DELETE',
     path: '/v1/oauth/clients/:client_id/secrets/:secret_id',
     summary: 'Retire a secret of a client',
-    description: 'The last one that does not end stays.',
+    description: 'The last secret without an end date cannot be retired.',
     parameters: { ...one.parameters, secret_id: 'From the list.' },
     query: { overlap_seconds: OverlapSeconds },
     answer: { description: 'The secret after the change.', schema: SecretRecord },

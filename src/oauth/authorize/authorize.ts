@@ -123,7 +123,7 @@ async function pageFor(
   context: AuthorizationContext,
   step: Exclude<Step, 'code'>,
 ): Promise<string> {
-  if (request.prompt.includes('none')) throw new AuthorizationError('login_required', 'There is no live session.');
+  if (request.prompt.includes('none')) throw new AuthorizationError('login_required', 'There is no active session.');
   if (context.pending) return `${pageOf[step]}?request=${context.pending.request_id}`;
   await windowLimit(deps, waitingRequests(deps)).take(addressKey(context.address));
   const request_id = newId('ar');

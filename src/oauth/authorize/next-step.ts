@@ -41,7 +41,7 @@ export function nextStep(request: AuthorizationRequest, flowState: FlowState): S
   if (!request.prompt.includes('none') || step === 'code') return step;
   throw new AuthorizationError(
     step === 'consent' ? 'consent_required' : 'login_required',
-    'prompt=none allows no page, and one is needed.',
+    'User interaction is required, which prompt=none does not allow.',
   );
 }
 

@@ -49,7 +49,7 @@ const listConnectedClients = operation({
           client_id: Type.String(),
           name: Type.String(),
           homepage_url: nullable(Type.String()),
-          scope: Type.Array(Type.String(), { description: 'What it may see.' }),
+          scope: Type.Array(Type.String(), { description: 'The scopes that the user has granted.' }),
           since: Time,
           last_used_at: nullable(Type.Integer({ description: 'When tokens were last issued. Unix seconds.' })),
         }),

@@ -42,14 +42,14 @@ export async function discoveryRoutes(app: FastifyInstance, deps: Deps) {
     return reply
       .code(401)
       .header('www-authenticate', 'Bearer')
-      .send({ error: 'invalid_token', error_description: 'An access token is needed.' });
+      .send({ error: 'invalid_token', error_description: 'An access token is required.' });
   }
 }
 
 /** From the header or the form body, never both and never the URL (OAuth 2.1 §5.1). */
 function accessTokenOf(authorization: string | undefined, formToken: string | undefined): string | undefined {
   if (!isBearer(authorization)) return formToken;
-  if (formToken !== undefined) throw invalidRequest('The access token was sent twice. Send it in one way.');
+  if (formToken !== undefined) throw invalidRequest('The access token was sent twice. Use only one method.');
   return bearerToken(authorization);
 }
 
@@ -69,7 +69,7 @@ const readDiscovery: OperationDescription = {
         authorization_endpoint: Address,
         token_endpoint: Address,
         userinfo_endpoint: Address,
-        jwks_uri: Type.String({ format: 'uri', description: 'The keys that tokens are verified with.' }),
+        jwks_uri: Type.String({ format: 'uri', description: 'URL of the keys that verify tokens.' }),
         introspection_endpoint: Address,
         revocation_endpoint: Address,
         scopes_supported: Names,
@@ -89,7 +89,7 @@ const readDiscovery: OperationDescription = {
         request_parameter_supported: Type.Boolean(),
         request_uri_parameter_supported: Type.Boolean(),
         authorization_response_iss_parameter_supported: Type.Boolean({
-          description: 'Answers carry `iss` (RFC 9207).',
+          description: 'Authorization responses contain `iss` (RFC 9207).',
         }),
       }),
     },
@@ -100,9 +100,9 @@ const readKeySet: OperationDescription = {
   id: 'readKeySet',
   tag: 'OIDC',
   summary: 'Read the public keys that tokens are verified with',
-  description: 'The active key of each algorithm, the next one, and for 65 minutes after a rotation the one before.',
+  description: 'The active key of each algorithm, the next one and, for 65 minutes after a rotation, the previous one.',
   answers: {
-    200: { description: 'A key set (RFC 7517).', schema: Type.Object({ keys: Type.Array(Type.Object({})) }) },
+    200: { description: 'A JSON Web Key Set (RFC 7517).', schema: Type.Object({ keys: Type.Array(Type.Object({})) }) },
   },
 };
 
@@ -113,7 +113,7 @@ const readUserinfo: OperationDescription = {
   access: [accessToken],
   answers: {
     200: {
-      description: '`sub` always; the rest by scope.',
+      description: 'The current values: always `sub`, the others depending on the scope.',
       schema: Type.Object({
         sub: Type.String(),
         email: Type.Optional(Type.String({ description: 'Scope `email`.' })),

@@ -97,7 +97,8 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
       }
     } catch (error) {
       next = firstPassMs; // other nodes judge repetitions as soon as the store accepts changes again
-      if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'unanswered issuances were not recorded');
+      if (!(error instanceof StoreUnavailable))
+        log.error({ err: error }, 'unconfirmed token issuances were not recorded');
     }
     pass = doubts.size > 0 ? setTimeout(writeDoubts, next, next).unref() : undefined;
   }
@@ -219,7 +220,7 @@ export function openIssuances(deps: { db: Db; clock: Clock; log: Logger }): Issu
       await beat();
       beats = setInterval(() => {
         beat().catch((error: unknown) => {
-          if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'this run was not recorded');
+          if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'this server run was not recorded');
         });
       }, beatMs).unref();
     },

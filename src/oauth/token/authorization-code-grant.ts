@@ -94,7 +94,8 @@ async function reissuableGrant(
 
 /** The diagnosis says more than the client is told; a code of another client is unknown to its owner, too. */
 function refusalOf(grant: Grant | undefined, request: TokenRequest, redemption: CodeRedemption, at: number) {
-  const description = 'The code is unknown, expired, used, or not for this client, redirect_uri and code_verifier.';
+  const description =
+    'The code is unknown, expired, already used, or does not match this client, redirect_uri and code_verifier.';
   if (grant?.client_id !== redemption.client_id) return invalidGrant(description, 'code_unknown');
   if (grant.redirect_uri !== redemption.redirect_uri) {
     const compared = { sent: redemption.redirect_uri, registered: grant.redirect_uri };

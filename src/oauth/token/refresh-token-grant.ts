@@ -60,7 +60,7 @@ async function refuseScope(
 function refuseUnlessGranted(request: TokenRequest, grant: IssuableGrant, wanted: readonly string[]): void {
   const granted = grant.scope.split(' ');
   if (!wanted.every((name) => granted.includes(name))) {
-    throw invalidScope('The grant does not include this scope.', request);
+    throw invalidScope('The grant does not include the requested scope.', request);
   }
   if (withinAllowed(wanted.join(' '), request.client.allowed_scopes) === '') throw nothingAllowed(request);
 }
@@ -96,4 +96,7 @@ async function reissuableGrant(
 }
 
 const refused = (diagnosis: 'refresh_token' | 'refresh_replayed' = 'refresh_token') =>
-  invalidGrant('The refresh token is unknown, expired, revoked, used before, or not for this client.', diagnosis);
+  invalidGrant(
+    'The refresh token is unknown, expired, revoked, already used, or belongs to another client.',
+    diagnosis,
+  );

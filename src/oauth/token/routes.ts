@@ -27,7 +27,7 @@ export async function tokenRoutes(app: FastifyInstance, deps: Deps) {
   // RFC 6749 §3.2, OAuth 2.1 §3.2
   app.post('/oauth/token', { config: { anySite: true, operation: issue } }, async (request, reply) => {
     reply.header('pragma', 'no-cache'); // RFC 6749 §5.1
-    if (request.url.includes('?')) throw invalidRequest('Parameters belong in the body, not in the URL.');
+    if (request.url.includes('?')) throw invalidRequest('Send parameters in the body, not in the URL.');
     const presented = presentedBy(request);
     if (presented.form.grant_type === undefined) throw invalidRequest('grant_type is missing.');
     const client = await authenticateClient(deps, presented);
@@ -86,16 +86,16 @@ async function visibilityFor(deps: Deps, presented: Presented & { authorization:
 }
 
 const credentials = {
-  client_id: Type.Optional(Type.String({ description: 'Also alone in HTTP Basic.' })),
-  client_secret: Type.Optional(Type.String({ description: 'Of a confidential client; here or in HTTP Basic.' })),
+  client_id: Type.Optional(Type.String({ description: 'Also accepted in HTTP Basic only.' })),
+  client_secret: Type.Optional(Type.String({ description: 'For confidential clients, here or in HTTP Basic.' })),
 };
 
 const issue: OperationDescription = {
   id: 'issueTokens',
   tag: 'OIDC',
-  summary: 'Redeem an authorization code, or rotate a refresh token',
+  summary: 'Redeem an authorization code or a refresh token',
   description:
-    'A confidential client sends its secret by HTTP Basic or in the body; a public one sends `client_id` alone.',
+    'A confidential client sends its secret in HTTP Basic or in the body; a public client sends only `client_id`.',
   access: [basicCredentials, noCredentials],
   body: {
     form: true,
@@ -127,7 +127,7 @@ const issue: OperationDescription = {
 
 const tokenForm = {
   token: Type.String({ description: 'An access token or a refresh token.' }),
-  token_type_hint: Type.Optional(Type.String({ description: 'Not needed.' })),
+  token_type_hint: Type.Optional(Type.String({ description: 'Optional and ignored.' })),
 };
 
 /** RFC 7662 §2.2, and the claims of our access tokens. */
@@ -137,11 +137,11 @@ const ActiveToken = Type.Object({
   token_type: Type.Enum(['Bearer', 'refresh_token']),
   exp: Time,
   iat: Time,
-  sub: Type.String({ description: 'The user_id.' }),
+  sub: Type.String({ description: 'The user ID.' }),
   aud: Type.String(),
   iss: Type.String(),
   jti: Type.String(),
-  sid: Type.String({ description: 'The session that it came from.' }),
+  sid: Type.String({ description: 'The session from which it was issued.' }),
   auth_time: Time,
   acr: Type.String(),
   amr: Type.Array(Type.String()),
@@ -152,12 +152,12 @@ const introspect: OperationDescription = {
   tag: 'OIDC',
   summary: 'Introspect a token (RFC 7662)',
   description:
-    'For confidential clients and services with `tokens:introspect`. Their credentials come by HTTP Basic alone.',
+    'For confidential clients and for service credentials with `tokens:introspect`, which must use HTTP Basic.',
   access: [basicCredentials],
   body: { form: true, schema: Type.Object(tokenForm) },
   answers: {
     200: {
-      description: 'Everything that is not active is exactly `{"active":false}`.',
+      description: 'For any token that is not active, exactly `{"active":false}`.',
       schema: Type.Object({ active: Type.Boolean(), ...Type.Partial(ActiveToken).properties }),
     },
   },

@@ -26,7 +26,7 @@ export const clientInitials = (name: string): string =>
     .join('') || '?';
 
 const longestName = 100;
-const unfit = `Must have 1 to ${longestName} characters, with something to see among them.`;
+const unfit = `Must have 1 to ${longestName} characters, at least one of them visible.`;
 
 /**
  * What stands against the name of a person or a client, judged as it would be stored: without spaces around it. People
@@ -36,8 +36,8 @@ export function displayNameProblem(name: string): string | undefined {
   const trimmed = name.trim();
   // By its code units first, so that nothing longer is looked at.
   if (trimmed.length > 2 * longestName) return unfit;
-  if (/\p{M}{4}/u.test(trimmed)) return 'Must not stack more than three marks on a letter.';
-  if (invisible.test(trimmed)) return 'Must not hold control, invisible or text-direction characters.';
+  if (/\p{M}{4}/u.test(trimmed)) return 'Must not have more than three combining marks on a letter.';
+  if (invisible.test(trimmed)) return 'Must not contain control, invisible or text-direction characters.';
   if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(trimmed) || [...trimmed].length > longestName) {
     return unfit;
   }

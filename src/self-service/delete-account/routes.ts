@@ -12,7 +12,7 @@ import { deleteAccount } from './delete-account.ts';
 import { accountDeletedPage, deleteAccountPage } from './page.ts';
 
 const DeletionBody = Type.Object(
-  { email: Type.String({ description: 'The address of the account, to show that this is meant.' }) },
+  { email: Type.String({ description: 'The email address of the account, to confirm the deletion.' }) },
   { additionalProperties: false },
 );
 const readDeletion = jsonBody(DeletionBody);
@@ -21,7 +21,8 @@ const deleteCurrentUser: OperationDescription = {
   tag: 'Account',
   access: [recentlySignedIn],
   summary: 'Delete your account',
-  description: 'At once and for good, with its sessions, grants and factors. Clients that you registered stay.',
+  description:
+    'Deletes the account immediately and permanently, with its sessions, grants and factors. Clients that you registered are kept.',
   body: { schema: DeletionBody, example: { email: 'ada@example.com' } },
   answers: { 204: { description: 'It is gone.' } },
   refusals: ['invalid_state'],

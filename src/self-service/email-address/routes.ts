@@ -29,20 +29,20 @@ const path = '/account/email';
 type LinkRoute = { Params: { token: string } };
 
 const EmailBody = Type.Object(
-  { email: Type.String({ description: 'The new address.' }) },
+  { email: Type.String({ description: 'The new email address.' }) },
   { additionalProperties: false },
 );
 const readEmail = jsonBody(EmailBody);
 
-const Sent = Type.Object({ expires_in: Type.Integer({ description: 'Seconds for which the link works.' }) });
+const Sent = Type.Object({ expires_in: Type.Integer({ description: 'Lifetime of the link in seconds.' }) });
 
 const changeEmail: OperationDescription = {
   tag: 'Account',
   access: [recentlySignedIn],
   summary: 'Change your email address',
-  description: 'Sends a link to the new address. The present one stays until the link is opened in your session.',
+  description: 'Sends a link to the new address. The current address stays until the link is opened in your session.',
   body: { schema: EmailBody, example: { email: 'ada@example.com' } },
-  answers: { 202: { description: 'The same whether the address is free or not.', schema: Sent } },
+  answers: { 202: { description: 'The same response whether the address is available or not.', schema: Sent } },
   refusals: ['invalid_state', 'rate_limited'],
 };
 
@@ -50,7 +50,7 @@ const verifyEmail: OperationDescription = {
   tag: 'Account',
   access: [signedIn],
   summary: 'Verify your email address',
-  description: 'Sends a link to it, to be opened in your session.',
+  description: 'Sends a link to the address, to be opened in your session.',
   answers: { 202: { description: 'Sent, unless too many links were sent already.', schema: Sent } },
   refusals: ['invalid_state', 'rate_limited'],
 };

@@ -19,7 +19,7 @@ export const ProfileBody = Type.Object(
   {
     name: Type.Optional(Type.String({ description: '1 to 100 visible characters.' })),
     locale: Type.Optional(
-      Type.Union([Type.Enum([...locales]), Type.Null()], { description: 'null: what the browser asks for.' }),
+      Type.Union([Type.Enum([...locales]), Type.Null()], { description: 'null for the language of the browser.' }),
     ),
     picture: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
@@ -86,10 +86,10 @@ export const CurrentUser = Type.Object({
   name: nullable(Type.String()),
   picture: nullable(Type.String()),
   role: Type.Enum(['user', 'admin']),
-  locale: nullable(Type.String({ description: 'A language tag; null: what the browser asks for.' })),
+  locale: nullable(Type.String({ description: 'A language tag; null for the language of the browser.' })),
   created_at: Time,
   updated_at: Time,
-  two_factor_enabled: Type.Boolean({ description: 'An authenticator app is asked for at every sign-in.' }),
+  two_factor_enabled: Type.Boolean({ description: 'Whether an authenticator app is required at sign-in.' }),
   identities: Type.Array(Type.Object({ provider: Type.String(), email: nullable(Type.String()), linked_at: Time })),
   session: Type.Object({
     id: Type.String(),
