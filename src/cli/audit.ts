@@ -90,7 +90,7 @@ export const auditCommands = {
 const remedyFor = (path: string, why: 'file' | string) =>
   why === 'file'
     ? `\n\nThe server seals no events and sends no webhooks until ${path} is readable or removed.`
-    : `\n\nThe server seals no events and sends no webhooks until you acknowledge this. If the database was restored from a\nbackup, or a standby took over that lacked the newest changes, that is why. If not, somebody who can write the database has cut the log: keep a copy of it and look into it\nfirst. Then: signet audit accept-loss --reason "..."`;
+    : `\n\nThe server seals no events and sends no webhooks until you acknowledge this. A likely cause is a database restored\nfrom a backup, or a failover to a standby without the latest changes. Otherwise the log was truncated with\nwrite access to the database: keep a copy and investigate first. Then run: signet audit accept-loss --reason "..."`;
 
 const filterHints = {
   action: 'No such action has been logged. Actions look like client.approved.',

@@ -12,8 +12,8 @@ Usage: signet <command> [options]
 
 ${said.join('\n\n')}
 
-Every command works on the same store while the server runs, and knows --help
-and --json. Exit codes: 0 success, 1 refused or failed, 2 usage error.
+Commands work on the database of a running server, too. Every command supports
+--help and --json. Exit codes: 0 success, 1 refused or failed, 2 usage error.
 `;
 }
 
