@@ -1,4 +1,4 @@
-import type { Statement } from '../platform/db/db.ts';
+import type { Sql } from '../platform/db/sql.ts';
 import type { LimitDeps } from '../platform/deps.ts';
 import { emailKey } from '../platform/email-address.ts';
 import { digest } from '../platform/ids.ts';
@@ -48,7 +48,7 @@ export const mayMailTo = (deps: LimitDeps, kind: string, email: string): Promise
   mailsTo(deps, kind).mayTake(mailbox(email));
 
 /** For a batch that leaves the mails of this kind without use. */
-export const resetMailsTo = (deps: LimitDeps, kind: string, email: string): Statement =>
+export const resetMailsTo = (deps: LimitDeps, kind: string, email: string): Sql =>
   mailsTo(deps, kind).forget(mailbox(email));
 
 /** Of sessions and grants that others end: whoever ends them again and again does not fill a mailbox. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Sql } from '../platform/db/sql.ts';
 import { fieldProblem, invalidFields } from '../platform/errors.ts';
 import { type EventId, newId } from '../platform/ids.ts';
-import { type Condition, insertAuditRow } from './store.ts';
+import { insertAuditRow } from './store.ts';
 
 /** A user, a client or a back end by its own credentials, the operator at the command line, or a periodic job. */
 export type Actor = `user:${string}` | `client:${string}` | `service:${string}` | 'cli' | 'system';
@@ -27,23 +27,18 @@ type AuditEvent = {
   before?: Readonly<Record<string, unknown>>;
   after?: Readonly<Record<string, unknown>>;
   address?: string;
-  /**
-   * Whether the change was made, as the store that owns the changed row says it: usually "that row now carries this
-   * event's id". Left out for an event that changes nothing.
-   */
-  onlyIf?: Condition | ((event_id: EventId) => Condition);
+  /** For an event of one part of a change: written only if this is true when the statements before it have had effect. */
+  onlyIf?: Sql;
 };
 
 /**
- * An event for the log. Put `statement` into the same `db.batch` as the change, after it: then there is no change
- * without its event, and with `onlyIf` no event without its change, also when another request won the race.
+ * An event for the log. Put `statement` into the same `db.change` as what it reports: then neither exists without the
+ * other.
  *
  * @param now Unix seconds.
- * @returns `event_id` for the changed row to carry.
  */
 export function auditEvent(event: AuditEvent, now: number): { event_id: EventId; statement: Sql } {
   const event_id: EventId = newId(`evt_${nextPlace()}`);
-  const onlyIf = typeof event.onlyIf === 'function' ? event.onlyIf(event_id) : event.onlyIf;
   const row = {
     event_id,
     at: now,
@@ -55,7 +50,7 @@ export function auditEvent(event: AuditEvent, now: number): { event_id: EventId;
     after_state: event.after === undefined ? null : stateText(event.after),
     address: event.address ?? null,
   };
-  return { event_id, statement: insertAuditRow(row, onlyIf) };
+  return { event_id, statement: insertAuditRow(row, event.onlyIf) };
 }
 
 let place = 0;

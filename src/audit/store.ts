@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { Db } from '../platform/db/db.ts';
 import { id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { inOneSlice } from '../platform/db/slices.ts';
-import { allOf, asBigint, fromNumbered, join, oneOf, raw, type Sql, type Statement, sql } from '../platform/db/sql.ts';
+import { allOf, asBigint, join, oneOf, raw, type Sql, sql } from '../platform/db/sql.ts';
 import type { EventId } from '../platform/ids.ts';
 
 /** Times are Unix seconds; states are JSON, as texts since the seal is over the text. */
@@ -23,20 +23,9 @@ export type AuditRow = RowOf<typeof AuditRow>;
 const SealedRow = row('audit_log', { ...AuditRow.fields, seq: integer, seal: text });
 export type SealedRow = RowOf<typeof SealedRow>;
 
-/** A condition in SQL, its placeholders numbered from `$1` as if it stood alone. */
-export type Condition = Required<Statement>;
-
-/** @param onlyIf read after the statements before it in the batch, so it sees whether the change was made. */
-export const insertAuditRow = (event: AuditRow, onlyIf: Condition | undefined): Sql =>
-  insertIf(sql`insert into audit_log ${AuditRow.select(event)}`, onlyIf);
-
-/** @param insert ends with the select list of an `insert … select`, where a condition may follow. */
-export const insertIf = (insert: Statement, condition: Condition | undefined): Sql =>
-  condition === undefined ? fromNumbered(insert) : sql`${fromNumbered(insert)} where ${fromNumbered(condition)}`;
-
-/** That a conditional event was kept, so its change is made. For the statements after it in the same batch. */
-export const eventWasKept = (event_id: EventId): Sql =>
-  sql`exists (select 1 from audit_log where event_id = ${event_id})`;
+/** @param onlyIf a condition, read when the statements before it have had their effect. */
+export const insertAuditRow = (event: AuditRow, onlyIf = sql`1 = 1`): Sql =>
+  sql`insert into audit_log ${AuditRow.select(event)} where ${onlyIf}`;
 
 /** The events about one target, newest first. */
 export const auditRowsOf = (db: Db, target: string, limit: number): Promise<AuditRow[]> =>

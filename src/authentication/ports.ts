@@ -1,4 +1,3 @@
-import type { Statement } from '../platform/db/db.ts';
 import type { Sql } from '../platform/db/sql.ts';
 
 /** Why a grant was revoked. It stays on the row. */
@@ -20,20 +19,20 @@ export type RevocationReason =
  * `now` is in Unix seconds.
  */
 export type Grants = {
-  revokeOfUser(user_id: string, reason: RevocationReason, now: number): readonly Statement[];
+  revokeOfUser(user_id: string, reason: RevocationReason, now: number): readonly Sql[];
   revokeOfSession(
     session: { user_id: string; session_id: string },
     reason: RevocationReason,
     now: number,
-  ): readonly Statement[];
+  ): readonly Sql[];
   /** All grants of a user but those of one session, including those that have outlived their session. */
   revokeOfOtherSessions(
     user_id: string,
     kept_session_id: string,
     reason: RevocationReason,
     now: number,
-  ): readonly Statement[];
-  revokeOfClient(client_id: string, reason: RevocationReason, now: number): readonly Statement[];
+  ): readonly Sql[];
+  revokeOfClient(client_id: string, reason: RevocationReason, now: number): readonly Sql[];
   /** A condition: the user has an active grant that came from another session. */
   hasGrantElsewhere(user_id: string, session_id: string): Sql;
 };
@@ -58,5 +57,5 @@ export type AuthorizationRequests = {
   /** The name of the application that sent the user, for the page. */
   clientName(client_id: string): Promise<string | undefined>;
   /** Belongs into the batch that starts or renews the session. */
-  markAuthenticated(request_id: string, session_id: string, token_hash: string): Statement;
+  markAuthenticated(request_id: string, session_id: string, token_hash: string): Sql;
 };

@@ -2,7 +2,7 @@ import { lockUser } from '../accounts/store.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
-import type { Statement } from '../platform/db/sql.ts';
+import type { Sql } from '../platform/db/sql.ts';
 import type { LimitDeps } from '../platform/deps.ts';
 import { invalidState, notFound, rateLimited, refusal, staleRevision } from '../platform/errors.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
@@ -26,7 +26,7 @@ export type ClientChange = {
   /** For the log, besides the fields of the client that differ. Never a secret. */
   after?: Readonly<Record<string, unknown>>;
   /** Statements that are committed with the change. */
-  also?: readonly Statement[];
+  also?: readonly Sql[];
   /** For a change that lets the client wait for review: how many of its owner's may, this one among them. */
   maxPending?: number;
 };
@@ -77,7 +77,7 @@ export async function changeStatus(
   deps: ClientDeps,
   target: { client_id: string; caller: Caller },
   change: StatusChange,
-  { allow, also = [] }: { allow?: (client: Client) => Promise<void>; also?: readonly Statement[] } = {},
+  { allow, also = [] }: { allow?: (client: Client) => Promise<void>; also?: readonly Sql[] } = {},
 ): Promise<Client> {
   const { client_id, caller } = target;
   const seen = await findAnyClient(deps, client_id);
@@ -142,7 +142,7 @@ async function tryChange(
 }
 
 /** Of two changes that submit a client for review the second then counts the first. */
-export const lockOwner = ({ owner_user_id }: Pick<Client, 'owner_user_id'>): Statement[] =>
+export const lockOwner = ({ owner_user_id }: Pick<Client, 'owner_user_id'>): Sql[] =>
   owner_user_id === null ? [] : [lockUser(owner_user_id)];
 
 /** @param owner_user_id whose client it must be; null: one without an owner, for administrators and the command line. */

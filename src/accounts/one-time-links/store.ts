@@ -1,7 +1,7 @@
-import type { Db, Statement } from '../../platform/db/db.ts';
+import type { Db } from '../../platform/db/db.ts';
 import { choice, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
-import { asBigint, asText, fromNumbered, oneOf, type Sql, sql } from '../../platform/db/sql.ts';
+import { asBigint, oneOf, type Sql, sql } from '../../platform/db/sql.ts';
 import type { UserId } from '../../platform/ids.ts';
 
 const OneTimeLink = row('one_time_links', {
@@ -78,16 +78,6 @@ export async function findOpenLink(
 /** For the change that the link allows. Of two uses the second conflicts with the first. */
 export const spendLink = ({ token_hash, expires_at }: Pick<OneTimeLink, 'token_hash' | 'expires_at'>): Sql =>
   sql`insert into spent_tokens (token_hash, expires_at) values (${token_hash}, ${expires_at})`;
-
-/**
- * Fails its whole batch, with a unique violation, unless the condition is true at that moment. For batches that are not
- * yet a `change` with requirements.
- * @param once an id that nothing else uses, such as that of the batch's audit event.
- */
-export const failUnless = (condition: Statement, once: string, now: number): Sql =>
-  sql`insert into spent_tokens (token_hash, expires_at)
-      select ${asText(once)}, ${asBigint(now)} from (select 1 as one union all select 2) as twice
-       where not (${fromNumbered(condition)})`;
 
 /** All links for a purpose. */
 export const deleteLinks = (purpose: LinkPurpose): Sql => sql`delete from one_time_links where purpose = ${purpose}`;

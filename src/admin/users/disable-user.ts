@@ -10,7 +10,7 @@ import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
-import type { Statement } from '../../platform/db/sql.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 
@@ -43,7 +43,7 @@ export async function disableUser(
   throw lastAdministrator();
 }
 
-const endEverything = (user_id: string, at: number): Statement[] => [
+const endEverything = (user_id: string, at: number): Sql[] => [
   endSessionsOfUser(user_id, 'user_disabled', at),
   ...revokeGrantsOfUser(user_id, 'user_disabled', at),
   deletePendingSignInsOfUser(user_id),

@@ -4,7 +4,7 @@ import type { Role } from '../../accounts/user.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, type Requirements } from '../../platform/db/change.ts';
-import type { Statement } from '../../platform/db/sql.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { type FieldProblem, fieldProblem, invalidFields, type RequestError } from '../../platform/errors.ts';
 import { newId, type UserId } from '../../platform/ids.ts';
@@ -25,11 +25,11 @@ type NewAccount = {
 
 export type Permission = {
   link: OneTimeLink;
-  lock?: Statement;
+  lock?: Sql;
   /** What has to be true still for the link to be valid. */
   require?: Requirements;
   /** Commits with the account. */
-  also?: readonly Statement[];
+  also?: readonly Sql[];
   /** The refusal of a link that is used up or no longer valid. */
   spent: () => RequestError;
 };

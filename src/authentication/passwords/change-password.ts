@@ -4,7 +4,7 @@ import { lockUser } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { Statement } from '../../platform/db/sql.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
@@ -98,7 +98,7 @@ export function endPasswordAccess(
   deps: LimitDeps & Pick<Deps, 'grants'>,
   { user_id, email }: Owner,
   keep?: string,
-): Statement[] {
+): Sql[] {
   const at = now(deps);
   return [
     keep === undefined

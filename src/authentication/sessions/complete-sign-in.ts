@@ -3,7 +3,7 @@ import { findUser, lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Requirements } from '../../platform/db/change.ts';
-import type { Statement } from '../../platform/db/sql.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
@@ -60,7 +60,7 @@ export async function completeSignIn(
   deps: SignInDeps,
   proof: Proof,
   signInRequest: SignInRequest,
-  also: readonly Statement[] = [],
+  also: readonly Sql[] = [],
 ): Promise<Outcome | undefined> {
   if (!proof.secondStep && (await isTotpActive(deps.db, proof.user_id)))
     return startPendingSignIn(deps, proof, signInRequest);
@@ -108,7 +108,7 @@ async function startPendingSignIn(
 }
 
 /** Remembers the device; a mail tells the user of one that is new to the account, except the very first. */
-async function deviceStatements(deps: MailDeps, user_id: string, signInRequest: SignInRequest): Promise<Statement[]> {
+async function deviceStatements(deps: MailDeps, user_id: string, signInRequest: SignInRequest): Promise<Sql[]> {
   const device_hash = digest(signInRequest.deviceToken);
   const { isKnown, isFirst } = await findDevice(deps.db, user_id, device_hash);
   const user = isKnown || isFirst ? undefined : await findUser(deps.db, user_id);

@@ -2,7 +2,7 @@ import { lockUser } from '../../accounts/store.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange, type Requirements } from '../../platform/db/change.ts';
-import type { Statement } from '../../platform/db/sql.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
@@ -37,7 +37,7 @@ type SignInContext = {
 export async function startSession(
   deps: StoreDeps & Pick<Deps, 'grants'>,
   context: SignInContext,
-  also: (session: { session_id: string; token: string }) => readonly Statement[] = () => [],
+  also: (session: { session_id: string; token: string }) => readonly Sql[] = () => [],
 ): Promise<{ session_id: string; token: string } | undefined> {
   const at = now(deps);
   const continues = context.previous?.user_id === context.user_id ? context.previous : undefined;
@@ -94,7 +94,7 @@ function signOutStatements(
   { user_id, session_id }: Session,
   caller: Caller,
   at: number,
-): Statement[] {
+): Sql[] {
   const event = { action: 'session.ended', ...caller, target: session_id, reason: 'sign_out', after: { user_id } };
   return [
     auditEvent({ ...event, onlyIf: isActiveSessionOf(user_id, session_id, at) }, at).statement,

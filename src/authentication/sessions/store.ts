@@ -1,8 +1,8 @@
 import { User } from '../../accounts/user.ts';
-import type { Db, Statement } from '../../platform/db/db.ts';
+import type { Db } from '../../platform/db/db.ts';
 import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
-import { fromNumbered, raw, type Sql, sql } from '../../platform/db/sql.ts';
+import { raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { SessionId, UserId } from '../../platform/ids.ts';
 import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
@@ -239,8 +239,8 @@ const isOtherActive = (user_id: UserId, session_id: SessionId, now: number): Sql
  * The user has another active session, or an active grant that came from another one, which it may have outlived.
  * @param hasGrant the condition for such a grant.
  */
-export const hasOtherActiveAccess = (user_id: UserId, session_id: SessionId, now: number, hasGrant: Statement): Sql =>
-  sql`(exists (select 1 from sessions where ${isOtherActive(user_id, session_id, now)}) or ${fromNumbered(hasGrant)})`;
+export const hasOtherActiveAccess = (user_id: UserId, session_id: SessionId, now: number, hasGrant: Sql): Sql =>
+  sql`(exists (select 1 from sessions where ${isOtherActive(user_id, session_id, now)}) or ${hasGrant})`;
 
 export const endOtherSessions = (user_id: UserId, session_id: SessionId, reason: string, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = ${reason} where ${isOtherActive(user_id, session_id, now)}`;

@@ -1,7 +1,7 @@
 import { lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { Sql, Statement } from '../../platform/db/sql.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { type MailName, mailTo } from '../../platform/mail/mail-to.ts';
@@ -20,7 +20,7 @@ type FactorChange = {
   mail: MailName;
   /** What still has to be true when the change is made. */
   require: Sql;
-  statements: readonly Statement[];
+  statements: readonly Sql[];
 };
 
 /**

@@ -1,6 +1,6 @@
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { Statement } from '../../platform/db/db.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 
 import { refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
@@ -86,7 +86,7 @@ function signOutElsewhere(
   { grants }: Pick<Deps, 'grants'>,
   { session: { user_id, session_id }, address }: Owner,
   at: number,
-): Statement[] {
+): Sql[] {
   const { statement } = auditEvent(
     {
       action: 'session.ended_others',

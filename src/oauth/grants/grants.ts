@@ -5,8 +5,8 @@ import type { Grants, RevocationReason } from '../../authentication/ports.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
-import type { Statement } from '../../platform/db/db.ts';
 import { inSlices } from '../../platform/db/slices.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
 import type { GrantId, UserId } from '../../platform/ids.ts';
@@ -52,7 +52,7 @@ const mailOf: Partial<Record<RevocationReason, 'grant_replayed' | 'grant_ended'>
   administrator: 'grant_ended',
 };
 
-async function mailAbout(deps: RevocationDeps, { grant, reason }: Revocation): Promise<Statement[]> {
+async function mailAbout(deps: RevocationDeps, { grant, reason }: Revocation): Promise<Sql[]> {
   const name = mailOf[reason];
   if (name === undefined || grant.revoked_at !== null || !deps.mail.works) return [];
   const [user, client] = await Promise.all([findUser(deps.db, grant.user_id), deps.clients.find(grant.client_id)]);
@@ -82,7 +82,7 @@ export const grantRecord = ({ scope, refreshed_at, ...grant }: ListedGrant) => (
   last_used_at: refreshed_at,
 });
 
-export const revokeGrantsOfUser = (user_id: UserId, reason: RevocationReason, at: number): Statement[] =>
+export const revokeGrantsOfUser = (user_id: UserId, reason: RevocationReason, at: number): Sql[] =>
   revokeGrants({ user_id }, reason, at);
 
 /** What lower rooms revoke together with a session, a password or a client. */

@@ -3,7 +3,7 @@ import { raiseGrantsEpochOfUser } from '../../accounts/require-user.ts';
 import type { RevocationReason } from '../../authentication/ports.ts';
 import { hasEveryFactor } from '../../authentication/sessions/session.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/client-directory.ts';
-import type { Db, Statement } from '../../platform/db/db.ts';
+import type { Db } from '../../platform/db/db.ts';
 import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';
 import { asBigint, join, type Sql, sql } from '../../platform/db/sql.ts';
@@ -233,7 +233,7 @@ export const setRevoked = (grant_id: GrantId, reason: RevocationReason, now: num
  * Revokes many grants with this change: as many as fit one slice on their rows, and the rest, if there is one, by a bulk
  * revocation that every read of a grant takes into account.
  */
-export const revokeGrants = (scope: RevocationScope, reason: RevocationReason, now: number): Statement[] => [
+export const revokeGrants = (scope: RevocationScope, reason: RevocationReason, now: number): Sql[] => [
   'user_id' in scope ? raiseGrantsEpochOfUser(scope.user_id) : raiseGrantsEpochOfClient(scope.client_id),
   sql`update grants set revoked_at = coalesce(${pendingRevocation('ended_at')}, ${now}),
              revoked_reason = coalesce(${pendingRevocation('reason')}, ${reason})

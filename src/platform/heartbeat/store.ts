@@ -1,18 +1,26 @@
 import type { Db } from '../db/db.ts';
-
-/** What a server that sends mail does with it; `none` when SIGNET_SMTP_URL is missing off loopback. */
-export type MailMode = 'smtp' | 'log' | 'none';
+import { choice, integer, type RowOf, row, text } from '../db/rows.ts';
+import { sql } from '../db/sql.ts';
 
 /** The newest sign of life of any server on this store. `at` is Unix seconds by the clock of that server. */
-export type Heartbeat = { node: string; at: number; base_url: string; mail: MailMode };
+const Heartbeat = row('server_heartbeat', {
+  node: text,
+  at: integer,
+  base_url: text,
+  /** What it does with mail; `none` when SIGNET_SMTP_URL is missing off loopback. */
+  mail: choice('smtp', 'log', 'none'),
+});
+export type Heartbeat = RowOf<typeof Heartbeat>;
+export type MailMode = Heartbeat['mail'];
 
 export const findHeartbeat = (db: Db) =>
-  db.get<Heartbeat>(`select node, at, base_url, mail from server_heartbeat where name = 'newest'`);
+  db.get(Heartbeat, sql`select ${Heartbeat.columns} from server_heartbeat where name = 'newest'`);
 
-export const storeHeartbeat = (db: Db, { node, at, base_url, mail }: Heartbeat) =>
+const StoredHeartbeat = row('server_heartbeat', { name: text, ...Heartbeat.fields });
+
+export const storeHeartbeat = (db: Db, heartbeat: Heartbeat) =>
   db.run(
-    `insert into server_heartbeat (name, node, at, base_url, mail) values ('newest', $1, $2, $3, $4)
-     on conflict (name) do update set
-       node = excluded.node, at = excluded.at, base_url = excluded.base_url, mail = excluded.mail`,
-    [node, at, base_url, mail],
+    sql`insert into server_heartbeat ${StoredHeartbeat.values({ name: 'newest', ...heartbeat })}
+        on conflict (name) do update set
+          node = excluded.node, at = excluded.at, base_url = excluded.base_url, mail = excluded.mail`,
   );

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { Sql, Statement } from '../db/sql.ts';
+import type { Sql } from '../db/sql.ts';
 import { type Locale, type MessageKey, translatePlain } from '../i18n/translate.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -16,13 +16,8 @@ type LetterDeps = { config: Config; mail: Pick<Outbox, 'enqueue'> };
  * @param values of the messages besides `{service}`, `{name}`, `{account_url}` and `{reset_url}`.
  * @param onlyIf as in {@link Outbox.enqueue}.
  */
-export const mailTo = (
-  deps: LetterDeps,
-  to: Recipient,
-  name: MailName,
-  values: Values = {},
-  onlyIf?: Statement,
-): Sql[] => compose(deps, { to, name, values, footer: 'mail.footer', onlyIf });
+export const mailTo = (deps: LetterDeps, to: Recipient, name: MailName, values: Values = {}, onlyIf?: Sql): Sql[] =>
+  compose(deps, { to, name, values, footer: 'mail.footer', onlyIf });
 
 /**
  * A mail to an address behind which there is no account yet, or none any more. It contains no name: else
@@ -33,10 +28,10 @@ export const mailToAddress = (
   { email, locale }: Recipient,
   name: MailName,
   values: Values = {},
-  onlyIf?: Statement,
+  onlyIf?: Sql,
 ): Sql[] => compose(deps, { to: { email, locale }, name, values, onlyIf });
 
-type MailDraft = { to: Recipient; name: MailName; values: Values; footer?: MessageKey; onlyIf?: Statement };
+type MailDraft = { to: Recipient; name: MailName; values: Values; footer?: MessageKey; onlyIf?: Sql };
 
 function compose({ config, mail }: LetterDeps, { to, name, values, footer, onlyIf }: MailDraft): Sql[] {
   const shared = {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type Clock, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Db } from '../db/db.ts';
-import type { Sql, Statement } from '../db/sql.ts';
+import type { Sql } from '../db/sql.ts';
 import type { MailMode } from '../heartbeat/store.ts';
 import { newId } from '../ids.ts';
 import { type Vault, WrongMasterKey } from '../vault/vault.ts';
@@ -28,9 +28,9 @@ export type Outbox = {
   /**
    * The statements that enqueue a mail, for the batch of the change that it is about: then neither exists without the
    * other, and a crash in between loses nothing. None when mail does not work here.
-   * @param onlyIf for a change that may turn out not to be made: read after the statements before it in the batch.
+   * @param onlyIf for one part of a change: sent only if this is true when the statements before it have had effect.
    */
-  enqueue(mail: Mail, onlyIf?: Statement): Sql[];
+  enqueue(mail: Mail, onlyIf?: Sql): Sql[];
   /** Sends what is due. Any node may do so at any time. */
   deliver(): Promise<void>;
   /** Resolves when the mail under way has been sent or postponed. No further one is sent. */
@@ -55,7 +55,7 @@ const soonMs = [100, 1000, 5000];
 /** Seconds. Mails that a command queued for a server that cannot send are kept this long: SIGNET_SMTP_URL may still be set. */
 const undeliverableKeptSeconds = 3 * 86_400;
 
-const queued = (deps: OutboxDeps, mail: Mail, onlyIf?: Statement): Sql => {
+const queued = (deps: OutboxDeps, mail: Mail, onlyIf?: Sql): Sql => {
   const mail_id = newId('mail');
   const message_sealed = deps.vault.mail.seal(`mail:${mail_id}`, JSON.stringify(mail));
   return insertMail({ mail_id, message_sealed }, now(deps), onlyIf);
@@ -83,7 +83,7 @@ function queueing(deps: OutboxDeps, onEnqueue: () => void) {
     get enqueued() {
       return enqueued;
     },
-    enqueue(mail: Mail, onlyIf?: Statement) {
+    enqueue(mail: Mail, onlyIf?: Sql) {
       enqueued += 1;
       onEnqueue();
       return [queued(deps, mail, onlyIf)];

@@ -1,6 +1,6 @@
 import type { Db } from '../db/db.ts';
 import { integer, type RowOf, row, text } from '../db/rows.ts';
-import { fromNumbered, type Sql, type Statement, sql } from '../db/sql.ts';
+import { type Sql, sql } from '../db/sql.ts';
 
 const WaitingMail = row('outgoing_mails', {
   mail_id: text,
@@ -16,10 +16,10 @@ const NewMail = row('outgoing_mails', { ...WaitingMail.fields, next_attempt_at: 
 export const insertMail = (
   mail: Pick<WaitingMail, 'mail_id' | 'message_sealed'>,
   now: number,
-  onlyIf: Statement | undefined,
+  onlyIf = sql`1 = 1`,
 ): Sql =>
   sql`insert into outgoing_mails ${NewMail.select({ ...mail, created_at: now, attempts: 0, next_attempt_at: now })}
-       where ${onlyIf === undefined ? sql`1 = 1` : fromNumbered(onlyIf)}`;
+       where ${onlyIf}`;
 
 export const findDueMails = (db: Db, now: number, limit: number) =>
   db.all(

@@ -26,7 +26,7 @@ import {
 import { requireRecentSignIn, type Session } from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
-import type { Statement } from '../../platform/db/sql.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
@@ -162,7 +162,7 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, a
 }
 
 /** Links that were sent to the old address are deleted, and failures counted for the new one before. */
-function endOldAddress(deps: MailDeps, { session, address }: Opener, { email }: AddressLink): Statement[] {
+function endOldAddress(deps: MailDeps, { session, address }: Opener, { email }: AddressLink): Sql[] {
   const { user_id } = session;
   return [
     deleteLinksOfUser(user_id, 'verify_email'),

@@ -6,7 +6,7 @@ import { findTotp } from '../../authentication/credentials/two-factor.store.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { logoUrlProblem } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
-import type { Statement } from '../../platform/db/sql.ts';
+import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import { nullable, Time } from '../../platform/http/operation-description.ts';
@@ -55,7 +55,7 @@ export async function changeProfile(
   const name = typed === undefined ? session.name : normalizeName(typed);
   const at = now(deps);
   const { user_id } = session;
-  const changes: [field: string, Statement][] = [];
+  const changes: [field: string, Sql][] = [];
   if (name !== null && name !== session.name) changes.push(['name', setName(user_id, name, at)]);
   if (locale !== session.locale) changes.push(['locale', setLocale(user_id, locale, at)]);
   if (picture !== session.picture) changes.push(['picture', setPicture(user_id, picture, at)]);

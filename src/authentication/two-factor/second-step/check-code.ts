@@ -2,7 +2,7 @@ import { mayMailAbout } from '../../../accounts/mail-limits.ts';
 import { findUser } from '../../../accounts/store.ts';
 import { auditEvent } from '../../../audit/audit.ts';
 import { now } from '../../../platform/clock.ts';
-import type { Statement } from '../../../platform/db/sql.ts';
+import type { Sql } from '../../../platform/db/sql.ts';
 import type { Deps, LimitDeps, MailDeps } from '../../../platform/deps.ts';
 import { refusal } from '../../../platform/errors.ts';
 import { digest } from '../../../platform/ids.ts';
@@ -91,7 +91,7 @@ export async function completeSecondStep(
   deps: SignInDeps,
   { attempt_hash, attempt, method }: { attempt_hash: string; attempt: PendingSignIn; method: Method },
   signInRequest: SignInRequest,
-  also: readonly Statement[] = [],
+  also: readonly Sql[] = [],
 ): Promise<Outcome | undefined> {
   const { user_id, methods } = attempt;
   const proof: Proof = {
@@ -128,7 +128,7 @@ async function notifyBackupCodeUse(
   deps: MailDeps,
   { user_id }: PendingSignIn,
   { address }: SignInRequest,
-): Promise<Statement[]> {
+): Promise<Sql[]> {
   const [user, { remaining }] = await Promise.all([findUser(deps.db, user_id), countBackupCodes(deps.db, user_id)]);
   const event = {
     action: 'backup_code.used',
