@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { readChoice } from '../../platform/http/query.ts';
+import { readChoice } from '../../platform/http/parameters.ts';
 import { pagesFor, type Refused } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';

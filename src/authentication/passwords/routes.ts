@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../../platform/errors.ts';
+import { jsonBody } from '../../platform/http/bodies.ts';
 import { cookie, cookieNames } from '../../platform/http/cookies.ts';
-import { jsonBody } from '../../platform/http/json-body.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { minCharacters } from '../credentials/password-policy.ts';

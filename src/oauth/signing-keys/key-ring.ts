@@ -3,7 +3,7 @@ import { type Algorithm, type KeyStatus, privateKeyFrom, publicKeyFrom } from '.
 import type { Clock } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { invalidToken, unavailable } from '../../platform/errors.ts';
-import { type PublicDocument, publicDocument } from '../../platform/http/public-document.ts';
+import { type PublicDocument, publicDocument } from '../../platform/http/representations.ts';
 import type { Vault } from '../../platform/vault/vault.ts';
 import { listSigningKeys, type SigningKeyRow } from './store.ts';
 

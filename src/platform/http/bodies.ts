@@ -1,5 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { invalidRequest } from '../errors.ts';
+import type { Static, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { invalidFields, invalidRequest } from '../errors.ts';
+import { shapeProblems } from '../text/field-problems.ts';
 import { FormText } from './parameters.ts';
 
 /**
@@ -49,4 +52,29 @@ function problemIn(body: unknown): string | undefined {
     );
   }
   return undefined;
+}
+
+/** For what says everything by its address. @throws {RequestError} `invalid_request` unless nothing, or `{}`, was sent. */
+export function readNoBody(body: unknown): void {
+  if (body === undefined || (body instanceof FormText && body.text === '')) return;
+  const isEmpty =
+    typeof body === 'object' &&
+    body !== null &&
+    !(body instanceof FormText) &&
+    !Array.isArray(body) &&
+    Object.keys(body).length === 0;
+  if (!isEmpty) throw invalidRequest('This endpoint does not accept a body. Nothing was changed.');
+}
+
+/**
+ * A reader of JSON bodies of that shape; the schema also describes the body in OpenAPI. Say `additionalProperties: false`
+ * in it: whoever sends another member believes that it did something.
+ * @returns a function that throws `invalid_request` with every problem.
+ */
+export function jsonBody<Schema extends TSchema>(schema: Schema): (body: unknown) => Static<Schema> {
+  const shape = Compile(schema);
+  return (body) => {
+    if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
+    return body as Static<Schema>;
+  };
 }

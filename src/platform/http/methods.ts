@@ -2,7 +2,7 @@ import { METHODS } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import findMyWay, { type HTTPMethod } from 'find-my-way';
 import { RequestError } from '../errors.ts';
-import { fillPath } from './fill-path.ts';
+import { fillPath } from './parameters.ts';
 
 /** Every method that Node reads. CONNECT never becomes a request: Node closes the connection. */
 const methods = METHODS.filter((method) => method !== 'CONNECT');

@@ -6,10 +6,9 @@ import Value from 'typebox/value';
 import { type ErrorCode, invalidFields } from '../errors.ts';
 import { shapeProblems } from '../text/field-problems.ts';
 import type { Access } from './access.ts';
-import { readNoBody } from './no-body.ts';
+import { readNoBody } from './bodies.ts';
 import type { OperationDescription, tags } from './operation-description.ts';
-import { FormText, queryOf } from './parameters.ts';
-import { readQueryAs } from './query.ts';
+import { FormText, queryOf, readQueryAs } from './parameters.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

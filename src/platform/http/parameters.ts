@@ -1,4 +1,5 @@
-import { invalidRequest } from '../errors.ts';
+import type { Static, TObject, TProperties } from 'typebox';
+import { invalidFields, invalidRequest } from '../errors.ts';
 
 /** Form or query parameters: one value each, empty counts as absent (OAuth 2.1 §3.1). No prototype. */
 export type Parameters = Readonly<Record<string, string | undefined>>;
@@ -60,4 +61,51 @@ function decode(text: string): string {
   }
   if (decoded.includes('\0')) throw invalidRequest('A parameter contains a NUL character.');
   return decoded;
+}
+
+/** The pattern of a route with its parameters, as a path. */
+export const fillPath = (pattern: string, parameters: Readonly<Record<string, string | undefined>>): string =>
+  pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''));
+
+/** @throws {RequestError} `invalid_request` unless it is left out or one of those. */
+export function readChoice<Choice extends string>(
+  query: Parameters,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const text = query[name];
+  const choice = choices.find((one) => one === text);
+  if (text === undefined || choice !== undefined) return choice;
+  throw invalidFields([{ path: name, message: `Must be one of: ${choices.join(', ')}.` }]);
+}
+
+type ParameterSchema = {
+  enum?: readonly string[];
+  type?: string;
+  minimum?: number;
+  maximum?: number;
+  default?: unknown;
+};
+
+/**
+ * The parameters that a schema names: whole numbers, one of a list, or text. Others are ignored.
+ * @throws {RequestError} `invalid_request` with the parameter that is wrong, or for one that came twice.
+ */
+export function readQueryAs<Query extends TProperties>(schema: Query, text: FormText): Static<TObject<Query>> {
+  const query = readForm(text);
+  const read = (name: string, one: ParameterSchema) => {
+    if (one.type === 'integer') return readInteger(query, name, one) ?? one.default;
+    return one.enum ? readChoice(query, name, one.enum) : query[name];
+  };
+  const entries = Object.entries(schema).map(([name, one]) => [name, read(name, one as ParameterSchema)]);
+  return Object.fromEntries(entries) as Static<TObject<Query>>;
+}
+
+function readInteger(query: Parameters, name: string, schema: ParameterSchema): number | undefined {
+  const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
+  const text = query[name];
+  if (text === undefined) return undefined;
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= minimum && number <= maximum) return number;
+  throw invalidFields([{ path: name, message: `Must be a whole number from ${minimum} to ${maximum}.` }]);
 }

@@ -3,8 +3,6 @@ import { cookieNames } from '../http/cookies.ts';
 import { type Html, html } from '../pages/html.ts';
 import type { Page } from '../pages/page.ts';
 import type { View } from '../pages/view.ts';
-import { curlFor } from './curl.ts';
-import { describeType, type JsonSchema, membersOf } from './describe-schema.ts';
 import type { ApiDocument, DescribedOperation } from './document.ts';
 
 type Tag = ApiDocument['tags'][number]['name'];
@@ -154,3 +152,123 @@ const anchor = (text: string) =>
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
+
+/** A command that can be pasted into a shell; what the reader has to put in stands in capitals. */
+export function curlFor(
+  method: string,
+  path: string,
+  operation: DescribedOperation,
+  base: { url: string; sessionCookie: string },
+): string {
+  const address = base.url + path.replace(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase());
+  const query = operation.parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.required)
+    .map(({ name }) => `${name}=${name.toUpperCase()}`);
+  const lines = [
+    `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} ${quoted([address, query.join('&')].filter(Boolean).join('?'))}`,
+    ...credentials(operation, base, method),
+    ...body(operation),
+  ];
+  return lines.join(' \\\n  ');
+}
+
+function credentials({ security }: DescribedOperation, base: { url: string; sessionCookie: string }, method: string) {
+  const schemes = security.flatMap((one) => Object.keys(one));
+  if (schemes.includes('BearerAuth') && !schemes.includes('SessionCookie')) {
+    return [`-H ${quoted('authorization: Bearer ACCESS_TOKEN')}`];
+  }
+  if (schemes.includes('BasicAuth')) return [`-u ${quoted('CLIENT_ID:CLIENT_SECRET')}`];
+  if (!schemes.includes('SessionCookie')) return [];
+  // A write with a cookie has to come from our own pages, or from no page at all.
+  const origin = method === 'get' ? [] : [`-H ${quoted(`origin: ${base.url}`)}`];
+  return [`-b ${quoted(`${base.sessionCookie}=SESSION`)}`, ...origin];
+}
+
+function body({ requestBody }: DescribedOperation): string[] {
+  const [[type, media] = ['', undefined]] = Object.entries(requestBody?.content ?? {});
+  if (!media) return [];
+  if (type.includes('json')) {
+    const example = 'example' in media ? [`-d ${quoted(JSON.stringify(media.example))}`] : [];
+    return [`-H ${quoted(`content-type: ${type}`)}`, ...example];
+  }
+  const { required = [] } = media.schema as JsonSchema;
+  return required.map((name) => `--data-urlencode ${quoted(`${name}=${name.toUpperCase()}`)}`);
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** A JSON Schema as far as we write them. */
+export type JsonSchema = {
+  type?: string;
+  enum?: readonly unknown[];
+  const?: unknown;
+  anyOf?: readonly JsonSchema[];
+  items?: JsonSchema;
+  properties?: Readonly<Record<string, JsonSchema>>;
+  required?: readonly string[];
+  description?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  default?: unknown;
+  $ref?: string;
+};
+
+/** A member of a body, with the way to it: `fields[].path`. */
+type Member = { name: string; type: string; isRequired: boolean; description: string | undefined };
+
+const deepest = 3;
+
+/** Every member that the description promises, the outer before the inner. */
+export function membersOf(schema: JsonSchema, prefix = '', depth = 0): Member[] {
+  const { properties = {}, required = [] } = objectIn(schema) ?? {};
+  return Object.entries(properties).flatMap(([key, member]) => {
+    const name = prefix + key;
+    const described = {
+      name,
+      type: describeType(member),
+      isRequired: required.includes(key),
+      description: describeBranches(member),
+    };
+    if (depth >= deepest) return [described];
+    const isList = listIn(member) !== undefined;
+    return [described, ...membersOf(listIn(member) ?? member, `${name}${isList ? '[]' : ''}.`, depth + 1)];
+  });
+}
+
+const branches = (schema: JsonSchema) => schema.anyOf ?? [schema];
+const objectIn = (schema: JsonSchema) => branches(schema).find(({ properties }) => properties !== undefined);
+const listIn = (schema: JsonSchema) => branches(schema).find(({ items }) => items !== undefined)?.items;
+const describeBranches = (schema: JsonSchema) =>
+  schema.description ?? branches(schema).find(({ description }) => description)?.description;
+
+/** In a few English words, as the rest of the description. */
+export function describeType(schema: JsonSchema): string {
+  if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1)!;
+  if (schema.anyOf) return [...new Set(schema.anyOf.map(describeType))].join(' or ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (schema.items) return `array of ${describeType(schema.items)}${range(schema.minItems, schema.maxItems, 'item')}`;
+  if (schema.type === 'string') return `string${range(schema.minLength, schema.maxLength, 'character')}`;
+  if (schema.type === 'integer' || schema.type === 'number') {
+    return `${schema.type}${range(schema.minimum, schema.maximum, '')}`;
+  }
+  return schema.type ?? 'anything';
+}
+
+function range(least: number | undefined, most: number | undefined, unit: string): string {
+  const end = most === Number.MAX_SAFE_INTEGER ? undefined : most;
+  const words =
+    end === undefined
+      ? least === undefined || least === 0
+        ? undefined
+        : `at least ${least}`
+      : least === undefined || least === 0
+        ? `at most ${end}`
+        : `${least} to ${end}`;
+  if (words === undefined || unit === '') return words === undefined ? '' : `, ${words}`;
+  return `, ${words} ${unit}${(end ?? least) === 1 ? '' : 's'}`;
+}

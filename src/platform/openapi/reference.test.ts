@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { curlFor } from './curl.ts';
-import { describeType, membersOf } from './describe-schema.ts';
 import type { DescribedOperation } from './document.ts';
+import { curlFor, describeType, membersOf } from './reference-page.ts';
 
 test('a type is told in words', () => {
   assert.equal(describeType({ type: 'string', minLength: 1, maxLength: 100 }), 'string, 1 to 100 characters');

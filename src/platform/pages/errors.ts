@@ -9,8 +9,8 @@ import {
   refusal,
   unavailable,
 } from '../errors.ts';
-import { fillPath } from '../http/fill-path.ts';
 import { guardAnswer } from '../http/guard.ts';
+import { fillPath } from '../http/parameters.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../ids.ts';
 import { type Html, html } from './html.ts';

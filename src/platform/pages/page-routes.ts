@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RequestError } from '../errors.ts';
 import type { Access } from '../http/access.ts';
-import { fillPath } from '../http/fill-path.ts';
 import { type FileAnswer, type Operation, type PathParameters, type RunOf, sendFile } from '../http/operation.ts';
-import { type Parameters, readForm } from '../http/parameters.ts';
+import { fillPath, type Parameters, readForm } from '../http/parameters.ts';
 import { refusalMessage } from './errors.ts';
 import { alert, fieldAlert } from './form.ts';
 import { type Html, html } from './html.ts';

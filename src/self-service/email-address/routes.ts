@@ -10,7 +10,7 @@ import {
   signedIn,
 } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { jsonBody } from '../../platform/http/json-body.ts';
+import { jsonBody } from '../../platform/http/bodies.ts';
 import type { OperationDescription } from '../../platform/http/operation-description.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { securityOverview } from '../../authentication/credentials/security-overview.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { jsonBody } from '../../platform/http/json-body.ts';
+import { jsonBody } from '../../platform/http/bodies.ts';
 import { addOperations, operation } from '../../platform/http/operation.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { profilePage } from './page.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readableForwardedFor } from './forwarded-for.ts';
+import { readableForwardedFor } from './serving.ts';
 
 const readings: Record<string, string | undefined> = {
   '192.0.2.1': '192.0.2.1',
