@@ -32,14 +32,15 @@ export const dashboardPage = (view: View, { waiting, webhooks, keys, log, now }:
 <p>${detail}</p>
 </div></li>
 `;
-  const word = (isWell: boolean) => (isWell ? badge(view.t('admin.well')) : badge(view.t('admin.look'), 'warn'));
+  const word = (isWell: boolean) =>
+    isWell ? badge(view.t('admin.all_good')) : badge(view.t('admin.needs_attention'), 'warn');
   return {
     title: view.plain('admin.title'),
     tab: adminTab('admin'),
     content: html`<h1>${view.t('admin.title')}</h1>
 <p class="soft">${view.t('admin.intro')}</p>
 <ul class="items">
-${item('/admin/clients', view.t('admin.tab.clients'), waiting.pending + waiting.changes === 0 ? badge(view.t('admin.well')) : badge(view.t('admin.review'), 'off'), view.t('admin.overview.clients', waiting))}
+${item('/admin/clients', view.t('admin.tab.clients'), waiting.pending + waiting.changes === 0 ? badge(view.t('admin.all_good')) : badge(view.t('admin.review'), 'off'), view.t('admin.overview.clients', waiting))}
 ${item('/admin/webhooks', view.t('admin.tab.webhooks'), word(dead + off === 0), webhookWords)}
 ${item('/admin/keys', view.t('admin.tab.keys'), word(!isLate), view.t('admin.overview.keys', { age: view.ago(oldest), next: view.day(oldest + rotationPeriodSeconds) }))}
 ${item('/admin/audit', view.t('admin.tab.audit'), word(log.late === 0 && !log.lost), logWords)}

@@ -272,7 +272,7 @@ testSignet('a changed password ends all that the old one had opened', { mail: tr
 
 testSignet('the password comes and goes, but never as the last way in', { mail: true }, async ({ signet, mailbox }) => {
   const { browser, user_id, email } = await signet.signedInUser();
-  assert.match((await browser.get('/account/security/password')).text, sentence('password.last_way'));
+  assert.match((await browser.get('/account/security/password')).text, sentence('password.last_sign_in_method'));
   assert.equal((await browser.post('/account/security/password/remove')).status, 409);
   assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
   assert.equal((await browser.get('/v1/me')).status, 200);

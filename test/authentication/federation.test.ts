@@ -751,7 +751,7 @@ onBothEngines('the last way to sign in cannot be removed, also not by two who re
   await signInWith(browser);
   const last = await browser.post(`${providersPath}/acme/remove`);
   assert.equal(last.status, 409);
-  assert.match(last.text, sentence('federation.last_way_in'));
+  assert.match(last.text, sentence('federation.last_sign_in_method'));
   const remove = { method: 'DELETE', headers: { origin: signet.url } };
   const asJson = await browser.send('/v1/me/identities/acme', remove);
   assert.deepEqual(

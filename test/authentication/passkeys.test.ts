@@ -279,7 +279,7 @@ testSignet(
       assertRefused(await person.browser.delete(`/v1/me/passkeys/${String(last?.id)}`), 409, 'invalid_state');
       const page = await person.browser.post(`${pages}/${last?.id}/remove`);
       assert.equal(page.status, 409);
-      assert.match(page.text, sentence('passkey.problem.last_way'));
+      assert.match(page.text, sentence('passkey.problem.last_sign_in_method'));
       assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.removed').length, 1);
     });
 

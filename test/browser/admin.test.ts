@@ -246,7 +246,7 @@ test('somebody is found and barred; after 15 minutes the administrator confirms 
   await page.waitForURL(`${signet.url}/admin/users/${person.user_id}?unfinished=1`);
   await page
     .getByRole('alert')
-    .filter({ hasText: sentence('layout.unfinished') })
+    .filter({ hasText: sentence('layout.not_submitted') })
     .waitFor();
   assert.equal((await person.browser.get('/v1/me')).status, 200);
   await page.locator('summary', { hasText: message('admin.users.disable') }).click();

@@ -82,7 +82,7 @@ test('a person connects a provider, signs in with it and disconnects it', async 
   await page.getByRole('heading', { name: message('error.refused') }).waitFor();
   await expectAccessible(page);
   upstream.lies.callback = { code: undefined, error: 'access_denied' };
-  await page.getByRole('link', { name: message('error.way_back') }).click();
+  await page.getByRole('link', { name: message('error.continue') }).click();
   await page.getByRole('link', { name: message('signin.with', acme) }).click();
   await page.getByText(sentence('federation.cancelled', acme)).waitFor();
   await expectAccessible(page);

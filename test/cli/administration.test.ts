@@ -256,11 +256,11 @@ test('the policy of a client is changed from the command line, which says what i
   const policy = ['clients', 'policy', String(client_id)];
   await refused([...policy, '--consent', 'required'], env, /pending_review/);
   const approved = await runCommand(['clients', 'approve', String(client_id), '--revision', '1'], { env });
-  assert.match(approved.stdout, /Policy in force: users are not asked \(consent skip\), refresh retry window 0 s\./);
+  assert.match(approved.stdout, /Current policy: users are not asked \(consent skip\), refresh retry window 0 s\./);
   await misunderstood(policy, env, /Nothing to change: give at least one of --consent, --retry-window\./);
   await misunderstood([...policy, '--retry-window', '61'], env, /--retry-window/);
   const changed = await succeed([...policy, '--consent', 'required', '--retry-window', '5'], env);
   assert.deepEqual([changed.consent, changed.refresh_retry_window], ['required', 5]);
   const again = await runCommand([...policy, '--retry-window', '6'], { env });
-  assert.match(again.stdout, /Policy in force: each user is asked once \(consent required\), .* 6 s\.\n/);
+  assert.match(again.stdout, /Current policy: each user is asked once \(consent required\), .* 6 s\.\n/);
 });

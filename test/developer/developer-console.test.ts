@@ -116,7 +116,7 @@ testSignet('a developer registers, follows the review, edits and deletes', async
       const shown = await ada.browser.get(page(client_id, '/edit'));
       assert.match(
         shown.text,
-        pattern`${sentence('developer.in_force')}.*${sentence('developer.waiting')}.*/callback.*/new`,
+        pattern`${sentence('developer.current_version')}.*${sentence('developer.waiting')}.*/callback.*/new`,
       );
       assert.match(
         (await ada.browser.get('/developer')).text,

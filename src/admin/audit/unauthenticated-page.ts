@@ -74,7 +74,7 @@ function sentence(view: View, event: UnauthenticatedRecord, providers: readonly 
     return view.t(isRest ? 'admin.unauthenticated.more.sign_up' : 'admin.unauthenticated.sign_up');
   if (action === 'password.reset_asked') {
     if (isRest) return view.t('admin.unauthenticated.more.reset');
-    return view.t(target === null ? 'admin.unauthenticated.reset_of_nobody' : 'admin.unauthenticated.reset');
+    return view.t(target === null ? 'admin.unauthenticated.reset_unknown_account' : 'admin.unauthenticated.reset');
   }
   if (isRest) return view.t('admin.unauthenticated.more.sign_in');
   const reason = refusalReasons.find((one) => one === event.reason);

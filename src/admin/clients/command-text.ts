@@ -24,7 +24,7 @@ export const describeClient = (client: ReviewedRecord): string =>
 
 /** After a decision about the policy: which one is in force, whether it was named or not. */
 export const describePolicy = (client: ReviewedRecord): string =>
-  `${describeClient(client)}\n\nPolicy in force: ${client.consent === 'skip' ? 'users are not asked' : 'each user is asked once'} (consent ${client.consent}), refresh retry window ${client.refresh_retry_window} s.`;
+  `${describeClient(client)}\n\nCurrent policy: ${client.consent === 'skip' ? 'users are not asked' : 'each user is asked once'} (consent ${client.consent}), refresh retry window ${client.refresh_retry_window} s.`;
 
 /** Untrusted values are printed as JSON, so that no character of them reaches the terminal as a command. */
 const printed = (value: unknown) => JSON.stringify(value);

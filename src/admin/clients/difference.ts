@@ -25,7 +25,7 @@ export function differenceTable(view: View, client: Client, lastRejection: LastR
     return comparison(view, {
       caption: 'admin.diff.caption',
       left: 'admin.diff.registered',
-      right: 'admin.diff.wanted',
+      right: 'admin.diff.requested',
       fields: client,
       changes: changesOf(client),
     });

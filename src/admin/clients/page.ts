@@ -183,7 +183,7 @@ ${[...consentPolicies]
       html`<label><input type="radio" name="consent" value="${one}" required${one === checkedNames && html` checked`}> ${view.t(`admin.clients.consent.${one}`)}${
         one === client.consent &&
         client.status !== 'pending_review' &&
-        html` ${view.t('admin.clients.consent.in_force')}`
+        html` ${view.t('admin.clients.consent.current')}`
       }</label>\n`,
   )}</fieldset>
 <p class="hint" id="${form}-consent-hint">${view.t('admin.clients.consent.hint')}</p>

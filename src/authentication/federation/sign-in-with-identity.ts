@@ -66,7 +66,7 @@ export async function confirmWithIdentity(
   if (linked?.user_id !== user_id) {
     const identityRefusal = {
       code: 'access_denied',
-      userMessage: 'federation.somebody_else',
+      userMessage: 'federation.other_identity',
       reason: 'other_identity',
       user_id,
     } as const;
@@ -79,7 +79,7 @@ export async function confirmWithIdentity(
 const refuseDisabledUser = (deps: LimitDeps, context: CallbackContext, user_id: string) =>
   refuseIdentity(deps, context, {
     code: 'access_denied',
-    userMessage: 'federation.may_not_enter',
+    userMessage: 'federation.not_connected',
     reason: 'user_disabled',
     user_id,
   });
@@ -96,7 +96,7 @@ async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSi
   const known = linked && (await findUser(deps.db, linked.user_id));
   if (known) {
     if (known.disabled_at === null) return { action: 'enter', user: known };
-    return refuse('federation.may_not_enter', 'user_disabled', known.user_id);
+    return refuse('federation.not_connected', 'user_disabled', known.user_id);
   }
 
   // Asked first, and of everybody alike: an address that nobody has proved tells nothing about accounts here.
@@ -108,7 +108,7 @@ async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSi
     if (!deps.config.signUp) return refuse('federation.sign_up_off', 'sign_up_off');
     return { action: 'create', email: account.email };
   }
-  if (user.disabled_at !== null) return refuse('federation.may_not_enter', 'user_disabled', user.user_id);
+  if (user.disabled_at !== null) return refuse('federation.not_connected', 'user_disabled', user.user_id);
   // Whoever typed somebody else's address into a sign-up would own the account that its owner then walks into.
   if (user.email_verified_at === null) {
     return refuse('federation.account_unproved', 'email_unverified_here', user.user_id);

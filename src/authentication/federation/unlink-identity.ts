@@ -66,7 +66,7 @@ export async function unlinkIdentity(
   if (!isThere) throw notFound();
   throw refusal(
     'invalid_state',
-    { key: 'federation.last_way_in' },
+    { key: 'federation.last_sign_in_method' },
     {
       details: { current_status: 'last_way_in' },
       back: '/account/security/providers',

@@ -51,5 +51,9 @@ export async function removePasskey(
   if (done.ok) return;
   if (done.failed === 'session') throw await sessionRefusal(deps, session);
   await requireOwnPasskey(deps, user_id, id);
-  throw refusal('invalid_state', { key: 'passkey.problem.last_way' }, { details: { current_status: 'last_way_in' } });
+  throw refusal(
+    'invalid_state',
+    { key: 'passkey.problem.last_sign_in_method' },
+    { details: { current_status: 'last_way_in' } },
+  );
 }

@@ -40,4 +40,4 @@ const removal = (view: View, { hasAnotherWay }: PasswordForm) =>
 <form method="post" action="/account/security/password/remove">
 <button type="submit" id="password-remove" class="danger">${view.t('password.remove')}</button>
 </form>`
-    : html`<p class="soft">${view.t('password.last_way')}</p>`;
+    : html`<p class="soft">${view.t('password.last_sign_in_method')}</p>`;

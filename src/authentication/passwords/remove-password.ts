@@ -37,6 +37,6 @@ export async function removePassword(deps: RevocationDeps, session: Session, add
     },
   });
   if (done.ok) return rotation.token;
-  if (done.failed === 'anotherMethod') throw refusal('invalid_state', { key: 'password.last_way' });
+  if (done.failed === 'anotherMethod') throw refusal('invalid_state', { key: 'password.last_sign_in_method' });
   throw await sessionRefusal(deps, session);
 }

@@ -95,7 +95,7 @@ ${
 }
 ${otherSignInMethods(view, form, '1')}
 ${form.secondFactor && html`<p class="soft">${view.t(`confirm.${form.secondFactor}.lost`)}</p>`}
-<p><a id="confirm-not" href="${cancelLink(form)}">${view.t(form.request_id === undefined ? 'confirm.without' : 'confirm.decline')}</a></p>`,
+<p><a id="confirm-not" href="${cancelLink(form)}">${view.t(form.request_id === undefined ? 'confirm.cancel' : 'confirm.decline')}</a></p>`,
 });
 
 /** A client's wish can be declined; what changes an account cannot be had for less. */

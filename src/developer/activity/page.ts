@@ -65,7 +65,7 @@ function detailOf(view: View, { sent, registered, description }: ListedFailure):
   if (sent !== undefined) return html`<p>${view.t('developer.sent')} <code>${untrusted(sent, 300)}</code></p>`;
   return (
     description !== undefined &&
-    html`<p>${view.t('developer.told')} <q lang="en">${untrusted(description, 300)}</q></p>`
+    html`<p>${view.t('developer.error_returned')} <q lang="en">${untrusted(description, 300)}</q></p>`
   );
 }
 

@@ -52,7 +52,8 @@ ${values(view, client)}
 /** What is in force, or entered and not reviewed yet, and beside it what waits. */
 export function values(view: View, client: Client): Html {
   const { pending_change, status } = client;
-  const label = status === 'approved' || status === 'suspended' ? 'developer.in_force' : 'developer.entered';
+  const label =
+    status === 'approved' || status === 'suspended' ? 'developer.current_version' : 'developer.registered_version';
   return html`<table class="compare">
 <thead><tr><th scope="col">${view.t('developer.field')}</th><th scope="col">${view.t(label)}</th>${
     pending_change !== null && html`<th scope="col">${view.t('developer.waiting')}</th>`

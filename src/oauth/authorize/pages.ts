@@ -44,7 +44,7 @@ export const consentPage = (view: View, request: ConsentRequest): Page => ({
   endsAt: request.endsAt,
   content: html`<h1>${view.t('consent.title', { client: untrusted(request.clientName) })}</h1>
 <p class="soft">${view.t('consent.app', { host: html`<code>${request.redirectHost}</code>` })}${registeredByText(view, request.registeredBy)}</p>
-<h2>${view.t('consent.able')}</h2>
+<h2>${view.t('consent.permissions')}</h2>
 <ul class="scopes">${request.scope.map((name) => html`<li>${isScope(name) ? view.t(`scope.${name}`) : name}</li>`)}</ul>
 <p class="soft">${view.t(request.scope.includes('offline_access') ? 'consent.lasting' : 'consent.short')}</p>
 <p class="soft">${view.t('consent.as', { email: html`<strong>${request.email}</strong>` })} <a href="/signin/account?request=${request.request_id}">${view.t('consent.not_you')}</a></p>

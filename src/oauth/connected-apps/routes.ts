@@ -96,7 +96,7 @@ function appItem(view: View, app: ConnectedApp): Html {
 <div>
 <h2 id="${id}"><bdi>${app.name}</bdi></h2>
 ${host && html`<p><code>${host}</code></p>`}
-<p>${t('apps.may')}</p>
+<p>${t('apps.permissions')}</p>
 <ul class="scopes">${app.scope.map((name) => html`<li>${isScope(name) ? t(`scope.${name}`) : name}</li>`)}</ul>
 <p>${t('apps.since', { day: view.day(app.since) })} · ${used}</p>
 </div>

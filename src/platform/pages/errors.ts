@@ -103,7 +103,7 @@ const sendErrorPage = (view: View, reply: FastifyReply, refusal: RequestError, w
 ${sentenceOf(view, refusal)}
 <p class="soft">${view.t(adviceFor(refusal), { code: html`<code>${refusal.code}</code>` })}</p>
 ${reply.hasHeader(failureHeader) && html`<p class="hint">${view.t('error.reference', { id: html`<code>${String(reply.getHeader(failureHeader))}</code>` })}</p>`}
-${refusal.back !== undefined && html`<p><a class="button" id="way-back" href="${refusal.back}">${view.t('error.way_back')}</a></p>`}
+${refusal.back !== undefined && html`<p><a class="button" id="way-back" href="${refusal.back}">${view.t('error.continue')}</a></p>`}
 ${ways.length > 0 && html`<p class="actions">${ways.map(({ path, label }) => html`<a href="${path}">${view.t(label)}</a>\n`)}</p>`}`,
     },
     refusal.status,

@@ -45,7 +45,7 @@ ${scripts.map((name) => html`<script src="${branding.scripts[name]?.path}" defer
 ${tab ? navigationOf(t, tab) : aside}<main id="main">
 ${
   isUnfinished(view.query) &&
-  html`<div class="alert" role="alert"><p>${t('layout.unfinished')}</p></div>
+  html`<div class="alert" role="alert"><p>${t('layout.not_submitted')}</p></div>
 `
 }${content}
 </main>

@@ -158,7 +158,7 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, a
   if (done.ok) return link.purpose;
   if (done.failed === 'session') throw await sessionRefusal(deps, session);
   if (!isChange || !(await isOpenLink(deps, token, purposes))) throw spentLink('verify_email');
-  throw refusal('invalid_state', { key: 'email.taken_meanwhile' });
+  throw refusal('invalid_state', { key: 'email.taken' });
 }
 
 /** Links that were sent to the old address are deleted, and failures counted for the new one before. */

@@ -38,7 +38,7 @@ ${button}
 
 function activeTotpSection(view: View, { state: { totp } }: TotpForm): Html {
   const { confirmed_at, last_used_at } = totp;
-  return html`<p>${view.t('totp.in_force')} <span class="badge">${view.t('totp.badge.on')}</span></p>
+  return html`<p>${view.t('totp.active')} <span class="badge">${view.t('totp.badge.on')}</span></p>
 <dl>
 <dt>${view.t('totp.since')}</dt><dd>${confirmed_at !== null && view.day(confirmed_at)}</dd>
 <dt>${view.t('totp.last_used')}</dt><dd>${last_used_at !== null && view.ago(last_used_at)}</dd>
