@@ -1,5 +1,5 @@
 import { now } from '../platform/clock.ts';
-import { decodeCursor, encodeCursor } from '../platform/db/cursor.ts';
+import { cutPage, decodeCursor } from '../platform/db/cursor.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
@@ -92,16 +92,12 @@ export async function listUnauthenticated(
 ): Promise<UnauthenticatedList> {
   const place = decodeCursor('before', before);
   const from = place && { first_at: place.at, event_key: place.id };
-  const rows = await searchUnauthenticated(db, {
+  const found = await searchUnauthenticated(db, {
     target: target || undefined,
     address: address || undefined,
     before: from,
     limit: limit + 1,
   });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    events: page.map(({ event_key: _, hour: __, ...row }) => row),
-    next: rows.length > limit && last ? encodeCursor({ at: last.first_at, id: last.event_key }) : undefined,
-  };
+  const { rows, next } = cutPage(found, limit, (last) => ({ at: last.first_at, id: last.event_key }));
+  return { events: rows.map(({ event_key: _, hour: __, ...row }) => row), next };
 }

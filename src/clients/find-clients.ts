@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor } from '../platform/db/cursor.ts';
+import { cutPage, decodeCursor } from '../platform/db/cursor.ts';
 import type { Deps } from '../platform/deps.ts';
 import { notFound } from '../platform/errors.ts';
 import { type Client, isClientId } from './client.ts';
@@ -44,10 +44,8 @@ export async function findClients(
     after: place && { created_at: place.at, client_id: place.id },
     limit: limit + 1,
   });
-  const clients = found.slice(0, limit);
-  const last = clients.at(-1);
-  const hasMore = found.length > limit && last !== undefined;
-  return { clients, next: hasMore ? encodeCursor({ at: last.created_at, id: last.client_id }) : undefined };
+  const { rows: clients, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.client_id }));
+  return { clients, next };
 }
 
 /** How many wait for a review: new clients, and changes of approved ones. */

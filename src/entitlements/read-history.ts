@@ -1,5 +1,5 @@
 import { requireUser } from '../accounts/require-user.ts';
-import { decodeCursor, encodeCursor } from '../platform/db/cursor.ts';
+import { type Cursor, cutPage, decodeCursor } from '../platform/db/cursor.ts';
 import type { Deps } from '../platform/deps.ts';
 import { invalidFields } from '../platform/errors.ts';
 import { isProduct } from './service-credentials/service-credential.ts';
@@ -40,14 +40,15 @@ export async function entitlementHistory(
     listStoredEntitlements(deps.db, user_id),
     listVersions(deps.db, user_id, search),
   ]);
-  const versions = found.slice(0, limit);
-  const last = versions.at(-1);
-  return { entitlements, versions, next: found.length > limit && last ? nameOf(last) : undefined };
+  const { rows: versions, next } = cutPage(found, limit, cursorOf);
+  return { entitlements, versions, next };
 }
 
 /** A product is any text, so it travels encoded. */
-const nameOf = ({ written_at, version, product }: VersionPlace): string =>
-  encodeCursor({ at: written_at, id: `${version}.${Buffer.from(product).toString('base64url')}` });
+const cursorOf = ({ written_at, version, product }: VersionPlace): Cursor => ({
+  at: written_at,
+  id: `${version}.${Buffer.from(product).toString('base64url')}`,
+});
 
 function placeOf(name: string | undefined): VersionPlace | undefined {
   const place = decodeCursor('before', name);

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { Db } from '../platform/db/db.ts';
 import { choice, id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { inOneSlice } from '../platform/db/slices.ts';
 import { asBigint, type Sql, sql } from '../platform/db/sql.ts';
 import type { CredentialId, UserId } from '../platform/ids.ts';
 import { type EntitlementWrite, entitlementStatuses } from './entitlement.ts';
@@ -116,12 +117,11 @@ export const listVersions = (
 
 export const deleteEntitlementsOfUser = (db: Db, user_id: string, rows: number) =>
   db.run(
-    sql`delete from entitlements where (user_id, product) in
-          (select user_id, product from entitlements where user_id = ${user_id} limit ${rows})`,
+    sql`delete from entitlements where ${inOneSlice('entitlements', '(user_id, product)', sql`user_id = ${user_id}`, rows)}`,
   );
 
 export const deleteVersionsOfUser = (db: Db, user_id: string, rows: number) =>
   db.run(
-    sql`delete from entitlement_versions where (user_id, product, version) in
-          (select user_id, product, version from entitlement_versions where user_id = ${user_id} limit ${rows})`,
+    sql`delete from entitlement_versions where
+        ${inOneSlice('entitlement_versions', '(user_id, product, version)', sql`user_id = ${user_id}`, rows)}`,
   );

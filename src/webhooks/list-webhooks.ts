@@ -1,5 +1,5 @@
 import type { Deps } from '../audit/deps.ts';
-import { decodeCursor, encodeCursor } from '../platform/db/cursor.ts';
+import { cutPage, decodeCursor } from '../platform/db/cursor.ts';
 import { deliveryRecord, requireWebhook, webhookRecord } from './manage-webhook.ts';
 import {
   countDeadDeliveries,
@@ -56,12 +56,8 @@ export async function findDeliveries(
     state,
     after: place && { created_at: place.at, delivery_id: place.id },
   });
-  const deliveries = found.slice(0, limit);
-  const last = deliveries.at(-1);
-  return {
-    deliveries,
-    next: found.length > limit && last ? encodeCursor({ at: last.created_at, id: last.delivery_id }) : undefined,
-  };
+  const { rows: deliveries, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.delivery_id }));
+  return { deliveries, next };
 }
 
 /** As programs are told it. */

@@ -6,9 +6,11 @@ import { deleteUser, insertUser } from '../../src/accounts/store.ts';
 import { disableUser } from '../../src/admin/users/disable-user.ts';
 import { findProvider } from '../../src/authentication/credentials/providers.ts';
 import { completeUpstreamAuthorization } from '../../src/authentication/federation/complete-upstream-authorization.ts';
-import { startUpstreamAuthorization } from '../../src/authentication/federation/start-upstream-authorization.ts';
 import { openUpstreams, UpstreamFailure } from '../../src/authentication/federation/upstream.ts';
-import { openUpstreamAuthorization } from '../../src/authentication/federation/upstream-authorization.ts';
+import {
+  openUpstreamAuthorization,
+  startUpstreamAuthorization,
+} from '../../src/authentication/federation/upstream-authorization.ts';
 import { now } from '../../src/platform/clock.ts';
 import { WrongMasterKey } from '../../src/platform/vault/vault.ts';
 import type { Answer, Browser } from '../support/browser.ts';

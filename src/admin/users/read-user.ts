@@ -11,7 +11,7 @@ import { listEntitlements } from '../../entitlements/store.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
-import { decodeCursor, encodeCursor } from '../../platform/db/cursor.ts';
+import { cutPage, decodeCursor } from '../../platform/db/cursor.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { type LockState, passwordLimits } from '../../platform/limits/failure-limits.ts';
 
@@ -28,15 +28,13 @@ export async function findUsers(
   { query = '', after, limit = 50 }: { query?: string; after?: string; limit?: number },
 ): Promise<UserPage> {
   const place = decodeCursor('after', after);
-  const users = await searchUsers(deps.db, {
+  const found = await searchUsers(deps.db, {
     query: query.trim().slice(0, 254),
     after: place && { created_at: place.at, user_id: place.id },
     limit: limit + 1,
   });
-  const page = users.slice(0, limit);
-  const last = page.at(-1);
-  const hasMore = users.length > limit && last !== undefined;
-  return { users: page, next: hasMore ? encodeCursor({ at: last.created_at, id: last.user_id }) : undefined };
+  const { rows: users, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.user_id }));
+  return { users, next };
 }
 
 /** What administrators may know of how somebody signs in. Times are Unix seconds. */

@@ -3,8 +3,8 @@ import { listIdentities } from './identities.store.ts';
 import { listPasskeys } from './passkeys.store.ts';
 import { passwordOf } from './passwords.store.ts';
 import type { Provider, ProviderConfig } from './providers.ts';
-import { canHavePasskeys } from './relying-party.ts';
 import { findTotp } from './two-factor.store.ts';
+import { canHavePasskeys } from './webauthn.ts';
 
 /** What a form offers to sign in with. */
 export type ConfirmationMethods = {

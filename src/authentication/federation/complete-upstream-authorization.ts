@@ -4,15 +4,13 @@ import { mayConflict } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
 import type { Provider } from '../credentials/providers.ts';
-import { isStale } from './freshness.ts';
-import { checkIdToken } from './id-token.ts';
-import { checkFailures, countFailure } from './limits.ts';
-import { type IdentityRefusal, refuseIdentity } from './refuse-identity.ts';
-import { callbackUrl } from './start-upstream-authorization.ts';
+import { checkFailures, countFailure, type IdentityRefusal, refuseIdentity } from './refuse-identity.ts';
 import { failureOf, suggestsStaleMetadata, UpstreamFailure, type Upstreams } from './upstream.ts';
-import { accountOf, claimsOf, type UpstreamAccount } from './upstream-account.ts';
+import { accountOf, checkIdToken, claimsOf, type UpstreamAccount } from './upstream-account.ts';
 import {
+  callbackUrl,
   failureReturnPath,
+  isStale,
   type UpstreamAuthorization,
   upstreamAuthorizationSeconds,
 } from './upstream-authorization.ts';
@@ -25,10 +23,10 @@ type CallbackInput = {
 };
 
 /**
- * Takes what an upstream sent back with the browser, once, and asks it who that was.
- * @returns who it was; `cancelled` if they did not want to after all.
- * @throws {RequestError} `invalid_request` for a return that was taken already; `upstream_failed` for an answer that is
- * missing, late or not to be trusted.
+ * Redeems the code that the upstream sent back with the browser, once, for the user's account there.
+ * @returns `cancelled` if the user refused there.
+ * @throws {RequestError} `invalid_request` for a callback that was used already; `upstream_failed` for an answer that is
+ * missing, late or not trustworthy; `access_denied` for an authentication that is too old.
  */
 export async function completeUpstreamAuthorization(
   deps: LimitDeps,
@@ -52,35 +50,29 @@ export async function completeUpstreamAuthorization(
     const problem = failureOf(error).reason;
     if (problem === 'not_asked_again') {
       const { user_id } = authorization;
-      throw await refuse({
-        code: 'access_denied',
-        userMessage: 'federation.not_asked_again',
-        reason: problem,
-        user_id,
-      });
+      const userMessage = 'federation.not_asked_again';
+      throw await refuse({ code: 'access_denied', userMessage, reason: problem, user_id });
     }
     await countFailure(deps, address);
     if (suggestsStaleMetadata(problem)) upstreams.forget(provider);
-    throw await refuse({
-      code: 'upstream_failed',
-      userMessage: 'federation.upstream_failed',
-      reason: 'upstream_failed',
-      problem,
-    });
+    const code = 'upstream_failed';
+    throw await refuse({ code, userMessage: 'federation.upstream_failed', reason: code, problem });
   }
 }
 
-/** Before anything else, so that of any number of returns with one state a single one is looked at. */
+/** First of all, so that of any number of callbacks with one state a single one is processed. */
 const spendState = (deps: Pick<Deps, 'db'>, { state, started_at }: UpstreamAuthorization) =>
   spendOnce(deps, { secret: `federation:${state}`, expires_at: started_at + upstreamAuthorizationSeconds });
 
 /** @returns false if it was spent before. */
 export async function spendOnce(
-  deps: Pick<Deps, 'db'>,
+  { db }: Pick<Deps, 'db'>,
   { secret, expires_at }: { secret: string; expires_at: number },
-) {
-  const token_hash = digest(secret);
-  return (await deps.db.change({ run: { secret: mayConflict(spendLink({ token_hash, expires_at })) } })).ok;
+): Promise<boolean> {
+  const { ok } = await db.change({
+    run: { spent: mayConflict(spendLink({ token_hash: digest(secret), expires_at })) },
+  });
+  return ok;
 }
 
 async function exchangeCode(
@@ -101,7 +93,7 @@ async function exchangeCode(
   const { id_token, access_token } = tokens;
   if (!claims || id_token === undefined) throw new UpstreamFailure('id_token_missing');
   checkIdToken({ id_token, claims, access_token }, provider.client_id, now(deps));
-  // Many issuers, we among them, tell the address at the userinfo endpoint alone.
+  // Many issuers, we among them, send the address from the userinfo endpoint only.
   const isComplete = claims.email !== undefined && claims.email_verified !== undefined;
   const hasUserinfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
   const userinfo = isComplete || !hasUserinfo ? {} : await fetchUserInfo(configuration, access_token, claims.sub);

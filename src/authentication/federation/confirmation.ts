@@ -1,21 +1,29 @@
 import type { User } from '../../accounts/user.ts';
+import type { Deps } from '../../platform/deps.ts';
+import { newSecret } from '../../platform/ids.ts';
+import { hidden } from '../../platform/pages/form.ts';
+import { html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import type { Provider } from '../credentials/providers.ts';
 import type { SignInRequest } from '../sessions/complete-sign-in.ts';
+import type { UpstreamAccount } from './upstream-account.ts';
 import type { UpstreamAuthorization } from './upstream-authorization.ts';
 
-/** What an arrival would do: enter an account, connect one by its address, or make one. */
+/** What a federated sign-in would do: use an account, link one that has the same address, or create one. */
 export type AccountResolution = { action: 'enter' | 'link'; user: User } | { action: 'create'; email: string };
 
-/** Asked before an arrival does what its person may not have meant. */
+/** A question to the user before a sign-in does what they may not have intended. */
 export type Confirmation = {
   kind: 'question';
   action: 'enter' | 'switch' | 'link' | 'create' | 'connect';
   /** The address of the account here. */
   email: string;
-  /** What they are called at the provider. */
+  /** The name or address of the account at the provider. */
   upstreamName: string;
-  /** The address of whoever is signed in now and would be no more. */
+  /** The address of the user who is signed in now and would be signed out. */
   replaces: string | undefined;
-  /** Says all of this to ourselves: a yes to one question is none to another. */
+  /** Identifies the question: consent to one is not consent to another. */
   agreement: string;
 };
 
@@ -26,18 +34,18 @@ type ConfirmationContext = {
 };
 
 /**
- * A link anywhere can send a browser to a provider that knows it, and back to us without a word. So it is asked before
- * any sign-in that another site began (login CSRF, RFC 9700 §4.7), before a connection that an address alone makes, an
- * account that did not begin on our own page, and the end of another user's session.
- * @returns undefined where there is nothing to ask.
+ * A link on any site can send a browser to a provider that knows it, and the provider sends it back to us without asking.
+ * So the user confirms a sign-in that another site began (login CSRF, RFC 9700 §4.7), a link that rests on an address
+ * alone, an account that is not created from our own page, and the end of another user's session.
+ * @returns undefined if nothing is to be confirmed.
  */
 export function confirmationFor(resolution: AccountResolution, context: ConfirmationContext): Confirmation | undefined {
   const { signInRequest, authorization, upstreamName } = context;
   const { previous } = signInRequest;
   const user_id = resolution.action === 'create' ? undefined : resolution.user.user_id;
   const replaced = previous?.user_id === user_id ? undefined : previous;
-  const isMade = resolution.action === 'create' && !authorization.fromOurPage;
-  if (!replaced && !isMade && !authorization.fromElsewhere && resolution.action !== 'link') return undefined;
+  const isCreated = resolution.action === 'create' && !authorization.fromOurPage;
+  if (!replaced && !isCreated && !authorization.fromElsewhere && resolution.action !== 'link') return undefined;
   const email = resolution.action === 'create' ? resolution.email : resolution.user.email;
   return {
     kind: 'question',
@@ -49,7 +57,7 @@ export function confirmationFor(resolution: AccountResolution, context: Confirma
   };
 }
 
-/** Before a signed-in person connects an account that they have elsewhere. */
+/** Before a user who is signed in links an account that they have upstream. */
 export const linkConfirmation = (
   { user_id, email }: Pick<User, 'user_id' | 'email'>,
   upstreamName: string,
@@ -61,3 +69,69 @@ export const linkConfirmation = (
   replaces: undefined,
   agreement: JSON.stringify(['connect', user_id, null]),
 });
+
+/** What the sign-in continues with once the user agrees. It is kept in the form of the page, sealed. */
+export type SealedConfirmation = {
+  /** Of the authorization in the browser's cookie: the form works in that browser only. */
+  state: string;
+  account: UpstreamAccount;
+  agreement: string;
+  /** Spent by the first use. */
+  once: string;
+};
+
+const purpose = 'federation-answer';
+
+export const sealConfirmation = (
+  { vault }: Pick<Deps, 'vault'>,
+  { state }: UpstreamAuthorization,
+  account: UpstreamAccount,
+  { agreement }: Confirmation,
+): string => {
+  const sealedConfirmation: SealedConfirmation = { state, account, agreement, once: newSecret() };
+  return vault.browser.seal(purpose, JSON.stringify(sealedConfirmation));
+};
+
+/** @returns undefined for one that is missing, altered, or of another authorization. */
+export function openConfirmation(
+  { vault }: Pick<Deps, 'vault'>,
+  sealed: string | undefined,
+  { state }: UpstreamAuthorization,
+): SealedConfirmation | undefined {
+  if (sealed === undefined) return undefined;
+  try {
+    const sealedConfirmation = JSON.parse(vault.browser.open(purpose, sealed)) as SealedConfirmation;
+    return sealedConfirmation.state === state ? sealedConfirmation : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+type ConfirmationForm = {
+  provider: Provider;
+  confirmation: Confirmation;
+  /** See {@link SealedConfirmation}. */
+  sealed: string;
+  back: string;
+  endsAt: string | undefined;
+};
+
+export function confirmationPage(view: View, form: ConfirmationForm): Page {
+  const { provider, sealed, back, endsAt } = form;
+  const { action, email, upstreamName, replaces } = form.confirmation;
+  const strong = (text: string) => html`<strong><bdi>${text}</bdi></strong>`;
+  const values = { provider: provider.label, email: strong(email), account: strong(upstreamName) };
+  const plain = { provider: provider.label };
+  return {
+    title: view.plain(`federation.ask.${action}.title`, plain),
+    endsAt,
+    content: html`<h1>${view.t(`federation.ask.${action}.title`, plain)}</h1>
+<p>${view.t(`federation.ask.${action}`, values)}</p>
+${replaces !== undefined && html`<p>${view.t('federation.ask.replaces', { email: strong(replaces) })}</p>`}
+<form method="post" action="/auth/${provider.id}/continue">
+${hidden('answer', sealed)}
+<button type="submit" id="agree">${view.t(`federation.ask.${action}.submit`, plain)}</button>
+</form>
+<p><a href="${back}">${view.t('federation.ask.no')}</a></p>`,
+  };
+}

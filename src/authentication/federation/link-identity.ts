@@ -1,10 +1,12 @@
 import type { User } from '../../accounts/user.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import { mayConflict } from '../../platform/db/change.ts';
+import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import type { MailDeps } from '../../platform/deps.ts';
+import { notFound, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
 import {
+  deleteIdentity,
   findIdentity,
   insertIdentity,
   listIdentities,
@@ -12,7 +14,9 @@ import {
   mayLinkByEmail,
 } from '../credentials/identities.store.ts';
 import { limitSecurityChanges } from '../credentials/security-changes.ts';
-import { lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { hasAnotherSignInMethod, lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import type { Deps } from '../deps.ts';
+import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
 import { isCurrentSession, type SessionRef, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { type Confirmation, linkConfirmation } from './confirmation.ts';
@@ -23,20 +27,23 @@ type Link = {
   user: Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
   account: UpstreamAccount;
   context: CallbackContext;
-  /** The address that alone says who it is: then it must still be theirs and proved when the link is made. */
+  /** The user was found by this address alone: it must still be theirs, and verified, when the link is made. */
   byEmail?: string;
-  /** The session that asks for it, which must hold until it is done. */
-  held?: SessionRef;
+  /** The session that asks for it, which must still be current. */
+  session?: SessionRef;
 };
 
 /**
- * Lets an identity open an account from now on, and tells its owner.
- * @returns false if nothing was linked: the person may not sign in, has another identity of that issuer, or the address
- * is no longer theirs. True also if it was linked with them before.
+ * Links an upstream account, which opens the user's account from now on, and notifies the user.
+ * @returns whether they are linked, also if they were before. False if the user is disabled, has another identity of that
+ * issuer, or no longer has the address.
  */
-export async function linkIdentity(deps: MailDeps, { user, account, context, byEmail, held }: Link): Promise<boolean> {
+export async function linkIdentity(
+  deps: MailDeps,
+  { user, account, context, byEmail, session }: Link,
+): Promise<boolean> {
   const { user_id } = user;
-  if (held) await limitSecurityChanges(deps, user_id);
+  if (session) await limitSecurityChanges(deps, user_id);
   const at = now(deps);
   const { issuer, subject, email } = account;
   const { provider, address } = context;
@@ -55,7 +62,7 @@ export async function linkIdentity(deps: MailDeps, { user, account, context, byE
   await deps.db.change({
     lock: lockSignInMethods(user_id),
     require: {
-      session: held && isCurrentSession(held),
+      session: session && isCurrentSession(session),
       user: byEmail === undefined ? mayLink(user_id, issuer) : mayLinkByEmail(user_id, issuer, byEmail),
     },
     run: {
@@ -64,39 +71,88 @@ export async function linkIdentity(deps: MailDeps, { user, account, context, byE
       event: statement,
     },
   });
-  // Whatever refused it, the identity may have been linked with the same user meanwhile.
+  // Also if it was refused, the identity may have been linked with the same user meanwhile.
   return (await findIdentity(deps.db, issuer, subject))?.user_id === user_id;
 }
 
 /**
- * Links what a signed-in person has shown to be theirs upstream, once they have seen which account there it is: the
- * browser may be signed in there as somebody else. Its address needs no proof: they came from the account, and back.
- * @returns the question, as long as nobody has agreed; undefined when it is linked.
- * @throws {RequestError} `invalid_state` if it is somebody else's, or the person has another one of that issuer;
- * `login_required` if the session has ended meanwhile.
+ * Links an upstream account for a user who is signed in, once they have confirmed which one it is: the browser may be
+ * signed in there as another user. Its address need not be verified, since the user has just signed in there.
+ * @returns the question to confirm; undefined when it is linked.
+ * @throws {RequestError} `invalid_state` if it is linked with another user, or the user has another one of that issuer;
+ * `login_required` if the session has ended.
  */
 export async function linkBySignedInUser(
   deps: MailDeps,
-  link: Omit<Link, 'byEmail' | 'held'> & { user: Session; agreement?: string },
+  { user, agreement, ...link }: Pick<Link, 'account' | 'context'> & { user: Session; agreement?: string },
 ): Promise<Confirmation | undefined> {
-  const { account, context, user } = link;
+  const { account, context } = link;
   const { user_id } = user;
-  const refuse = async (reason: 'linked_elsewhere' | 'linked_already') =>
-    Promise.reject(
-      await refuseIdentity(deps, context, {
-        code: 'invalid_state',
-        userMessage: `federation.${reason}`,
-        reason,
-        user_id,
-      }),
-    );
+  const refuse = async (reason: 'linked_elsewhere' | 'linked_already') => {
+    const userMessage = `federation.${reason}` as const;
+    throw await refuseIdentity(deps, context, { code: 'invalid_state', userMessage, reason, user_id });
+  };
   const owner = await findIdentity(deps.db, account.issuer, account.subject);
   if (owner) return owner.user_id === user_id ? undefined : refuse('linked_elsewhere');
   const identities = await listIdentities(deps.db, user_id);
   if (identities.some(({ issuer }) => issuer === account.issuer)) return refuse('linked_already');
   const confirmation = linkConfirmation(user, nameOf(account));
-  if (confirmation.agreement !== link.agreement) return confirmation;
-  if (await linkIdentity(deps, { user, account, context, held: user })) return undefined;
+  if (confirmation.agreement !== agreement) return confirmation;
+  if (await linkIdentity(deps, { ...link, user, session: user })) return undefined;
   if (!(await deps.db.holds(isCurrentSession(user)))) throw await sessionRefusal(deps, user);
   return refuse((await findIdentity(deps.db, account.issuer, account.subject)) ? 'linked_elsewhere' : 'linked_already');
+}
+
+/**
+ * Removes the user's identity at a provider, and notifies them.
+ * @param provider_id of a configured provider, or the one that the identity was linked under.
+ * @throws {RequestError} `not_found`; `login_required` if the session has ended; `invalid_state` for the last way to sign
+ * in.
+ */
+export async function unlinkIdentity(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>,
+  session: Session,
+  { provider_id, address }: { provider_id: string; address: string },
+): Promise<void> {
+  const { user_id } = session;
+  const provider = deps.config.providers.find(({ id }) => id === provider_id);
+  const identities = await listIdentities(deps.db, user_id);
+  const identity = identities.find((one) => (provider ? one.issuer === provider.issuer : one.provider === provider_id));
+  if (!identity) throw notFound();
+
+  const { issuer, subject } = identity;
+  const opens = deps.config.providers.some((one) => one.issuer === issuer);
+  const { statement } = auditEvent(
+    {
+      action: 'identity.unlinked',
+      actor: `user:${user_id}`,
+      target: user_id,
+      before: { provider: provider_id, issuer, subject },
+      address,
+    },
+    now(deps),
+  );
+  const done = await deps.db.change({
+    lock: lockSignInMethods(user_id),
+    require: {
+      session: isCurrentSession(session),
+      // An identity whose issuer is no longer configured is no way to sign in, so it may always be removed.
+      anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined,
+    },
+    run: {
+      identity: mustChange(deleteIdentity(user_id, issuer)),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      mails: mailTo(deps, session, 'provider_unlinked', { provider: provider?.label ?? provider_id }),
+      event: statement,
+    },
+  });
+  if (done.ok) return;
+  if (done.failed === 'session') throw await sessionRefusal(deps, session);
+  const isThere = (await listIdentities(deps.db, user_id)).some((one) => one.issuer === issuer);
+  if (!isThere) throw notFound();
+  throw refusal(
+    'invalid_state',
+    { key: 'federation.last_sign_in_method' },
+    { details: { current_status: 'last_way_in' }, back: '/account/security/providers' },
+  );
 }

@@ -2,38 +2,33 @@ import { type RefusalReason, unauthenticatedEvent } from '../../audit/unauthenti
 import type { LimitDeps } from '../../platform/deps.ts';
 import { type ErrorCode, RequestError } from '../../platform/errors.ts';
 import { inEnglish, type MessageKey } from '../../platform/i18n/translate.ts';
+import { addressKey } from '../../platform/ip-address.ts';
+import { windowLimit } from '../../platform/limits/failure-limits.ts';
 import type { Provider } from '../credentials/providers.ts';
 
-/** From where, with which provider, and where a page leads on. */
+/** A request that came back from a provider. `back`: the page that the error page links to. */
 export type CallbackContext = { provider: Provider; address: string; back: string };
-
-type FederationKey = Extract<MessageKey, `federation.${string}`>;
 
 export type IdentityRefusal = {
   code: ErrorCode;
-  userMessage: FederationKey;
+  userMessage: Extract<MessageKey, `federation.${string}`>;
   /** For the log. */
   reason: RefusalReason;
-  /** For the log: what exactly the upstream has got wrong, in our words or the library's code. */
+  /** For the log: what exactly is wrong with the upstream's answer, in our words or as the library's code. */
   problem?: string;
   user_id?: string;
 };
 
-/**
- * Says no to what came back from an upstream, and why in the log.
- * @returns the refusal, for the caller to throw.
- */
+/** Records why an upstream's answer is refused. @returns the refusal, for the caller to throw. */
 export async function refuseIdentity(
   deps: LimitDeps,
-  context: CallbackContext,
-  identityRefusal: IdentityRefusal,
+  { provider, address, back }: CallbackContext,
+  { code, userMessage, reason, problem, user_id }: IdentityRefusal,
 ): Promise<RequestError> {
-  const { provider, address, back } = context;
-  const { code, userMessage, reason, problem, user_id } = identityRefusal;
   const detail = { provider: provider.id, ...(problem === undefined ? {} : { problem }) };
   const event = { action: 'session.refused', target: user_id, reason, detail, address } as const;
   await deps.db.change({ run: { event: unauthenticatedEvent(deps, event) } });
-  // A label may have any letters; an error_description has ASCII alone, which an id is.
+  // A label may have any letters; an error_description has ASCII only, as an id does.
   return new RequestError(code, inEnglish({ key: userMessage, values: { provider: provider.id } }), {
     userMessage: { key: userMessage, values: { provider: provider.label } },
     details: code === 'invalid_state' ? { current_status: reason } : {},
@@ -41,3 +36,18 @@ export async function refuseIdentity(
     back,
   });
 }
+
+/** Each code that is sent to a callback, real or made up, costs the upstream a request. */
+const failures = (deps: LimitDeps) =>
+  windowLimit(deps, { name: 'federation-failed', limit: deps.config.limits.providerFailures, windowSeconds: 600 });
+
+/**
+ * To call before a request to an upstream.
+ * @throws {RequestError} `rate_limited` for an address from which too many have failed.
+ */
+export const checkFailures = (deps: LimitDeps, address: string): Promise<void> =>
+  failures(deps).check(addressKey(address));
+
+/** To call after a request to an upstream that identified no user. */
+export const countFailure = (deps: LimitDeps, address: string): Promise<void> =>
+  failures(deps).failed(addressKey(address));

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
 import { notFound, refusal } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
+import type { OperationDescription } from '../../platform/http/operation-description.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';
@@ -11,25 +13,55 @@ import type { Deps } from '../deps.ts';
 import { requireWaitingRequest } from '../sessions/browser.ts';
 import { redirectAfterSignIn, resolveReturnTarget, signInRequestOf } from '../sessions/return-target.ts';
 import { currentSession, requireSession, type Session } from '../sessions/session.ts';
-import { providerAccountRoutes } from './account/routes.ts';
+import { providerAccountRoutes } from './account-routes.ts';
 import { completeUpstreamAuthorization, spendOnce } from './complete-upstream-authorization.ts';
-import type { Confirmation } from './confirmation.ts';
-import { isCrossSiteRequest, isSameOriginRequest } from './fetch-site.ts';
+import { type Confirmation, confirmationPage, openConfirmation, sealConfirmation } from './confirmation.ts';
 import { linkBySignedInUser } from './link-identity.ts';
-import { listProviders, startFederatedSignIn } from './operations.ts';
-import { confirmationPage } from './page.ts';
 import { type CallbackContext, refuseIdentity } from './refuse-identity.ts';
-import { openConfirmation, type SealedConfirmation, sealConfirmation } from './sealed-confirmation.ts';
 import { confirmWithIdentity, signInWithIdentity } from './sign-in-with-identity.ts';
-import { safeReturnTarget, startUpstreamAuthorization, type UpstreamRequest } from './start-upstream-authorization.ts';
 import { openUpstreams } from './upstream.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 import {
   failureReturnPath,
+  isCrossSiteRequest,
+  isSameOriginRequest,
   openUpstreamAuthorization,
+  safeReturnTarget,
+  startUpstreamAuthorization,
   type UpstreamAuthorization,
+  type UpstreamRequest,
   upstreamAuthorizationSeconds,
 } from './upstream-authorization.ts';
+
+const tag = 'Federated';
+
+const listProviders: OperationDescription = {
+  tag,
+  summary: 'List providers to sign in with',
+  answers: {
+    200: {
+      description: 'The configured providers; an empty list if there are none.',
+      schema: Type.Object({
+        providers: Type.Array(
+          Type.Object({ id: Type.String(), label: Type.String(), loginUrl: Type.String({ format: 'uri' }) }),
+        ),
+      }),
+    },
+  },
+};
+
+const startFederatedSignIn: OperationDescription = {
+  tag,
+  summary: 'Sign in with a provider',
+  description:
+    'For browsers, from any page. The provider redirects back to Signet, which redirects to `next`. If another site started the sign-in, the user must confirm it before it takes effect.',
+  parameters: {
+    provider: { description: '`id` of a configured provider.' },
+    next: { description: 'A path on this service; any other value leads to `/account`.' },
+  },
+  answers: { 302: { description: "Redirect to the provider's authorization endpoint." } },
+  refusals: ['access_denied', 'not_found', 'rate_limited', 'upstream_failed'],
+};
 
 type ProviderRoute = { Params: { provider: string } };
 
@@ -43,7 +75,7 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
       label,
       loginUrl: `${deps.config.baseUrl}/auth/${id}/login`,
     }));
-    // A product's own page draws the buttons; nothing here depends on a cookie.
+    // A product's own page may show the buttons; the answer depends on no cookie.
     return reply.headers({ 'access-control-allow-origin': '*' }).send({ providers });
   });
 
@@ -54,7 +86,7 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
       const provider = requireProvider(deps, request.params.provider);
       const values = request.queryParameters;
       const upstreamRequest = await readUpstreamRequest(deps, request, provider, values);
-      // Only our own confirm page leads here with `confirm`. A provider that asks nobody would make the session fresh.
+      // Only our own page links here with `confirm`: a provider that does not ask the user would make the session fresh.
       if (upstreamRequest.mode === 'confirm' && upstreamRequest.fromElsewhere) {
         const back = failureReturnPath({ ...safeReturnTarget(deps, upstreamRequest.returnTarget), mode: 'confirm' });
         return reply.redirect(back, 302);
@@ -67,14 +99,10 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
   app.get<ProviderRoute>('/auth/:provider/callback', { config: { page: true } }, async (request, reply) => {
     const provider = requireProvider(deps, request.params.provider);
     const query = queryOf(request.url);
-    const authorization = await requireUpstreamAuthorization(
-      deps,
-      request,
-      provider,
-      parseParameters(query).values.state,
-    );
-    // This one is over whatever comes of it. Only the state that the cookie names gets here, so of two tabs the newer
-    // keeps its cookie when the older comes back.
+    const authorization = readAuthorizationCookie(deps, request, provider);
+    if (!authorization || parseParameters(query).values.state !== authorization.state)
+      throw await refuseUnknownState(deps, request, provider);
+    // Each authorization gets one callback. Another state, as of an older tab, leaves the cookie to the newer one.
     clearCookie(reply, deps.config, cookieNames(deps.config).federation);
     const account = await completeUpstreamAuthorization(deps, upstreams, provider, {
       authorization,
@@ -88,34 +116,23 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
   app.post<ProviderRoute>('/auth/:provider/continue', { config: { page: true } }, async (request, reply) => {
     const provider = requireProvider(deps, request.params.provider);
     const form = readForm(request.body);
-    const authorization = openUpstreamAuthorization(
-      deps,
-      cookie(request, cookieNames(deps.config).federation),
-      provider.id,
-    );
-    const answer = authorization && openConfirmation(deps, form.answer, authorization);
-    if (!authorization || !answer || !(await spendConfirmation(deps, authorization, answer)))
+    const authorization = readAuthorizationCookie(deps, request, provider);
+    const confirmed = authorization && openConfirmation(deps, form.answer, authorization);
+    if (!authorization || !confirmed || !(await spendConfirmation(deps, authorization, confirmed.once)))
       throw await refuseUnknownState(deps, request, provider);
     clearCookie(reply, deps.config, cookieNames(deps.config).federation);
-    const { account, agreement } = answer;
+    const { account, agreement } = confirmed;
     return handleIdentity(deps, request, reply, { authorization, provider, account, agreement });
   });
 
   await providerAccountRoutes(app, deps, async (request, reply, { provider_id, session }) => {
     const provider = requireProvider(deps, provider_id);
-    const upstreamRequest = {
-      mode: 'link',
-      returnTarget: {},
-      session,
-      fromOurPage: true,
-      address: request.ip,
-    } as const;
-    const { url, cookie } = await startUpstreamAuthorization(deps, upstreams, provider, upstreamRequest);
+    const link = { mode: 'link', returnTarget: {}, session, fromOurPage: true, address: request.ip } as const;
+    const { url, cookie } = await startUpstreamAuthorization(deps, upstreams, provider, link);
     return withAuthorizationCookie(deps, reply, cookie).redirect(url, 303);
   });
 }
 
-/** Only what is configured exists. */
 function requireProvider({ config }: Deps, id: string): Provider {
   const provider = findProvider(config, id);
   if (!provider) throw notFound();
@@ -159,7 +176,7 @@ async function signInUpstreamRequest(
   return {
     ...from,
     returnTarget: { request_id: pending.request_id },
-    // A client that wants its person asked anew wants that from whoever asks them.
+    // A client that requires a new authentication requires it of the provider, too.
     asksAnew: prompt.includes('login') || max_age === 0,
     max_age,
     login_hint,
@@ -182,21 +199,8 @@ async function confirmationUpstreamRequest(
   return { mode: 'confirm', returnTarget, session, asksAnew: true, login_hint, address, fromElsewhere };
 }
 
-/** @throws {RequestError} `invalid_request` unless this browser left for this provider with this state. */
-async function requireUpstreamAuthorization(
-  deps: Deps,
-  request: FastifyRequest,
-  provider: Provider,
-  state: string | undefined,
-): Promise<UpstreamAuthorization> {
-  const authorization = openUpstreamAuthorization(
-    deps,
-    cookie(request, cookieNames(deps.config).federation),
-    provider.id,
-  );
-  if (authorization && state === authorization.state) return authorization;
-  throw await refuseUnknownState(deps, request, provider);
-}
+const readAuthorizationCookie = (deps: Deps, request: FastifyRequest, provider: Provider) =>
+  openUpstreamAuthorization(deps, cookie(request, cookieNames(deps.config).federation), provider.id);
 
 const refuseUnknownState = (deps: Deps, request: FastifyRequest, provider: Provider) =>
   refuseIdentity(
@@ -205,10 +209,10 @@ const refuseUnknownState = (deps: Deps, request: FastifyRequest, provider: Provi
     { code: 'invalid_request', userMessage: 'federation.over', reason: 'state_unknown' },
   );
 
-const spendConfirmation = (deps: Deps, { started_at }: UpstreamAuthorization, { once }: SealedConfirmation) =>
+const spendConfirmation = (deps: Deps, { started_at }: UpstreamAuthorization, once: string) =>
   spendOnce(deps, { secret: `federation-answer:${once}`, expires_at: started_at + upstreamAuthorizationSeconds });
 
-/** With a word about it on the page that it leads to. */
+/** The page it leads to says that the user cancelled. */
 function redirectCancelled(
   reply: FastifyReply,
   authorization: UpstreamAuthorization,
@@ -247,7 +251,7 @@ async function handleIdentity(deps: Deps, request: FastifyRequest, reply: Fastif
   return reply.redirect('/account/security/providers?done=linked', 303);
 }
 
-/** The cookie of the detour stays, for whoever says yes in this browser. */
+/** Sets the cookie again, for the form of the page. */
 async function askForConfirmation(
   deps: Deps,
   request: FastifyRequest,
@@ -259,14 +263,14 @@ async function askForConfirmation(
   const sealed = cookie(request, cookieNames(deps.config).federation);
   if (sealed !== undefined) withAuthorizationCookie(deps, reply, sealed);
   const { endsAt, ui_locales } = await resolveReturnTarget(deps, request, authorization);
-  // What the provider sent comes once: a link to the same page in another language could not repeat it.
+  // No links to the page in other languages: it cannot be requested again.
   const view = { ...viewOf(deps, request, ui_locales, locale), query: undefined };
   const answer = sealConfirmation(deps, authorization, account, confirmation);
   const back = confirmation.replaces === undefined ? failureReturnPath(authorization) : '/account';
   return sendPage(reply, view, confirmationPage(view, { provider, confirmation, sealed: answer, back, endsAt }));
 }
 
-/** @throws {RequestError} `access_denied` unless the session that began the detour is still the browser's. */
+/** @throws {RequestError} `access_denied` unless the browser still has the session that began the authorization. */
 async function requireSameSession(
   deps: Deps,
   request: FastifyRequest,
@@ -276,14 +280,8 @@ async function requireSameSession(
   const session = await currentSession(deps, request);
   if (session && session.session_id === authorization.session_id && session.user_id === authorization.user_id)
     return session;
-  throw await refuseIdentity(
-    deps,
-    { ...context, back: '/signin' },
-    {
-      code: 'access_denied',
-      userMessage: 'federation.session_changed',
-      reason: 'session_changed',
-      user_id: authorization.user_id,
-    },
-  );
+  const { user_id } = authorization;
+  const refused = { ...context, back: '/signin' };
+  const [userMessage, reason] = ['federation.session_changed', 'session_changed'] as const;
+  throw await refuseIdentity(deps, refused, { code: 'access_denied', userMessage, reason, user_id });
 }

@@ -3,58 +3,46 @@ import type { User } from '../../accounts/user.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
-import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
+import type { Deps, LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { newId } from '../../platform/ids.ts';
 import { findIdentity, insertIdentity, listIdentities, touchIdentity } from '../credentials/identities.store.ts';
+import { listPasskeys } from '../credentials/passkeys.store.ts';
+import { passwordOf } from '../credentials/passwords.store.ts';
+import { isTotpActive } from '../credentials/two-factor.store.ts';
 import type { SignInDeps } from '../deps.ts';
 import { completeSignIn, type Outcome, type SignInRequest } from '../sessions/complete-sign-in.ts';
-import { authTimeOf } from './auth-time.ts';
 import { type AccountResolution, type Confirmation, confirmationFor } from './confirmation.ts';
 import { linkIdentity } from './link-identity.ts';
 import { type CallbackContext, type IdentityRefusal, refuseIdentity } from './refuse-identity.ts';
 import { isSameAddress, nameOf, type UpstreamAccount } from './upstream-account.ts';
-import type { UpstreamAuthorization } from './upstream-authorization.ts';
+import { authenticatedSince, type UpstreamAuthorization } from './upstream-authorization.ts';
 
 type FederatedSignIn = {
   account: UpstreamAccount;
   context: CallbackContext;
   signInRequest: SignInRequest;
   authorization: UpstreamAuthorization;
-  /** What the person has said yes to. */
+  /** Of the confirmation that the user has given. */
   agreement?: string;
 };
 
 /**
- * Signs somebody in whom an upstream has named: whoever is linked with them; else whoever has the same address, proved
- * on both sides; else a new account, if people may make one (decisions §9).
- * @returns a question, as long as nobody has agreed to what the sign-in would do.
+ * Signs in the user with whom the upstream account is linked; otherwise the one who has the same address, verified on both
+ * sides; otherwise a new user, if sign-up is open (decisions §9).
+ * @returns a question, as long as the user has not confirmed what the sign-in would do.
  * @throws {RequestError} `access_denied`, with a sentence that says what to do.
  */
 export async function signInWithIdentity(deps: SignInDeps, signIn: FederatedSignIn): Promise<Outcome | Confirmation> {
-  const { account, context, agreement } = signIn;
+  const { account, agreement } = signIn;
   const resolution = await resolveAccount(deps, signIn);
   const confirmation = confirmationFor(resolution, { ...signIn, upstreamName: nameOf(account) });
   if (confirmation && confirmation.agreement !== agreement) return confirmation;
-  const user_id = await applyResolution(deps, signIn, resolution);
-  const outcome = await complete(deps, signIn, user_id);
-  return outcome ?? Promise.reject(await refuseDisabledUser(deps, context, user_id));
-}
-
-/** A provider is one factor, so a second may follow. */
-async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: string) {
-  const { account, signInRequest } = signIn;
-  const used = touchIdentity(account, account.email ?? null, now(deps));
-  const authTime = await authTimeOf(deps, signIn, user_id);
-  const proof = { user_id, methods: ['fed'], secondStep: false, authTime } as const;
-  const outcome = await completeSignIn(deps, proof, signInRequest, [used]);
-  // What is to commit with a session does not, where none begins yet.
-  if (outcome?.kind === 'second_factor') await deps.db.run(used);
-  return outcome;
+  return complete(deps, signIn, await applyResolution(deps, signIn, resolution));
 }
 
 /**
- * The same person once more: nobody but who is signed in.
- * @throws {RequestError} `access_denied`
+ * A confirmation by the user who is signed in.
+ * @throws {RequestError} `access_denied` for another user's upstream account.
  */
 export async function confirmWithIdentity(
   deps: SignInDeps,
@@ -64,33 +52,37 @@ export async function confirmWithIdentity(
   const { account, context } = signIn;
   const linked = await findIdentity(deps.db, account.issuer, account.subject);
   if (linked?.user_id !== user_id) {
-    const identityRefusal = {
-      code: 'access_denied',
-      userMessage: 'federation.other_identity',
-      reason: 'other_identity',
-      user_id,
-    } as const;
-    throw await refuseIdentity(deps, context, identityRefusal);
+    throw await accessDenied(deps, context, 'federation.other_identity', 'other_identity', user_id);
   }
-  const outcome = await complete(deps, signIn, user_id);
-  return outcome ?? Promise.reject(await refuseDisabledUser(deps, context, user_id));
+  return complete(deps, signIn, user_id);
 }
 
-const refuseDisabledUser = (deps: LimitDeps, context: CallbackContext, user_id: string) =>
-  refuseIdentity(deps, context, {
-    code: 'access_denied',
-    userMessage: 'federation.not_connected',
-    reason: 'user_disabled',
-    user_id,
-  });
+/** A provider is one factor, so a second may follow. */
+async function complete(deps: SignInDeps, signIn: FederatedSignIn, user_id: string): Promise<Outcome> {
+  const { account, context, signInRequest } = signIn;
+  const used = touchIdentity(account, account.email ?? null, now(deps));
+  const authTime = await authTimeOf(deps, signIn, user_id);
+  const proof = { user_id, methods: ['fed'], secondStep: false, authTime } as const;
+  const outcome = await completeSignIn(deps, proof, signInRequest, [used]);
+  if (!outcome) throw await accessDenied(deps, context, 'federation.not_connected', 'user_disabled', user_id);
+  // `used` is committed with the session, and there is none yet.
+  if (outcome.kind === 'second_factor') await deps.db.run(used);
+  return outcome;
+}
 
-/** Whose account an identity opens, or what would have to be done first. */
+const accessDenied = (
+  deps: LimitDeps,
+  context: CallbackContext,
+  userMessage: IdentityRefusal['userMessage'],
+  reason: IdentityRefusal['reason'],
+  user_id?: string,
+) => refuseIdentity(deps, context, { code: 'access_denied', userMessage, reason, user_id });
+
+/** The account that an identity opens, or what would have to be done first. */
 async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSignIn): Promise<AccountResolution> {
-  const refuse = async (
-    userMessage: IdentityRefusal['userMessage'],
-    reason: IdentityRefusal['reason'],
-    user_id?: string,
-  ) => Promise.reject(await refuseIdentity(deps, context, { code: 'access_denied', userMessage, reason, user_id }));
+  const refuse = async (...why: [IdentityRefusal['userMessage'], IdentityRefusal['reason'], string?]) => {
+    throw await accessDenied(deps, context, ...why);
+  };
 
   const linked = await findIdentity(deps.db, account.issuer, account.subject);
   const known = linked && (await findUser(deps.db, linked.user_id));
@@ -99,7 +91,7 @@ async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSi
     return refuse('federation.not_connected', 'user_disabled', known.user_id);
   }
 
-  // Asked first, and of everybody alike: an address that nobody has proved tells nothing about accounts here.
+  // Before an account is looked up: an unverified address must not reveal whether there is one.
   if (account.email === undefined || !account.emailVerified) {
     return refuse('federation.email_unproved', 'email_unverified_upstream');
   }
@@ -109,7 +101,7 @@ async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSi
     return { action: 'create', email: account.email };
   }
   if (user.disabled_at !== null) return refuse('federation.not_connected', 'user_disabled', user.user_id);
-  // Whoever typed somebody else's address into a sign-up would own the account that its owner then walks into.
+  // Otherwise an attacker could sign up with the address of another person, who would then use the attacker's account.
   if (user.email_verified_at === null) {
     return refuse('federation.account_unproved', 'email_unverified_here', user.user_id);
   }
@@ -118,35 +110,29 @@ async function resolveAccount(deps: LimitDeps, { account, context }: FederatedSi
   }
   const identity = (await listIdentities(deps.db, user.user_id)).find(({ issuer }) => issuer === account.issuer);
   if (!identity) return { action: 'link', user };
-  if (identity.subject === account.subject) return { action: 'enter', user }; // connected this very moment
-  // Another person may have been given the address of one who left: whom we know there already stays who they are.
+  if (identity.subject === account.subject) return { action: 'enter', user }; // linked since the first read
+  // The provider may have reassigned the address: the account stays with the identity that is linked.
   return refuse('federation.account_has_other', 'email_of_other_identity', user.user_id);
 }
 
-/** Connects or makes the account, where that was agreed to. @returns its `user_id`. */
+/** Links or creates the account, once confirmed. @returns its `user_id`. */
 async function applyResolution(
   deps: MailDeps,
   { account, context }: FederatedSignIn,
   resolution: AccountResolution,
 ): Promise<string> {
-  if (resolution.action === 'create')
+  if (resolution.action === 'create') {
     return createFederatedUser(deps, { ...account, email: resolution.email }, context);
+  }
   const { user } = resolution;
   const { user_id } = user;
   if (resolution.action === 'enter' || (await linkIdentity(deps, { user, account, context, byEmail: account.email }))) {
     return user_id;
   }
-  const reason = 'email_of_other_identity'; // made this very moment
-  const identityRefusal = {
-    code: 'access_denied',
-    userMessage: 'federation.account_has_other',
-    reason,
-    user_id,
-  } as const;
-  throw await refuseIdentity(deps, context, identityRefusal);
+  throw await accessDenied(deps, context, 'federation.account_has_other', 'email_of_other_identity', user_id);
 }
 
-/** The account and its identity, or neither. It has no password. */
+/** A user without a password, with the identity. */
 async function createFederatedUser(
   deps: LimitDeps,
   account: UpstreamAccount & { email: string },
@@ -156,7 +142,7 @@ async function createFederatedUser(
   const { issuer, subject, email, name, picture, locale } = account;
   const user_id = newId('usr');
   const role: User['role'] = 'user';
-  const created = auditEvent(
+  const { statement } = auditEvent(
     {
       action: 'user.created',
       actor: `user:${user_id}`,
@@ -171,14 +157,38 @@ async function createFederatedUser(
     run: {
       user: mayConflict(insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at)),
       identity: mayConflict(insertIdentity(identity, at)),
-      event: created.statement,
+      event: statement,
     },
   });
   if (done.ok) return user_id;
-  const identityRefusal = {
-    code: 'access_denied',
-    userMessage: 'federation.email_taken',
-    reason: 'email_taken',
-  } as const;
-  throw await refuseIdentity(deps, context, identityRefusal);
+  throw await accessDenied(deps, context, 'federation.email_taken', 'email_taken');
+}
+
+/**
+ * The time of the authentication. A provider that knows the browser sends it back without authenticating the user again,
+ * and a session that continues must not become fresher by that: neither for what requires a recent sign-in nor for a
+ * client.
+ * @returns Unix seconds.
+ * @throws {RequestError} `access_denied` if a fresh authentication is required, the provider does not say when it took
+ * place, and the user can confirm by other means.
+ */
+async function authTimeOf(deps: LimitDeps, signIn: FederatedSignIn, user_id: string): Promise<number> {
+  const { account, authorization, signInRequest, context } = signIn;
+  const at = now(deps);
+  const before = signInRequest.previous?.user_id === user_id ? signInRequest.previous.auth_time : undefined;
+  if (account.auth_time !== undefined) {
+    return Math.max(Math.min(at, Math.floor(account.auth_time)), before ?? 0);
+  }
+  // A new session: nothing is known but that the user signs in now.
+  if (before === undefined) return at;
+  const since = authenticatedSince(authorization, at);
+  // With TOTP the second step, which is still to come, is the authentication that counts.
+  if (since === undefined || before >= since || (await isTotpActive(deps.db, user_id))) return before;
+  if (!(await canConfirmOtherwise(deps, user_id))) return at;
+  throw await accessDenied(deps, context, 'federation.says_no_time', 'auth_time_missing', user_id);
+}
+
+async function canConfirmOtherwise({ db }: Pick<Deps, 'db'>, user_id: string): Promise<boolean> {
+  const [password, passkeys] = await Promise.all([passwordOf(db, user_id), listPasskeys(db, user_id)]);
+  return password !== undefined || passkeys.length > 0;
 }

@@ -1,30 +1,33 @@
+import { hash } from 'node:crypto';
+import type { IDToken } from 'openid-client';
 import { emailProblem } from '../../platform/email-address.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
 import type { Provider } from '../credentials/providers.ts';
+import { UpstreamFailure } from './upstream.ts';
 
-/** Who has signed in upstream, as far as we believe it. */
+/** The user's account upstream, as far as the upstream's claims are accepted. */
 export type UpstreamAccount = {
-  /** As configured, which the token's `iss` was compared with. */
+  /** As configured; the token's `iss` was compared with it. */
   issuer: string;
   subject: string;
   email: string | undefined;
-  /** Only what the upstream says in so many words; a text "true" is not it. */
+  /** Only if the claim is `true`; the text "true" does not count. */
   emailVerified: boolean;
   name: string | null;
   picture: string | null;
   locale: string | null;
-  /** When the person last proved who they are there, if it says so. Unix seconds. */
+  /** When the upstream last authenticated the user, if it says so. Unix seconds. */
   auth_time: number | undefined;
 };
 
 type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
 /**
- * What an upstream says in both documents. The id token, which is signed, comes first; `auth_time` is its word alone.
- * An address and whether it is verified are one statement (OIDC Core §5.1), so they come from one document: else an
- * address that a user has merely typed there would count as verified because another one is.
- * @param userinfo empty if the upstream was not asked.
+ * The claims of both documents. Those of the ID token, which is signed, take precedence; `auth_time` is taken from it only.
+ * `email` and `email_verified` belong together (OIDC Core §5.1), so they come from one document: otherwise an unverified
+ * address would count as verified because another one is.
+ * @param userinfo empty if it was not requested.
  */
 export function claimsOf(idToken: Claims, userinfo: Document): Claims {
   const { email: _email, email_verified: _verified, auth_time: _time, ...others } = userinfo;
@@ -45,15 +48,15 @@ function statedAddress(idToken: Document, userinfo: Document): Document {
 }
 
 /**
- * One address, whatever the case of its letters. What we fold besides, so that nobody makes a second account that looks
- * like the first (a wide letter, the Kelvin sign), is another mailbox to the upstream that verified it.
+ * Equal but for the case of ASCII letters. `emailKey` folds more (a wide letter, the Kelvin sign), so that no second account
+ * can look like the first; to the upstream that verified the address those are different mailboxes.
  */
 export function isSameAddress(one: string, other: string): boolean {
   const spelled = (email: string) => email.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
   return spelled(one) === spelled(other);
 }
 
-/** Claims are somebody else's text: what we would not let a person type is left out. */
+/** Leaves out claims that a user could not enter here either. */
 export function accountOf({ issuer }: Provider, claims: Claims): UpstreamAccount {
   const email = typeof claims.email === 'string' && !emailProblem(claims.email) ? claims.email.trim() : undefined;
   const { auth_time } = claims;
@@ -69,7 +72,7 @@ export function accountOf({ issuer }: Provider, claims: Claims): UpstreamAccount
   };
 }
 
-/** What to call them to somebody who is to recognise themself. */
+/** What a user recognises the account by. */
 export const nameOf = ({ email, name, subject }: UpstreamAccount): string => email ?? name ?? subject;
 
 const isPicture = (text: string) =>
@@ -78,4 +81,54 @@ const isPicture = (text: string) =>
 function languageOf(locale: unknown): string | null {
   const language = typeof locale === 'string' ? locale.toLowerCase().split(/[-_]/, 1)[0] : undefined;
   return locales.find((known) => known === language) ?? null;
+}
+
+/** How far an upstream's clock may be ahead of ours. For a clock that is behind, a token is valid long enough. */
+const leewaySeconds = 60;
+
+/** Asymmetric signatures only: others can be made with the client secret, or with no key at all. */
+const hashOf: Readonly<Record<string, string>> = {
+  RS256: 'sha256',
+  PS256: 'sha256',
+  ES256: 'sha256',
+  RS384: 'sha384',
+  PS384: 'sha384',
+  ES384: 'sha384',
+  RS512: 'sha512',
+  PS512: 'sha512',
+  ES512: 'sha512',
+  EdDSA: 'sha512',
+  Ed25519: 'sha512',
+};
+
+type ReceivedTokens = { id_token: string; claims: IDToken; access_token: string };
+
+/**
+ * The checks of OIDC Core §3.1.3.7 that the library leaves to us, after it has checked signature, `iss`, `aud` and
+ * `nonce`: the algorithm, the times by our own clock, `azp`, and `at_hash` if it is there.
+ * @throws {UpstreamFailure}
+ */
+export function checkIdToken({ id_token, claims, access_token }: ReceivedTokens, client_id: string, now: number): void {
+  const algorithm = hashOf[algorithmOf(id_token)];
+  if (algorithm === undefined) throw new UpstreamFailure('id_token_alg');
+  if (!isSeconds(claims.exp) || claims.exp <= now) throw new UpstreamFailure('id_token_exp');
+  if (!isSeconds(claims.iat) || claims.iat > now + leewaySeconds) throw new UpstreamFailure('id_token_iat');
+  if (claims.nbf !== undefined && (!isSeconds(claims.nbf) || claims.nbf > now + leewaySeconds)) {
+    throw new UpstreamFailure('id_token_nbf');
+  }
+  if (claims.azp !== undefined && claims.azp !== client_id) throw new UpstreamFailure('id_token_azp');
+  // OIDC Core §2: at most 255 ASCII characters. It is part of a primary key.
+  if (!/^[\x20-\x7e]{1,255}$/.test(claims.sub)) throw new UpstreamFailure('id_token_sub');
+  if (claims.at_hash !== undefined) {
+    const digest = hash(algorithm, access_token, 'buffer');
+    const expected = digest.subarray(0, digest.length / 2).toString('base64url');
+    if (claims.at_hash !== expected) throw new UpstreamFailure('id_token_at_hash');
+  }
+}
+
+const isSeconds = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+
+function algorithmOf(id_token: string): string {
+  const header: unknown = JSON.parse(Buffer.from(id_token.split('.', 1)[0] ?? '', 'base64url').toString());
+  return typeof header === 'object' && header !== null && 'alg' in header ? String(header.alg) : '';
 }

@@ -1,41 +1,130 @@
 import { now } from '../../platform/clock.ts';
-import type { Deps } from '../../platform/deps.ts';
+import type { Deps, SecretDeps } from '../../platform/deps.ts';
+import { newSecret } from '../../platform/ids.ts';
+import type { Provider } from '../credentials/providers.ts';
+import { localPath } from '../sessions/local-path.ts';
 import { type ReturnTarget, returnTargetQuery } from '../sessions/return-target.ts';
+import type { Session } from '../sessions/session.ts';
+import { checkFailures, countFailure, refuseIdentity } from './refuse-identity.ts';
+import { failureOf, type Upstreams } from './upstream.ts';
+import type { UpstreamAccount } from './upstream-account.ts';
 
-/** A detour to an upstream provider, as a sign-in under way (decisions §3). */
+/** How long a browser may be with the upstream provider (decisions §3). */
 export const upstreamAuthorizationSeconds = 600;
 
-/** What it is for: a sign-in; the same person once more; an identity for the account that is signed in. */
+/** A sign-in; a confirmation by the user who is signed in; an identity to link to their account. */
 export type UpstreamAuthorizationMode = 'sign_in' | 'confirm' | 'link';
 
-/**
- * What we must remember while a browser is with an upstream. It travels in that browser's own cookie, sealed, so that a
- * callback works there and nowhere else, and a row is written only by who comes back.
- */
-export type UpstreamAuthorization = ReturnTarget & {
-  provider: string;
+/** What an upstream is asked. Times are in seconds. */
+type Demands = {
   mode: UpstreamAuthorizationMode;
-  state: string;
-  nonce: string;
-  code_verifier: string;
-  started_at: number;
-  /** The browser left from one of our own pages; see fetch-site.ts. */
+  /** The browser came from one of our own pages; see {@link isSameOriginRequest}. */
   fromOurPage?: boolean;
-  /** Another site has sent the browser, so its user may not have meant to sign in; see fetch-site.ts. */
+  /** Another site sent the browser, so its user may not have meant to sign in; see {@link isCrossSiteRequest}. */
   fromElsewhere?: boolean;
-  /** The upstream must ask who it is, although it knows the browser. */
+  /** The upstream must authenticate the user, even if it knows the browser. */
   asksAnew?: boolean;
-  /** How old a client lets the proof be at most, in seconds. */
+  /** How old the authentication may be at most, if a client says so. */
   max_age?: number;
-  /** For `confirm` and `link`: whose session began it. */
-  session_id?: string;
-  user_id?: string;
 };
 
-export const sealUpstreamAuthorization = (deps: Pick<Deps, 'vault'>, authorization: UpstreamAuthorization): string =>
+/**
+ * An authorization under way at an upstream. It is kept in the browser's own cookie, sealed: a callback works in that
+ * browser only, and nothing is stored for a browser that does not come back.
+ */
+export type UpstreamAuthorization = ReturnTarget &
+  Demands & {
+    provider: string;
+    state: string;
+    nonce: string;
+    code_verifier: string;
+    started_at: number;
+    /** For `confirm` and `link`: the session that began it. */
+    session_id?: string;
+    user_id?: string;
+  };
+
+export type UpstreamRequest = Demands & {
+  returnTarget: ReturnTarget;
+  /** For `confirm` and `link`. */
+  session?: Session;
+  /** The user's address at the upstream, if it is known. */
+  login_hint?: string;
+  address: string;
+};
+
+/** Registered upstream, character for character. */
+export const callbackUrl = ({ config }: Pick<Deps, 'config'>, { id }: Pick<Provider, 'id'>) =>
+  `${config.baseUrl}/auth/${id}/callback`;
+
+/**
+ * Begins the authorization code flow with PKCE, nonce and state (RFC 9700 §2.1.1, §4.7).
+ * @returns the URL to redirect to, and the cookie that the callback reads.
+ * @throws {RequestError} `upstream_failed` when the metadata of the issuer cannot be read.
+ */
+export async function startUpstreamAuthorization(
+  deps: SecretDeps,
+  upstreams: Upstreams,
+  provider: Provider,
+  { returnTarget, session, login_hint, address, ...demands }: UpstreamRequest,
+): Promise<{ url: string; cookie: string }> {
+  const authorization: UpstreamAuthorization = {
+    ...demands,
+    ...safeReturnTarget(deps, returnTarget),
+    provider: provider.id,
+    state: newSecret(),
+    nonce: newSecret(),
+    code_verifier: newSecret(),
+    started_at: now(deps),
+    session_id: session?.session_id,
+    user_id: session?.user_id,
+  };
+  await checkFailures(deps, address);
+  try {
+    const configuration = await upstreams.open(provider);
+    const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client');
+    const url = buildAuthorizationUrl(configuration, {
+      redirect_uri: callbackUrl(deps, provider),
+      scope: 'openid email profile',
+      state: authorization.state,
+      nonce: authorization.nonce,
+      code_challenge: await calculatePKCECodeChallenge(authorization.code_verifier),
+      code_challenge_method: 'S256',
+      ...promptParameters(authorization, provider),
+      ...(login_hint === undefined ? {} : { login_hint }),
+    });
+    return { url: url.href, cookie: sealUpstreamAuthorization(deps, authorization) };
+  } catch (error) {
+    await countFailure(deps, address);
+    const context = { provider, address, back: failureReturnPath(authorization) };
+    throw await refuseIdentity(deps, context, {
+      code: 'upstream_failed',
+      userMessage: 'federation.upstream_failed',
+      reason: 'upstream_failed',
+      problem: failureOf(error).reason,
+    });
+  }
+}
+
+/** OIDC Core §3.1.2.1. */
+function promptParameters(
+  { mode, asksAnew, max_age }: UpstreamAuthorization,
+  { promptToChoose }: Provider,
+): Record<string, string> {
+  // The browser may be signed in there as another user, so the user has to choose the account.
+  if (mode === 'link') return { prompt: promptToChoose ?? 'login' };
+  if (asksAnew) return { prompt: 'login', max_age: '0' };
+  return max_age === undefined ? {} : { max_age: String(max_age) };
+}
+
+/** Checked before it goes into the cookie, and short enough for one. */
+export const safeReturnTarget = ({ config }: Pick<Deps, 'config'>, { request_id, next }: ReturnTarget): ReturnTarget =>
+  request_id === undefined ? { next: localPath(next, config.baseUrl) } : { request_id };
+
+const sealUpstreamAuthorization = (deps: Pick<Deps, 'vault'>, authorization: UpstreamAuthorization): string =>
   deps.vault.browser.seal('federation', JSON.stringify(authorization));
 
-/** @returns undefined for a cookie that is missing, altered, another provider's, or older than ten minutes. */
+/** @returns undefined for a cookie that is missing, altered, of another provider, or older than ten minutes. */
 export function openUpstreamAuthorization(
   deps: Pick<Deps, 'vault' | 'clock'>,
   sealed: string | undefined,
@@ -48,12 +137,11 @@ export function openUpstreamAuthorization(
   } catch {
     return undefined;
   }
-  return authorization.provider === provider_id && authorization.started_at + upstreamAuthorizationSeconds > now(deps)
-    ? authorization
-    : undefined;
+  const isActive = authorization.started_at + upstreamAuthorizationSeconds > now(deps);
+  return authorization.provider === provider_id && isActive ? authorization : undefined;
 }
 
-/** Where somebody goes on whom the detour has not brought where they wanted. */
+/** The page to return to when the user was not authenticated. */
 export function failureReturnPath({
   mode,
   ...returnTarget
@@ -61,3 +149,35 @@ export function failureReturnPath({
   if (mode === 'link') return '/account/security/providers';
   return `${mode === 'confirm' ? '/signin/confirm' : '/signin'}${returnTargetQuery(returnTarget)}`;
 }
+
+/** Allowed difference between the upstream's clock and ours. */
+const leewaySeconds = 60;
+
+/**
+ * The time since which the user must have been authenticated, for a confirmation or because a client demands it
+ * (OIDC Core §3.1.2.1).
+ * @param now and the result in Unix seconds; undefined if any authentication is recent enough.
+ */
+export function authenticatedSince(
+  { asksAnew, max_age, started_at }: UpstreamAuthorization,
+  now: number,
+): number | undefined {
+  if (asksAnew) return started_at - leewaySeconds;
+  return max_age === undefined ? undefined : now - max_age - leewaySeconds;
+}
+
+/** By the upstream's `auth_time`. Without one it is decided later, by the session that the sign-in would renew. */
+export function isStale({ auth_time }: UpstreamAccount, authorization: UpstreamAuthorization, now: number): boolean {
+  const since = authenticatedSince(authorization, now);
+  return since !== undefined && auth_time !== undefined && auth_time < since;
+}
+
+/**
+ * By Fetch Metadata §2.1, which no page can forge. A request without the header does not come from a current browser, so
+ * no site can have caused it.
+ * @param site the header `Sec-Fetch-Site`.
+ */
+export const isSameOriginRequest = (site: unknown): boolean => site === undefined || site === 'same-origin';
+
+/** Another site, also a subdomain of the same site. A bookmark or a typed address is none. */
+export const isCrossSiteRequest = (site: unknown): boolean => !isSameOriginRequest(site) && site !== 'none';

@@ -8,7 +8,6 @@ import { mayConflict } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
-import { readAssertion } from '../credentials/passkey-credential.ts';
 import {
   findUsablePasskey,
   listPasskeys,
@@ -16,9 +15,15 @@ import {
   type PasskeyUse,
   usePasskey,
 } from '../credentials/passkeys.store.ts';
-import { passkeyId, relyingParty, userHandle } from '../credentials/relying-party.ts';
-import { type ChallengeUse, challengeSeconds, newChallenge, type OpenChallenge, openChallenge } from './challenge.ts';
-import { countOptions } from './limits.ts';
+import { passkeyId, readAssertion, relyingParty, userHandle } from '../credentials/webauthn.ts';
+import {
+  type ChallengeUse,
+  challengeSeconds,
+  limitChallenges,
+  newChallenge,
+  type OpenChallenge,
+  openChallenge,
+} from './challenge.ts';
 
 const expired = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.problem.expired' }, { cause });
 /** One error for all causes, to avoid disclosing whether the credential exists. */
@@ -35,7 +40,7 @@ export async function assertionOptions(
   deps: SecretDeps,
   { use, user_id, address }: AssertionRequest,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
-  await countOptions(deps, address);
+  await limitChallenges(deps, address);
   const own = user_id === undefined ? [] : await listPasskeys(deps.db, user_id);
   return {
     challenge: newChallenge(deps, use),

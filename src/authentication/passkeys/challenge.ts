@@ -1,23 +1,25 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { now } from '../../platform/clock.ts';
-import type { Deps } from '../../platform/deps.ts';
+import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { digest } from '../../platform/ids.ts';
+import { addressKey } from '../../platform/ip-address.ts';
+import { windowLimit } from '../../platform/limits/failure-limits.ts';
 
-/** What a challenge is good for. One for one purpose is worth nothing for another. */
+/** A challenge for one purpose is refused for another. */
 type ChallengePurpose = 'register' | 'sign_in' | 'second_factor' | 'confirm';
 
 export type ChallengeUse = {
   purpose: ChallengePurpose;
   /** The secret that names this browser. */
   browser: string;
-  /** Who or what it is about: a person, or a sign-in under way. Empty where nobody is known yet. */
+  /** The user, or the pending sign-in, that it is for. Empty while the user is unknown. */
   subject: string;
 };
 
-/** Time for a person to find the key and to touch it. Seconds. */
+/** Time to find the key and to touch it. */
 export const challengeSeconds = 300;
 
-/** What to leave in `spent_tokens`, so that the challenge is good once. */
+/** For `spent_tokens`, so that the challenge works once. */
 export type OpenChallenge = { token_hash: string; expires_at: number };
 
 const randomLength = 32;
@@ -25,8 +27,8 @@ const timeLength = 6;
 const macLength = 32;
 
 /**
- * Random bytes, when it ends, and a MAC over both and over what it is for. So none has to be stored: the authenticator
- * signs over it, and we know our own again. Nobody can guess or make one (WebAuthn §13.4.3).
+ * Random bytes, the end of its validity, and a MAC over both and its use. So it need not be stored, and can be neither
+ * guessed nor forged (WebAuthn §13.4.3).
  * @returns base64url, as it goes to the browser.
  */
 export function newChallenge(deps: Pick<Deps, 'vault' | 'clock'>, use: ChallengeUse): string {
@@ -36,7 +38,7 @@ export function newChallenge(deps: Pick<Deps, 'vault' | 'clock'>, use: Challenge
   return Buffer.concat([content, macOf(deps, content, use)]).toString('base64url');
 }
 
-/** @returns undefined unless we made it for exactly this, and its time is not over. */
+/** @returns undefined unless it was made for exactly this use, and is not over. */
 export function openChallenge(
   deps: Pick<Deps, 'vault' | 'clock'>,
   challenge: string,
@@ -56,3 +58,15 @@ const macOf = ({ vault }: Pick<Deps, 'vault'>, content: Buffer, { purpose, brows
     'passkey-challenge',
     Buffer.from(JSON.stringify([purpose, browser, subject, content.toString('base64url')])),
   );
+
+/**
+ * To call before a challenge is made. They cost next to nothing, and many users may share an address: the limit only stops
+ * a loop.
+ * @throws {RequestError} `rate_limited`
+ */
+export const limitChallenges = (deps: LimitDeps, address: string): Promise<void> =>
+  windowLimit(deps, {
+    name: 'passkey-options',
+    limit: deps.config.limits.passkeyChallenges,
+    windowSeconds: 600,
+  }).take(addressKey(address));

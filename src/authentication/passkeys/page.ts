@@ -3,23 +3,21 @@ import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Passkey } from '../credentials/passkeys.store.ts';
-import { maxPasskeys, passkeyId } from '../credentials/relying-party.ts';
+import { maxPasskeys, passkeyId } from '../credentials/webauthn.ts';
 import { accountTab } from '../sessions/account-tabs.ts';
-import { passkeyForm, passkeyScripts } from './passkey-form.ts';
 
 export const passkeysPath = '/account/security/passkeys';
 
-/** What has just been done. */
+/** What the page reports. */
 export const passkeyNotices = ['added', 'renamed', 'removed'] as const;
-export type PasskeyNotice = (typeof passkeyNotices)[number];
 
-export type PasskeysPage = {
+type PasskeysPage = {
   passkeys: readonly Passkey[];
-  /** What a new passkey is called unless its person says otherwise. */
+  /** For a new passkey. */
   suggestedName: string;
-  /** False where the service has no name of its own to make passkeys for. */
+  /** False if the service is at an IP address, for which there are no passkeys. */
   canAdd: boolean;
-  done?: PasskeyNotice;
+  done?: (typeof passkeyNotices)[number];
   problem?: Renderable;
 };
 
@@ -69,7 +67,7 @@ function addition(view: View, page: PasskeysPage): Html {
   return html`<p>${view.t('passkey.problem.too_many', { most: maxPasskeys })}</p>`;
 }
 
-/** Of the sentence and the form, the script leaves the one that holds in this browser. */
+/** The script hides the sentence or the form, depending on what the browser supports. */
 const addForm = (
   view: View,
   { suggestedName }: PasskeysPage,
@@ -84,3 +82,28 @@ ${passkeyForm(view, {
 <p class="hint" id="name-hint">${view.t('passkey.name.hint')}</p>
 `,
 })}`;
+
+/** For the `scripts` of every page with a passkey form. */
+export const passkeyScripts = ['webauthn', 'passkeys'] as const;
+
+type PasskeyForm = {
+  /** Where the credential is posted; the options come from `/options` below it. */
+  action: string;
+  ceremony: 'create' | 'get';
+  /** The page has a field in which browsers suggest passkeys. */
+  autofill?: true;
+  button: Html;
+  quiet?: true;
+  /** Posted with the credential. */
+  fields?: Renderable;
+};
+
+/** Hidden until the script finds that the browser supports it. The script's messages are in attributes. */
+export const passkeyForm = (view: View, form: PasskeyForm): Html => html`<form method="post" action="${form.action}"
+ data-passkey="${form.ceremony}"${form.autofill && html` data-autofill`} hidden
+ data-cancelled="${view.t('passkey.script.cancelled')}" data-known="${view.t('passkey.script.known')}"
+ data-failed="${view.t('passkey.script.failed')}">
+${form.fields}<input type="hidden" name="credential">
+<p class="alert" role="alert" hidden></p>
+<button type="submit"${form.quiet && html` class="quiet"`}>${form.button}</button>
+</form>`;

@@ -6,18 +6,30 @@ import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/mail-to.ts';
-import { readRegistration } from '../credentials/passkey-credential.ts';
 import { insertPasskey, isRegistered, listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
-import { algorithms, maxPasskeys, passkeyId, relyingParty, userHandle } from '../credentials/relying-party.ts';
 import { limitSecurityChanges } from '../credentials/security-changes.ts';
 import { lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import {
+  algorithms,
+  maxPasskeys,
+  passkeyId,
+  readRegistration,
+  relyingParty,
+  userHandle,
+} from '../credentials/webauthn.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
 import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
 import { transportsOf } from './accept-assertion.ts';
-import { type ChallengeUse, challengeSeconds, newChallenge, type OpenChallenge, openChallenge } from './challenge.ts';
-import { countOptions } from './limits.ts';
-import { readName } from './rename-passkey.ts';
+import {
+  type ChallengeUse,
+  challengeSeconds,
+  limitChallenges,
+  newChallenge,
+  type OpenChallenge,
+  openChallenge,
+} from './challenge.ts';
+import { readName } from './manage-passkeys.ts';
 
 type Registrant = { session: Session; browser: string; address: string };
 
@@ -45,7 +57,7 @@ export async function registrationOptions(
   registrant: Registrant,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const { session, address } = registrant;
-  await countOptions(deps, address);
+  await limitChallenges(deps, address);
   const own = await listPasskeys(deps.db, session.user_id);
   if (own.length >= maxPasskeys) throw tooMany();
   const { generateRegistrationOptions } = await import('@simplewebauthn/server');

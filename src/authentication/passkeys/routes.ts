@@ -1,30 +1,118 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { RequestError } from '../../platform/errors.ts';
-import { readForm } from '../../platform/http/parameters.ts';
-import { sendPage } from '../../platform/pages/page.ts';
-import { parseCredential } from '../credentials/passkey-credential.ts';
+import Type, { type Static, type TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { invalidFields, type RequestError } from '../../platform/errors.ts';
+import type { Access } from '../../platform/http/access.ts';
+import { addOperations, operation } from '../../platform/http/operation.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { shapeProblems } from '../../platform/text/field-problems.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
-import { canHavePasskeys } from '../credentials/relying-party.ts';
+import { canHavePasskeys, parseCredential } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
 import { browserToken } from '../sessions/browser.ts';
 import { deviceName } from '../sessions/device.ts';
-import { requireRecentSession, requireSession, type Session } from '../sessions/session.ts';
-import { beginRegistration, listOwn, register, remove, rename } from './operations.ts';
-import { passkeyRecord } from './own-passkey.ts';
-import { type PasskeyNotice, type PasskeysPage, passkeyNotices, passkeysPage, passkeysPath } from './page.ts';
+import { recentlySignedIn, requireRecentSession, type Session, type SignedIn, signedIn } from '../sessions/session.ts';
+import { passkeyRecord, removePasskey, renameOwnPasskey } from './manage-passkeys.ts';
+import { passkeyNotices, passkeysPage, passkeysPath } from './page.ts';
 import { registerPasskey, registrationOptions } from './register-passkey.ts';
-import { removePasskey } from './remove-passkey.ts';
-import { renameOwnPasskey } from './rename-passkey.ts';
-import { readNameBody, readRegistrationBody } from './requests.ts';
 
-type PasskeyRoute = { Params: { id: string } };
+const Passkey = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  synced: Type.Boolean({ description: 'Whether the passkey is backed up elsewhere.' }),
+  created_at: Time,
+  last_used_at: nullable(Time),
+});
 
-/** A person's own passkeys, for programs. */
+const name = Type.String({ description: '1 to 100 characters.' });
+const NameBody = Type.Object({ name }, { additionalProperties: false });
+const RegistrationBody = Type.Object(
+  {
+    credential: Type.Object({}, { description: 'RegistrationResponseJSON (WebAuthn §5.1.8).' }),
+    name: Type.Optional(name),
+  },
+  { additionalProperties: false },
+);
+
+/** @throws {RequestError} `invalid_request` with every problem. */
+function readAs<Schema extends TSchema>(schema: Schema) {
+  const shape = Compile(schema);
+  return (body: unknown): Static<Schema> => {
+    if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
+    return body as Static<Schema>;
+  };
+}
+const readName = readAs(NameBody);
+const readRegistration = readAs(RegistrationBody);
+
+const tag = '2FA';
+const access: Access<Deps, SignedIn> = recentlySignedIn;
+
+const list = operation({
+  id: 'listPasskeys',
+  method: 'GET',
+  path: '/v1/me/passkeys',
+  access: signedIn,
+  tag,
+  summary: 'List your passkeys',
+  answer: { description: 'Oldest first.', schema: Type.Object({ passkeys: Type.Array(Passkey) }) },
+  run: async ({ db }, { session }) => ({ passkeys: (await listPasskeys(db, session.user_id)).map(passkeyRecord) }),
+});
+
+const beginRegistration: OperationDescription = {
+  access: [recentlySignedIn],
+  tag,
+  summary: 'Begin to register a passkey',
+  description: 'Each challenge works once, for five minutes, in this browser and for this user.',
+  answers: {
+    200: {
+      description: 'PublicKeyCredentialCreationOptionsJSON (WebAuthn §5.1.9).',
+      schema: Type.Object({ challenge: Type.String() }),
+    },
+  },
+  refusals: ['invalid_state', 'rate_limited'],
+};
+
+const register: OperationDescription = {
+  access: [recentlySignedIn],
+  tag,
+  summary: 'Register a passkey',
+  body: { schema: RegistrationBody },
+  answers: { 201: { description: 'The passkey.', schema: Passkey } },
+  refusals: ['invalid_state', 'rate_limited'],
+};
+
+const one = { path: '/v1/me/passkeys/:id', access, tag, parameters: { id: "The passkey's `id`." } } as const;
+
+const rename = operation({
+  ...one,
+  id: 'renamePasskey',
+  method: 'PATCH',
+  summary: 'Rename a passkey',
+  body: NameBody,
+  parsesBody: true,
+  example: { name: 'Key ring' },
+  answer: { description: 'The passkey.', schema: Passkey },
+  refusals: ['not_found', 'rate_limited'],
+  run: async (deps, { session, caller: { address }, id, body }) =>
+    passkeyRecord(await renameOwnPasskey(deps, { session, id, address }, () => readName(body).name)),
+});
+
+const remove = operation({
+  ...one,
+  id: 'removePasskey',
+  method: 'DELETE',
+  summary: 'Remove a passkey',
+  answer: { description: 'Removed.' },
+  refusals: ['not_found', 'invalid_state'],
+  run: (deps, { session, caller: { address }, id }) => removePasskey(deps, { session, id, address }),
+});
+
+/** A user's own passkeys. */
 export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/me/passkeys', { config: { operation: listOwn } }, async (request) => {
-    const { user_id } = await requireSession(deps, request);
-    return { passkeys: (await listPasskeys(deps.db, user_id)).map(passkeyRecord) };
-  });
+  addOperations(app, deps, [list, rename, remove]);
 
   app.post('/v1/me/passkeys/options', { config: { operation: beginRegistration } }, (request, reply) =>
     sendOptions(deps, request, reply),
@@ -32,69 +120,57 @@ export async function passkeyRoutes(app: FastifyInstance, deps: Deps) {
 
   app.post('/v1/me/passkeys', { config: { operation: register } }, async (request, reply) => {
     const registrant = await registrantOf(deps, request, reply);
-    const { credential, name = suggestName(request) } = readRegistrationBody(request.body);
+    const { credential, name = suggestName(request) } = readRegistration(request.body);
     return reply.code(201).send(passkeyRecord(await registerPasskey(deps, registrant, { credential, name })));
   });
 
-  app.patch<PasskeyRoute>('/v1/me/passkeys/:id', { config: { operation: rename } }, async (request) => {
-    const session = await requireRecentSession(deps, request);
-    const change = { session, id: request.params.id, address: request.ip };
-    return passkeyRecord(await renameOwnPasskey(deps, change, () => readNameBody(request.body)));
-  });
-
-  app.delete<PasskeyRoute>('/v1/me/passkeys/:id', { config: { operation: remove } }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    await removePasskey(deps, session, { id: request.params.id, address: request.ip });
-    return reply.code(204).send();
-  });
-
-  await passkeyPages(app, deps);
+  passkeyPages(app, deps);
 }
 
-const config = { page: true, form: passkeysPath } as const;
+function passkeyPages(app: FastifyInstance, deps: Deps) {
+  type Context = { session: Session; request: FastifyRequest; view: View };
+  const draw = async ({ session, request, view }: Context, refused?: { refusal: RequestError }) => {
+    const refusal = refused?.refusal;
+    const userMessage = refusal && (refusal.problems[0]?.userMessage ?? refusal.userMessage);
+    return passkeysPage(view, {
+      passkeys: await listPasskeys(deps.db, session.user_id),
+      suggestedName: suggestName(request),
+      canAdd: canHavePasskeys(deps.config),
+      done: refusal ? undefined : passkeyNotices.find((notice) => notice === request.queryParameters.done),
+      problem: refusal && (userMessage ? view.t(userMessage.key, userMessage.values) : refusal.message),
+    });
+  };
+  const form = {
+    page: passkeysPath,
+    redraw: draw,
+    explains: ({ status }: RequestError) => status === 400 || status === 409,
+  };
 
-/** The same for people. Adding takes a script, since only a script can ask a browser for a passkey. */
-async function passkeyPages(app: FastifyInstance, deps: Deps) {
-  app.get(passkeysPath, { config }, async (request, reply) => {
-    const session = await requireSession(deps, request);
-    const { done } = request.queryParameters;
-    return sendPasskeys(
-      deps,
-      { request, reply, session },
-      { done: passkeyNotices.find((doneAction) => doneAction === done) },
-    );
-  });
+  pagesFor(app, deps, signedIn).show(passkeysPath, (context) => draw(context));
 
   app.post(`${passkeysPath}/options`, (request, reply) => sendOptions(deps, request, reply));
 
-  app.post(passkeysPath, { config }, (request, reply) =>
-    change(deps, request, reply, 'added', async () => {
-      const registrant = await registrantOf(deps, request, reply);
-      const { credential, name } = readForm(request.body);
-      const fallback = suggestName(request);
-      await registerPasskey(deps, registrant, { credential: parseCredential(credential), name: name ?? fallback });
-    }),
-  );
-
-  app.post<PasskeyRoute>(`${passkeysPath}/:id/name`, { config }, (request, reply) =>
-    change(deps, request, reply, 'renamed', async () => {
-      const session = await requireRecentSession(deps, request);
-      const { name = '' } = readForm(request.body);
-      await renameOwnPasskey(deps, { session, id: request.params.id, address: request.ip }, () => name);
-    }),
-  );
-
-  app.post<PasskeyRoute>(`${passkeysPath}/:id/remove`, { config }, (request, reply) =>
-    change(deps, request, reply, 'removed', async () => {
-      const session = await requireRecentSession(deps, request);
-      await removePasskey(deps, session, { id: request.params.id, address: request.ip });
-    }),
-  );
+  const pages = pagesFor(app, deps, access);
+  pages.post(passkeysPath, {
+    ...form,
+    async act({ session, request, reply }, { credential, name = suggestName(request) }) {
+      const registrant = { session, browser: browserToken(deps, request, reply), address: request.ip };
+      await registerPasskey(deps, registrant, { credential: parseCredential(credential), name });
+      return `${passkeysPath}?done=added`;
+    },
+  });
+  pages.post(`${passkeysPath}/:id/name`, {
+    ...form,
+    async act({ session, id, caller: { address } }, { name = '' }) {
+      await renameOwnPasskey(deps, { session, id, address }, () => name);
+      return `${passkeysPath}?done=renamed`;
+    },
+  });
+  pages.run(remove, { ...form, path: `${passkeysPath}/:id/remove`, done: `${passkeysPath}?done=removed` });
 }
 
-async function sendOptions(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
-  return registrationOptions(deps, await registrantOf(deps, request, reply));
-}
+const sendOptions = async (deps: Deps, request: FastifyRequest, reply: FastifyReply) =>
+  registrationOptions(deps, await registrantOf(deps, request, reply));
 
 async function registrantOf(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
   const session = await requireRecentSession(deps, request);
@@ -103,38 +179,3 @@ async function registrantOf(deps: Deps, request: FastifyRequest, reply: FastifyR
 
 const suggestName = (request: FastifyRequest): string =>
   deviceName(request.headers['user-agent']) ?? request.view.plain('passkey.default_name');
-
-/** What cannot be done is said above the list; whoever must sign in first is taken there. */
-async function change(
-  deps: Deps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  doneAction: PasskeyNotice,
-  make: () => Promise<void>,
-): Promise<FastifyReply> {
-  try {
-    await make();
-  } catch (error) {
-    if (!(error instanceof RequestError) || ![400, 409].includes(error.status)) throw error;
-    const session = await requireSession(deps, request);
-    return sendPasskeys(deps, { request, reply, session }, { refused: error });
-  }
-  return reply.redirect(`${passkeysPath}?done=${doneAction}`, 303);
-}
-
-async function sendPasskeys(
-  deps: Deps,
-  { request, reply, session }: { request: FastifyRequest; reply: FastifyReply; session: Session },
-  { done, refused }: { done?: PasskeyNotice; refused?: RequestError },
-): Promise<FastifyReply> {
-  const view = request.view;
-  const userMessage = refused && (refused.problems[0]?.userMessage ?? refused.userMessage);
-  const page: PasskeysPage = {
-    passkeys: await listPasskeys(deps.db, session.user_id),
-    suggestedName: suggestName(request),
-    canAdd: canHavePasskeys(deps.config),
-    done,
-    problem: refused && (userMessage ? view.t(userMessage.key, userMessage.values) : refused.message),
-  };
-  return sendPage(reply, view, passkeysPage(view, page), refused?.status);
-}

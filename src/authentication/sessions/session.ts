@@ -114,7 +114,7 @@ export async function requireAdministrator(deps: SessionDeps, request: FastifyRe
   return session;
 }
 
-const callerOf = ({ user_id }: Session, request: FastifyRequest): Caller => ({
+const callerOf = ({ user_id }: Session, request: FastifyRequest): Required<Caller> => ({
   actor: `user:${user_id}`,
   address: request.ip,
 });
@@ -128,7 +128,7 @@ export type BrowserContext = {
   readonly locale: Locale;
 };
 
-export type SignedIn = { session: Session; caller: Caller; browser: BrowserContext };
+export type SignedIn = { session: Session; caller: Required<Caller>; browser: BrowserContext };
 
 const signedInAs = (deps: Deps, request: FastifyRequest, session: Session): SignedIn => ({
   session,

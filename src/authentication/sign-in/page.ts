@@ -4,7 +4,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import { pageOfUnfinished } from '../../platform/pages/unfinished.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { ConfirmationMethods } from '../credentials/confirmation-methods.ts';
-import { passkeyForm, passkeyScripts } from '../passkeys/passkey-form.ts';
+import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
 import { type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
 
 export type SignInForm = ReturnTarget &

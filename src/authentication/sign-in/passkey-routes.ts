@@ -6,7 +6,7 @@ import { digest } from '../../platform/ids.ts';
 import type { Renderable } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { parseCredential } from '../credentials/passkey-credential.ts';
+import { parseCredential } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
 import { browserToken } from '../sessions/browser.ts';
 import type { Outcome, SignInRequest } from '../sessions/complete-sign-in.ts';

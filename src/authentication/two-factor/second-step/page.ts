@@ -2,7 +2,7 @@ import { alert, hidden } from '../../../platform/pages/form.ts';
 import { html, type Renderable } from '../../../platform/pages/html.ts';
 import type { Page } from '../../../platform/pages/page.ts';
 import type { View } from '../../../platform/pages/view.ts';
-import { passkeyForm, passkeyScripts } from '../../passkeys/passkey-form.ts';
+import { passkeyForm, passkeyScripts } from '../../passkeys/page.ts';
 import { type ReturnTarget, returnTargetQuery } from '../../sessions/return-target.ts';
 
 export type SecondFactorForm = ReturnTarget & {

@@ -1,12 +1,39 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import type { Config } from '../../platform/config.ts';
 import { refusal } from '../../platform/errors.ts';
+import { digest } from '../../platform/ids.ts';
+import { isIpAddress } from '../../platform/ip-address.ts';
+import type { Passkey } from './passkeys.store.ts';
 
-/** WebAuthn §5.8.1, as far as we decide by it ourselves. */
+/** For one user. */
+export const maxPasskeys = 20;
+/** COSE algorithms: EdDSA, ES256, RS256 (RFC 9053, RFC 8812), best first. */
+export const algorithms = [-8, -7, -257];
+
+/** The party that authenticators make keys for: our host, on our origin only (WebAuthn §5.1.4, §13.4.9). */
+export const relyingParty = ({ baseUrl, brand }: Pick<Config, 'baseUrl' | 'brand'>) => ({
+  rpID: new URL(baseUrl).hostname,
+  rpName: brand.name,
+  origin: baseUrl,
+});
+
+/** Browsers make passkeys for host names, never for an IP address (WebAuthn §5.1.3 step 7). */
+export const canHavePasskeys = ({ baseUrl }: Pick<Config, 'baseUrl'>): boolean =>
+  !isIpAddress(new URL(baseUrl).hostname);
+
+/** The authenticator's id of the user; it must not contain personal data (WebAuthn §14.6.1). */
+export const userHandle = (user_id: string) => Buffer.from(user_id);
+
+/** The id in paths and in the log. A credential id has up to 1364 characters, and authenticators answer to it. */
+export const passkeyId = ({ credential_id }: Pick<Passkey, 'credential_id'>): string =>
+  `pk_${digest(credential_id).slice(0, 22)}`;
+
+/** The members of WebAuthn §5.8.1 that we check ourselves. */
 type ClientData = { challenge: string; isFramed: boolean };
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Bytes; the longest parts of a credential are its attestation and a large RSA key. */
+/** Characters; the longest parts of a credential are its attestation and a large RSA key. */
 const longestPart = 8192;
 /** A credential id has 1023 bytes at most (WebAuthn §7.1 step 25). */
 const longestId = 1364;
@@ -15,7 +42,7 @@ const transports = ['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'cable', 'inter
 /** @throws {RequestError} `invalid_request` for what is not the JSON of a credential (WebAuthn §5.1.8). */
 const unreadable = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.problem.unreadable' }, { cause });
 
-/** The text of a form field. */
+/** From a form field. */
 export function parseCredential(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '');
@@ -24,7 +51,7 @@ export function parseCredential(text: string | undefined): unknown {
   }
 }
 
-/** What `navigator.credentials.create` gave, as its `toJSON` writes it; what we have no use for is left behind. */
+/** Reads the `toJSON` of what `navigator.credentials.create` gives, without the members that we do not use. */
 export function readRegistration(value: unknown): { credential: RegistrationResponseJSON; clientData: ClientData } {
   const { id, response } = readCommon(value);
   const known: readonly unknown[] = Array.isArray(response.transports) ? response.transports.slice(0, 20) : [];
@@ -43,7 +70,7 @@ export function readRegistration(value: unknown): { credential: RegistrationResp
   return { credential, clientData: readClientData(clientDataJSON) };
 }
 
-/** What `navigator.credentials.get` gave. */
+/** The same for `navigator.credentials.get`. */
 export function readAssertion(value: unknown): { credential: AuthenticationResponseJSON; clientData: ClientData } {
   const { id, response } = readCommon(value);
   const clientDataJSON = readBytes(response.clientDataJSON);
@@ -85,7 +112,7 @@ function readObject(value: unknown): Members {
   return value as Members;
 }
 
-/** Base64url in its one canonical spelling: an id that can be written in two ways could be registered twice. */
+/** Only canonical base64url: an id that can be written in two ways could be registered twice. */
 function readBytes(value: unknown, longest = longestPart): string {
   if (typeof value !== 'string' || value.length === 0 || value.length > longest) throw unreadable();
   if (Buffer.from(value, 'base64url').toString('base64url') !== value) throw unreadable();

@@ -1,0 +1,119 @@
+import { lockUser } from '../../accounts/store.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import { now } from '../../platform/clock.ts';
+import { mustChange } from '../../platform/db/change.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
+import { fieldProblem, invalidFields, notFound, refusal } from '../../platform/errors.ts';
+import { mailTo } from '../../platform/mail/mail-to.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
+import { deletePasskey, listPasskeys, type Passkey, renamePasskey } from '../credentials/passkeys.store.ts';
+import { limitSecurityChanges } from '../credentials/security-changes.ts';
+import { hasAnotherSignInMethod, lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { passkeyId } from '../credentials/webauthn.ts';
+import type { Deps } from '../deps.ts';
+import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
+import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
+import type { Session } from '../sessions/session.ts';
+
+/** A passkey as its user sees it. */
+export const passkeyRecord = (passkey: Passkey) => ({
+  id: passkeyId(passkey),
+  name: passkey.name,
+  synced: passkey.backed_up_at !== null,
+  created_at: passkey.created_at,
+  last_used_at: passkey.last_used_at,
+});
+
+/** @throws {RequestError} `not_found` for an unknown id and for another user's, alike. */
+async function requireOwnPasskey(deps: Pick<Deps, 'db'>, user_id: string, id: string): Promise<Passkey> {
+  const passkey = (await listPasskeys(deps.db, user_id)).find((one) => passkeyId(one) === id);
+  if (!passkey) throw notFound();
+  return passkey;
+}
+
+/**
+ * @returns the name as it is stored.
+ * @throws {RequestError} `invalid_request` for a name with invisible characters, an empty one, or one too long.
+ */
+export function readName(name: string): string {
+  if (displayNameProblem(name)) throw invalidFields([fieldProblem('name', { key: 'problem.name' })]);
+  return normalizeName(name);
+}
+
+/** `id`: as in {@link passkeyRecord}. */
+type Target = { session: Session; id: string; address: string };
+
+/**
+ * @param readBody called for the user's own passkey only, so that another user's is `not_found` whatever the body says.
+ * @throws {RequestError} `not_found`; as {@link readName}; `login_required` if the session has ended.
+ */
+export async function renameOwnPasskey(
+  deps: LimitDeps,
+  { session, id, address }: Target,
+  readBody: () => string,
+): Promise<Passkey> {
+  const { user_id } = session;
+  const passkey = await requireOwnPasskey(deps, user_id, id);
+  const name = readName(readBody());
+  if (name === passkey.name) return passkey;
+  await limitSecurityChanges(deps, user_id);
+  const { statement } = auditEvent(
+    {
+      action: 'passkey.renamed',
+      actor: `user:${user_id}`,
+      target: user_id,
+      before: { passkey: passkeyId(passkey), name: passkey.name },
+      after: { name },
+      address,
+    },
+    now(deps),
+  );
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { session: isCurrentSession(session) },
+    run: { passkey: mustChange(renamePasskey(passkey, name)), event: statement },
+  });
+  if (done.ok) return { ...passkey, name };
+  throw done.failed === 'session' ? await sessionRefusal(deps, session) : notFound(); // removed meanwhile
+}
+
+/**
+ * Removes a passkey and notifies its user by mail. All the user's pending sign-ins have to start again.
+ * @throws {RequestError} `not_found`; `invalid_state` for the last way to sign in; `login_required` if the session has
+ * ended.
+ */
+export async function removePasskey(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>,
+  { session, id, address }: Target,
+): Promise<void> {
+  const { user_id } = session;
+  const passkey = await requireOwnPasskey(deps, user_id, id);
+  const { statement } = auditEvent(
+    {
+      action: 'passkey.removed',
+      actor: `user:${user_id}`,
+      target: user_id,
+      before: { passkey: passkeyId(passkey), name: passkey.name },
+      address,
+    },
+    now(deps),
+  );
+  const done = await deps.db.change({
+    lock: lockSignInMethods(user_id),
+    require: { session: isCurrentSession(session), anotherMethod: hasAnotherSignInMethod(deps.config, user_id) },
+    run: {
+      passkey: mustChange(deletePasskey(passkey)),
+      mails: mailTo(deps, session, 'passkey_removed', { passkey: passkey.name, address }),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      event: statement,
+    },
+  });
+  if (done.ok) return;
+  if (done.failed === 'session') throw await sessionRefusal(deps, session);
+  await requireOwnPasskey(deps, user_id, id);
+  throw refusal(
+    'invalid_state',
+    { key: 'passkey.problem.last_sign_in_method' },
+    { details: { current_status: 'last_way_in' } },
+  );
+}
