@@ -10,9 +10,8 @@ import { sessionRoutes } from '../authentication/sessions/routes.ts';
 import { passkeySignInRoutes } from '../authentication/sign-in/passkey-routes.ts';
 import { signInRoutes } from '../authentication/sign-in/routes.ts';
 import { signUpRoutes } from '../authentication/sign-up/routes.ts';
-import { twoFactorPageRoutes } from '../authentication/two-factor/account/routes.ts';
 import { twoFactorRoutes } from '../authentication/two-factor/routes.ts';
-import { secondStepRoutes } from '../authentication/two-factor/second-step/routes.ts';
+import { secondStepRoutes } from '../authentication/two-factor/second-step-routes.ts';
 import { developerRoutes } from '../developer/routes.ts';
 import { entitlementRoutes } from '../entitlements/routes.ts';
 import { authorizeRoutes } from '../oauth/authorize/routes.ts';
@@ -81,7 +80,6 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await signInRoutes(app, deps);
   await secondStepRoutes(app, deps);
   await twoFactorRoutes(app, deps);
-  await twoFactorPageRoutes(app, deps);
   await passkeySignInRoutes(app, deps);
   await passkeyRoutes(app, deps);
   await signUpRoutes(app, deps);

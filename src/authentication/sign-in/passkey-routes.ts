@@ -12,8 +12,7 @@ import { browserToken } from '../sessions/browser.ts';
 import type { Outcome, SignInRequest } from '../sessions/complete-sign-in.ts';
 import { type ReturnTarget, redirectAfterSignIn, signInRequestOf } from '../sessions/return-target.ts';
 import { requireSession } from '../sessions/session.ts';
-import { secondFactorPage } from '../two-factor/second-step/page.ts';
-import { readPendingSignIn } from '../two-factor/second-step/routes.ts';
+import { readPendingSignIn, secondFactorPage } from '../two-factor/second-step-routes.ts';
 import { confirmPage, signInPage } from './page.ts';
 import { readPageState } from './routes.ts';
 import {

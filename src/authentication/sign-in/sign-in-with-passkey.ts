@@ -8,7 +8,7 @@ import type { ChallengeUse } from '../passkeys/challenge.ts';
 import type { Method } from '../sessions/authentication.ts';
 import { completeSignIn, type Outcome, type Proof, type SignInRequest } from '../sessions/complete-sign-in.ts';
 import { consumeTry, findPendingSignIn, type PendingSignIn } from '../sessions/pending-sign-ins.store.ts';
-import { completeSecondStep } from '../two-factor/second-step/check-code.ts';
+import { completeSecondStep } from '../two-factor/check-code.ts';
 
 type PasskeyDeps = SignInDeps & Pick<Deps, 'vault'>;
 

@@ -1,46 +1,149 @@
 import { lockUser } from '../../accounts/store.ts';
+import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { Deps, SecretDeps } from '../../platform/deps.ts';
-import { type Locale, type MessageKey, translatePlain } from '../../platform/i18n/translate.ts';
-import { newTotpSecret, otpauthUri, totpPurpose } from '../credentials/totp.ts';
-import { findTotp, setPendingTotp } from '../credentials/two-factor.store.ts';
+import type { Sql } from '../../platform/db/sql.ts';
+import type { SecretDeps } from '../../platform/deps.ts';
+import { refusal } from '../../platform/errors.ts';
+import { type Locale, translatePlain } from '../../platform/i18n/translate.ts';
+import { digest } from '../../platform/ids.ts';
+import {
+  activateTotp,
+  consumePendingTry,
+  findTotp,
+  isPendingTotp,
+  replaceBackupCodes,
+  setPendingTotp,
+} from '../credentials/two-factor.store.ts';
+import type { Deps, RevocationDeps } from '../deps.ts';
+import { acrOf, type Method } from '../sessions/authentication.ts';
 import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
 import type { Session } from '../sessions/session.ts';
-import { qrCode } from './qr-code.ts';
-import { pendingSecret } from './two-factor-state.ts';
+import { endOtherSessions as endOthers, recordFactors, touchDevice } from '../sessions/store.ts';
+import { newBackupCodes } from './backup-codes.ts';
+import { changeFactors, invalidFactorState, type Owner, pendingSecret } from './factors.ts';
+import { matchingStep, newTotpSecret, otpauthUri, qrCode, totpPurpose } from './totp.ts';
 
-/** Specification §4.14. `qr_svg` is an `svg` element that shows `otpauth_uri`. */
+/** Specification §4.14. `qr_svg`: `otpauth_uri` as an `svg` element. */
 export type Enrollment = { otpauth_uri: string; secret_base32: string; qr_svg: string };
 
-type Owner = Pick<Session, 'user_id' | 'session_id' | 'token_hash' | 'email'> & { locale: Locale | null };
-
-const qrTitle: MessageKey = 'totp.qr';
+type EnrollingSession = Pick<Session, 'user_id' | 'session_id' | 'token_hash' | 'email'> & { locale: Locale | null };
 
 /**
- * A fresh secret that waits ten minutes for its first code, in the same session. One in force stays in force until then.
- * @throws {RequestError} `login_required` if the session has ended meanwhile.
+ * Makes a secret that the same session can confirm for ten minutes. An active one stays active until then.
+ * @throws {RequestError} `login_required` if the session has ended.
  */
-export async function enrollTotp(deps: SecretDeps, owner: Owner): Promise<Enrollment> {
+export async function enrollTotp(deps: SecretDeps, session: EnrollingSession): Promise<Enrollment> {
   const secret_base32 = await newTotpSecret();
-  const { user_id } = owner;
+  const { user_id } = session;
   const sealed = deps.vault.seal(totpPurpose(user_id), secret_base32);
   const done = await deps.db.change({
     lock: lockUser(user_id),
-    require: { session: isCurrentSession(owner) },
-    run: { pending: setPendingTotp(owner, sealed, now(deps)) },
+    require: { session: isCurrentSession(session) },
+    run: { pending: setPendingTotp(session, sealed, now(deps)) },
   });
-  if (!done.ok) throw await sessionRefusal(deps, owner);
-  return show(deps, owner, secret_base32);
+  if (!done.ok) throw await sessionRefusal(deps, session);
+  return enrollmentOf(deps, session, secret_base32);
 }
 
-/** The same once more, for a page that is looked at again. Undefined when nothing waits in this session. */
-export async function pendingEnrollment(deps: SecretDeps, owner: Owner): Promise<Enrollment | undefined> {
-  const sealed = pendingSecret(await findTotp(deps.db, owner.user_id), owner.session_id, now(deps));
-  return sealed === undefined ? undefined : show(deps, owner, deps.vault.open(totpPurpose(owner.user_id), sealed));
+/** The pending secret of this session once more; undefined if there is none. */
+export async function pendingEnrollment(deps: SecretDeps, session: EnrollingSession): Promise<Enrollment | undefined> {
+  const { user_id, session_id } = session;
+  const sealed = pendingSecret(await findTotp(deps.db, user_id), session_id, now(deps));
+  return sealed === undefined ? undefined : enrollmentOf(deps, session, deps.vault.open(totpPurpose(user_id), sealed));
 }
 
-async function show(deps: Pick<Deps, 'config'>, { email, locale }: Owner, secret_base32: string): Promise<Enrollment> {
+async function enrollmentOf(
+  deps: Pick<SecretDeps, 'config'>,
+  { email, locale }: EnrollingSession,
+  secret_base32: string,
+): Promise<Enrollment> {
   const otpauth_uri = await otpauthUri(deps, { email, secret_base32 });
-  const qr = await qrCode(otpauth_uri, translatePlain(locale ?? 'en', { key: qrTitle }));
+  const qr = await qrCode(otpauth_uri, translatePlain(locale ?? 'en', { key: 'totp.qr' }));
   return { otpauth_uri, secret_base32, qr_svg: qr.toString() };
+}
+
+type TotpConfirmation = {
+  code: string;
+  /** With the grants that came from them (decisions §10; ASVS 7.4.3 wants it offered). */
+  endOtherSessions: boolean;
+  /** The secret of the browser. It has sent a code of the new secret, so it stays a known one. */
+  deviceToken: string | undefined;
+};
+
+/**
+ * The first code proves that the app has the secret, and is used up. From now on TOTP is required at every sign-in, with
+ * this secret in place of an earlier one (specification §4.15). The session has given both factors now and keeps its
+ * cookie; others, if they are kept, have not, and get no codes for apps.
+ * @returns ten backup codes, which are not shown again.
+ * @throws {RequestError} `invalid_code`; `invalid_state` if no secret is pending in this session, for ten minutes and five
+ * codes; as {@link changeFactors}.
+ */
+export async function confirmTotp(
+  deps: RevocationDeps & Pick<Deps, 'vault'>,
+  owner: Owner,
+  { code, endOtherSessions, deviceToken }: TotpConfirmation,
+): Promise<string[]> {
+  const { session } = owner;
+  const { user_id } = session;
+  const at = now(deps);
+  const secret_sealed = await consumePendingTry(deps.db, session, at);
+  if (secret_sealed === undefined) throw await invalidFactorState(deps, session);
+  const step = await matchingStep(deps.vault.open(totpPurpose(user_id), secret_sealed), code, at);
+  if (step === undefined) throw refusal('invalid_code', { key: 'totp.wrong' });
+  const { codes, hashes } = newBackupCodes();
+  await changeFactors(deps, owner, {
+    action: 'totp.confirmed',
+    mail: 'totp_confirmed',
+    require: isPendingTotp(user_id, secret_sealed),
+    statements: [
+      activateTotp({ user_id, secret_sealed, step }, at),
+      ...replaceBackupCodes(user_id, hashes, at),
+      recordFactors(session.session_id, withCode(session)),
+      ...(deviceToken === undefined ? [] : [touchDevice(user_id, digest(deviceToken), at)]),
+      ...(endOtherSessions ? signOutElsewhere(deps, owner, at) : []),
+    ],
+  });
+  return codes;
+}
+
+/** Whether that code has turned TOTP on: the form was sent once more, by a reload. */
+export async function wasConfirmedWith(
+  deps: Pick<Deps, 'db' | 'vault'>,
+  { user_id }: Session,
+  code: string,
+): Promise<boolean> {
+  const totp = await findTotp(deps.db, user_id);
+  if (!totp?.secret_sealed || totp.confirmed_at === null) return false;
+  const secret = deps.vault.open(totpPurpose(user_id), totp.secret_sealed);
+  return (await matchingStep(secret, code, totp.confirmed_at)) !== undefined;
+}
+
+/** The time of the sign-in does not change. */
+function withCode({ amr }: Session) {
+  const methods = [...new Set([...(amr as Method[]), 'otp' as const, 'mfa' as const])];
+  return { amr: methods.join(' '), acr: acrOf(methods) };
+}
+
+/** Ends the other sessions, which have not given the second factor, with the grants that came from them. */
+function signOutElsewhere(
+  { grants }: Pick<Deps, 'grants'>,
+  { session: { user_id, session_id }, address }: Owner,
+  at: number,
+): Sql[] {
+  const { statement } = auditEvent(
+    {
+      action: 'session.ended_others',
+      actor: `user:${user_id}`,
+      target: user_id,
+      reason: 'totp_confirmed',
+      after: { kept_session_id: session_id },
+      address,
+    },
+    at,
+  );
+  return [
+    endOthers(user_id, session_id, 'sign_out', at),
+    ...grants.revokeOfOtherSessions(user_id, session_id, 'sign_out', at),
+    statement,
+  ];
 }

@@ -1,43 +1,189 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { cookie, cookieNames } from '../../platform/http/cookies.ts';
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { RequestError } from '../../platform/errors.ts';
+import type { Access } from '../../platform/http/access.ts';
+import { addOperations, operation } from '../../platform/http/operation.ts';
+import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { sendPage } from '../../platform/pages/page.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
+import type { View } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
-import { requireRecentSession, requireSession } from '../sessions/session.ts';
-import type { Owner } from './change-factors.ts';
-import { confirmTotp } from './confirm-totp.ts';
-import { disableTotp } from './disable-totp.ts';
-import { enrollTotp } from './enroll-totp.ts';
-import { confirm, disable, enroll, readTwoFactor, regenerate } from './operations.ts';
-import { regenerateBackupCodes } from './regenerate-backup-codes.ts';
-import { readConfirmation } from './requests.ts';
-import { twoFactorState } from './two-factor-state.ts';
+import { recentlySignedIn, requireRecentSession, type Session, type SignedIn, signedIn } from '../sessions/session.ts';
+import { confirmTotp, enrollTotp, pendingEnrollment, wasConfirmedWith } from './enroll-totp.ts';
+import { disableTotp, regenerateBackupCodes, twoFactorState } from './factors.ts';
+import { backupCodesPage, disableTotpPage, newBackupCodesPage, totpPage } from './page.ts';
 
-/** A person's second factor, for programs (specification §4.13 to §4.15). Changes take a recent sign-in. */
+const State = Type.Object({
+  enabled: Type.Boolean({ description: 'Whether a second factor is required at sign-in.' }),
+  methods: Type.Array(Type.Enum(['totp', 'backup_codes', 'passkey']), {
+    description: 'The second factors that the user can use.',
+  }),
+  totp: Type.Object({
+    status: Type.Enum(['none', 'pending', 'active']),
+    confirmed_at: nullable(Time),
+    last_used_at: nullable(Time),
+  }),
+  backup_codes: Type.Object({
+    total: Type.Integer({ minimum: 0 }),
+    remaining: Type.Integer({ minimum: 0 }),
+    generated_at: nullable(Time),
+  }),
+  passkeys: Type.Object({ count: Type.Integer({ minimum: 0 }) }),
+});
+
+const BackupCodes = Type.Object({
+  backup_codes: Type.Array(Type.String(), { description: 'Ten codes. Each works once; they are never shown again.' }),
+});
+
+const tag = '2FA';
+const access: Access<Deps, SignedIn> = recentlySignedIn;
+const change = { access, tag } as const;
+
+const ownerOf = ({ session, caller: { address } }: SignedIn) => ({ session, address });
+
+const readTwoFactor = operation({
+  id: 'readTwoFactor',
+  method: 'GET',
+  path: '/v1/me/2fa',
+  access: signedIn,
+  tag,
+  summary: 'Get the state of your second factor',
+  answer: { description: 'The second factors that are set up.', schema: State },
+  run: (deps, { session }) => twoFactorState(deps, session),
+});
+
+const enroll = operation({
+  ...change,
+  id: 'enrollTotp',
+  method: 'POST',
+  path: '/v1/me/2fa/totp/enroll',
+  summary: 'Create a TOTP secret',
+  description:
+    'A new secret each time, valid for ten minutes. An active one stays active until the new one is confirmed.',
+  answer: {
+    description: 'For an authenticator app: SHA-1, six digits, 30 seconds.',
+    schema: Type.Object({
+      otpauth_uri: Type.String({ description: 'Key URI (otpauth).' }),
+      secret_base32: Type.String({ description: '160 bits.' }),
+      qr_svg: Type.String({ description: 'The same URI as a QR code.' }),
+    }),
+  },
+  run: (deps, { session }) => enrollTotp(deps, session),
+});
+
+const confirm = operation({
+  ...change,
+  id: 'confirmTotp',
+  method: 'POST',
+  path: '/v1/me/2fa/totp/confirm',
+  summary: 'Turn TOTP on with the first code',
+  description:
+    'In the session that created the secret. The code is consumed; five wrong codes discard the pending secret. The session continues with its cookie and counts as authenticated with both factors.',
+  body: Type.Object(
+    {
+      code: Type.String({ maxLength: 100, description: 'The six digits shown by the app.' }),
+      end_other_sessions: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description: 'Whether every other session ends, with the app access that came from it.',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  example: { code: '123456' },
+  answer: { description: 'TOTP is required from now on.', schema: BackupCodes },
+  refusals: ['invalid_code', 'invalid_state', 'rate_limited'],
+  async run(deps, { body: { code, end_other_sessions: endOtherSessions = false }, browser, ...signedIn }) {
+    const confirmation = { code, endOtherSessions, deviceToken: browser.deviceToken };
+    return { backup_codes: await confirmTotp(deps, ownerOf({ browser, ...signedIn }), confirmation) };
+  },
+});
+
+const disable = operation({
+  ...change,
+  id: 'disableTotp',
+  method: 'DELETE',
+  path: '/v1/me/2fa/totp',
+  summary: 'Turn TOTP off',
+  description: 'Deletes the backup codes as well.',
+  answer: { description: 'TOTP is no longer required.' },
+  refusals: ['invalid_state', 'rate_limited'],
+  run: (deps, signedIn) => disableTotp(deps, ownerOf(signedIn)),
+});
+
+const regenerate = operation({
+  ...change,
+  id: 'regenerateBackupCodes',
+  method: 'POST',
+  path: '/v1/me/2fa/backup-codes',
+  summary: 'Create new backup codes',
+  description: 'Replaces all earlier codes.',
+  answer: { description: 'Ten new codes.', schema: BackupCodes },
+  refusals: ['invalid_state', 'rate_limited'],
+  run: async (deps, signedIn) => ({ backup_codes: await regenerateBackupCodes(deps, ownerOf(signedIn)) }),
+});
+
+const totpPath = '/account/security/totp';
+const backupCodesPath = '/account/security/backup-codes';
+
+/**
+ * A user's own second factor (specification §4.13 to §4.15). The pages require a recent sign-in: they show secrets, or
+ * change them.
+ */
 export async function twoFactorRoutes(app: FastifyInstance, deps: Deps) {
-  const ownerOf = async (request: FastifyRequest): Promise<Owner> => ({
-    session: await requireRecentSession(deps, request),
-    address: request.ip,
+  addOperations(app, deps, [readTwoFactor, enroll, confirm, disable, regenerate]);
+  const pages = pagesFor(app, deps, access);
+
+  pages.show(totpPath, ({ session, view, query }) =>
+    currentTotpPage(deps, session, view, query.done === 'on' ? 'totp.already_on' : undefined),
+  );
+  pages.run(enroll, { path: `${totpPath}/enroll`, page: totpPath, done: totpPath });
+  pages.post(`${totpPath}/confirm`, {
+    page: totpPath,
+    async act({ view, session, browser: { deviceToken }, ...rest }, { code = '', end_other_sessions }) {
+      const confirmation = { code, endOtherSessions: end_other_sessions !== undefined, deviceToken };
+      try {
+        const address = rest.caller.address;
+        return newBackupCodesPage(view, await confirmTotp(deps, { session, address }, confirmation));
+      } catch (error) {
+        const isReload = error instanceof RequestError && error.code === 'invalid_state';
+        if (isReload && (await wasConfirmedWith(deps, session, code))) return `${totpPath}?done=on`;
+        throw error;
+      }
+    },
+    redraw: ({ session, view }) => currentTotpPage(deps, session, view, 'totp.wrong'),
+    explains: ({ code }) => code === 'invalid_code' || code === 'invalid_state',
+  });
+  pages.run(disable, { path: `${totpPath}/disable`, page: totpPath, done: totpPath });
+  // Answered at once and not by a redirect: the codes are stored nowhere.
+  pages.run(regenerate, {
+    path: backupCodesPath,
+    page: backupCodesPath,
+    done: ({ backup_codes }, { view }) => newBackupCodesPage(view, backup_codes),
   });
 
-  app.get('/v1/me/2fa', { config: { operation: readTwoFactor } }, async (request) => {
-    return twoFactorState(deps, await requireSession(deps, request));
+  app.get(`${totpPath}/disable`, { config: { page: true } }, async (request, reply) => {
+    const { enabled } = await twoFactorState(deps, await requireRecentSession(deps, request));
+    return enabled ? sendPage(reply, request.view, disableTotpPage(request.view)) : reply.redirect(totpPath, 303);
   });
+  app.get(backupCodesPath, { config: { page: true } }, async (request, reply) => {
+    const state = await twoFactorState(deps, await requireRecentSession(deps, request));
+    return state.enabled
+      ? sendPage(reply, request.view, backupCodesPage(request.view, state))
+      : reply.redirect(totpPath, 303);
+  });
+}
 
-  app.post('/v1/me/2fa/totp/enroll', { config: { operation: enroll } }, async (request) => {
-    return enrollTotp(deps, await requireRecentSession(deps, request));
-  });
-
-  app.post('/v1/me/2fa/totp/confirm', { config: { operation: confirm } }, async (request) => {
-    const owner = await ownerOf(request);
-    const deviceToken = cookie(request, cookieNames(deps.config).device);
-    return { backup_codes: await confirmTotp(deps, owner, { ...readConfirmation(request.body), deviceToken }) };
-  });
-
-  app.delete('/v1/me/2fa/totp', { config: { operation: disable } }, async (request, reply) => {
-    await disableTotp(deps, await ownerOf(request));
-    return reply.code(204).send();
-  });
-
-  app.post('/v1/me/2fa/backup-codes', { config: { operation: regenerate } }, async (request) => {
-    return { backup_codes: await regenerateBackupCodes(deps, await ownerOf(request)) };
-  });
+async function currentTotpPage(deps: Deps, session: Session, view: View, said?: 'totp.wrong' | 'totp.already_on') {
+  const [state, enrollment] = await Promise.all([
+    twoFactorState(deps, session),
+    pendingEnrollment(deps, { ...session, locale: view.locale }),
+  ]);
+  if (said === 'totp.already_on') {
+    return totpPage(view, { state, enrollment, notice: state.enabled && view.t(said) });
+  }
+  // The last wrong code ends the pending secret, as its ten minutes do.
+  const key = said === 'totp.wrong' && !enrollment ? 'totp.nothing_pending' : said;
+  return totpPage(view, { state, enrollment, problem: key && view.t(key) });
 }

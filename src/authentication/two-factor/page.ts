@@ -1,20 +1,20 @@
-import { alert, notice } from '../../../platform/pages/form.ts';
-import { Html, html, type Renderable } from '../../../platform/pages/html.ts';
-import type { Page } from '../../../platform/pages/page.ts';
-import type { View } from '../../../platform/pages/view.ts';
-import { accountTab } from '../../sessions/account-tabs.ts';
-import type { Enrollment } from '../enroll-totp.ts';
-import type { TwoFactorState } from '../two-factor-state.ts';
+import { alert, notice } from '../../platform/pages/form.ts';
+import { Html, html, type Renderable } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { accountTab } from '../sessions/account-tabs.ts';
+import type { Enrollment } from './enroll-totp.ts';
+import type { TwoFactorState } from './factors.ts';
 
 type TotpForm = {
   state: TwoFactorState;
-  /** The secret that waits to be confirmed, if one does. */
+  /** The pending secret, if there is one. */
   enrollment?: Enrollment;
   problem?: Renderable;
   notice?: Renderable;
 };
 
-/** The authenticator app: not set up, being set up, or in force. */
+/** The authenticator app: not set up, pending, or active. */
 export const totpPage = (view: View, form: TotpForm): Page => ({
   title: view.plain('totp.title'),
   tab: accountTab('security'),
@@ -82,7 +82,7 @@ export const disableTotpPage = (view: View): Page => ({
 </div>`,
 });
 
-/** The one and only time that these codes are seen. */
+/** The codes are shown on this page only. */
 export const newBackupCodesPage = (view: View, codes: readonly string[]): Page => ({
   title: view.plain('backup_codes.new.title'),
   tab: accountTab('security'),

@@ -3,17 +3,17 @@ import { digest } from '../../platform/ids.ts';
 
 const codesPerSet = 10;
 /**
- * 120 random bits: from 112 on a plain hash protects a look-up secret (SP 800-63B-4 §3.1.2.2, ASVS 6.5.2); below it
- * would take a password hash, ten of them at every wrong code.
+ * 120 random bits. From 112 on a plain hash protects a look-up secret (SP 800-63B-4 §3.1.2.2, ASVS 6.5.2); with fewer,
+ * every wrong code would cost ten password hashes.
  */
 const codeLength = 24;
-/** Crockford's base32: no i, l, o and u, so that what is misread can still be read. */
+/** Crockford's base32: without i, l, o and u, so that a misread character is still unambiguous. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
 type BackupCodes = {
-  /** As they are shown, once: in groups of four. */
+  /** In groups of four, to be shown once. */
   codes: string[];
-  /** What is stored of them, in the same order. */
+  /** To be stored, in the same order. */
   hashes: string[];
 };
 
@@ -26,7 +26,7 @@ export function newBackupCodes(): BackupCodes {
 const randomCode = () =>
   Array.from(randomBytes(codeLength), (byte) => alphabet.charAt(byte % alphabet.length)).join('');
 
-/** What is stored of a code, however it was typed. @returns undefined for what cannot be one. */
+/** The stored hash of a code, however it was typed. @returns undefined for what cannot be a code. */
 export function backupCodeHash(code: string): string | undefined {
   const tidy = code
     .slice(0, 100)

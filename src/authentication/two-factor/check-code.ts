@@ -1,46 +1,46 @@
-import { mayMailAbout } from '../../../accounts/mail-limits.ts';
-import { findUser } from '../../../accounts/store.ts';
-import { auditEvent } from '../../../audit/audit.ts';
-import { now } from '../../../platform/clock.ts';
-import type { Sql } from '../../../platform/db/sql.ts';
-import type { Deps, LimitDeps, MailDeps } from '../../../platform/deps.ts';
-import { refusal } from '../../../platform/errors.ts';
-import { digest } from '../../../platform/ids.ts';
-import { type CodeLimits, codeLimits } from '../../../platform/limits/code-limits.ts';
-import { type MailName, mailTo } from '../../../platform/mail/mail-to.ts';
-import { backupCodeHash } from '../../credentials/backup-codes.ts';
-import { matchingStep, totpPurpose } from '../../credentials/totp.ts';
+import { mayMailAbout } from '../../accounts/mail-limits.ts';
+import { findUser } from '../../accounts/store.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import { now } from '../../platform/clock.ts';
+import type { Sql } from '../../platform/db/sql.ts';
+import type { Deps, LimitDeps, MailDeps } from '../../platform/deps.ts';
+import { refusal } from '../../platform/errors.ts';
+import { digest } from '../../platform/ids.ts';
+import { type CodeLimits, codeLimits } from '../../platform/limits/code-limits.ts';
+import { type MailName, mailTo } from '../../platform/mail/mail-to.ts';
 import {
   consumeBackupCode,
   consumeStep,
   countBackupCodes,
   findTotp,
   type TotpRow,
-} from '../../credentials/two-factor.store.ts';
-import type { SignInDeps } from '../../deps.ts';
-import type { Method } from '../../sessions/authentication.ts';
-import { completeSignIn, type Outcome, type Proof, type SignInRequest } from '../../sessions/complete-sign-in.ts';
+} from '../credentials/two-factor.store.ts';
+import type { SignInDeps } from '../deps.ts';
+import type { Method } from '../sessions/authentication.ts';
+import { completeSignIn, type Outcome, type Proof, type SignInRequest } from '../sessions/complete-sign-in.ts';
 import {
   consumeTry,
   deletePendingSignIn,
   type PendingSignIn,
   pendingSignInExists,
-} from '../../sessions/pending-sign-ins.store.ts';
-import { hasSignedInSince } from '../../sessions/store.ts';
+} from '../sessions/pending-sign-ins.store.ts';
+import { hasSignedInSince } from '../sessions/store.ts';
+import { backupCodeHash } from './backup-codes.ts';
+import { matchingStep, totpPurpose } from './totp.ts';
 
 type Verdict =
   | { kind: 'passed'; outcome: Outcome }
-  /** `triesLeft` is 0 when this sign-in has to begin again. */
+  /** `triesLeft` is 0 when the sign-in has to start again. */
   | { kind: 'wrong'; triesLeft: number }
-  /** There is no such sign-in, or no longer. */
+  /** The sign-in is not, or no longer, pending. */
   | { kind: 'over' };
 
 /**
- * The second step of a sign-in, by TOTP or backup code. A try is used up before the code is looked at, and the code
- * before there is a session, each by one conditional statement: of any number of requests at once, a few are looked at,
+ * The second step of a sign-in, by TOTP or backup code. A try is used up before the code is checked, and the code before
+ * the session is made, each by one conditional statement: of any number of concurrent requests only so many are checked,
  * and one code gives one session.
- * @throws {RequestError} `rate_limited` after too many failures of this person within an hour, `access_denied` after too
- * many in a row; both for TOTP alone, where they came from.
+ * @throws {RequestError} `rate_limited` after too many wrong codes of the user within an hour, `access_denied` after too
+ * many in a row; both for TOTP only, and for known and unknown browsers separately.
  */
 export async function checkCode(
   deps: SignInDeps & Pick<Deps, 'vault'>,
@@ -68,10 +68,10 @@ export async function checkCode(
   return outcome ? { kind: 'passed', outcome } : { kind: 'over' };
 }
 
-/** What a code is held against, and what is counted where it comes from. */
+/** What a code is compared with, and the limits for the browser it comes from. */
 type Guess = { totp: TotpRow | undefined; isKnown: boolean; limits: CodeLimits };
 
-/** A browser is known if it has passed the second step since there is this secret: a thief's of before has not. */
+/** A browser is known if it has passed the second step with this secret: an attacker's earlier sign-in does not count. */
 async function guessOf(deps: LimitDeps, { user_id }: PendingSignIn, { deviceToken }: SignInRequest): Promise<Guess> {
   const totp = await findTotp(deps.db, user_id);
   const confirmed_at = totp?.confirmed_at ?? 0;
@@ -82,10 +82,10 @@ async function guessOf(deps: LimitDeps, { user_id }: PendingSignIn, { deviceToke
 }
 
 /**
- * The end of a sign-in whose second factor was right, whichever it was. The attempt goes with the same batch that makes
- * the session: it gives one at most, and none if a change of password or factors has ended it meanwhile.
- * @param also commits with the session.
- * @returns undefined if it was ended, or the person was disabled, this very moment.
+ * Completes a sign-in after its second factor. The change that makes the session deletes the pending sign-in, so it gives
+ * one session at most, and none if a change of password or factors has ended it.
+ * @param also committed with the session.
+ * @returns undefined if the pending sign-in was ended, or the user disabled, meanwhile.
  */
 export async function completeSecondStep(
   deps: SignInDeps,
@@ -156,9 +156,9 @@ async function recordRefusal(deps: MailDeps, refused: Refused, reason: Refusal, 
 type Refusal = 'wrong_code' | 'codes_disabled';
 
 /**
- * Whoever gets here has the first factor, so the owner should know of the first wrong code in an hour: else guesses that
- * stop before the last would go on unseen. A slip in their own browser is not told before it ends the sign-in; and
- * nobody who knows a password fills a mailbox.
+ * A request that gets here has given the first factor, so the owner is notified of the first wrong code within an hour:
+ * otherwise guesses that stop before the last try would go unnoticed. In a known browser it is taken for a slip until it
+ * ends the sign-in. The limits keep an attacker who knows the password from filling the mailbox.
  */
 async function notificationFor(
   deps: LimitDeps,

@@ -1,0 +1,144 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { findUser } from '../../accounts/store.ts';
+import { now } from '../../platform/clock.ts';
+import { RequestError } from '../../platform/errors.ts';
+import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
+import { readForm } from '../../platform/http/parameters.ts';
+import { digest } from '../../platform/ids.ts';
+import { alert, hidden } from '../../platform/pages/form.ts';
+import { html, type Renderable } from '../../platform/pages/html.ts';
+import { type Page, sendPage } from '../../platform/pages/page.ts';
+import { type View, viewOf } from '../../platform/pages/view.ts';
+import { listPasskeys } from '../credentials/passkeys.store.ts';
+import type { Deps } from '../deps.ts';
+import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
+import { waitingRequestOf } from '../sessions/browser.ts';
+import { findPendingSignIn } from '../sessions/pending-sign-ins.store.ts';
+import {
+  type ReturnTarget,
+  redirectAfterSignIn,
+  returnTargetQuery,
+  signInRequestOf,
+} from '../sessions/return-target.ts';
+import { checkCode } from './check-code.ts';
+
+const path = '/signin/second-factor';
+const config = { page: true } as const;
+
+/** The page between the first factor and the session (decisions §9). */
+export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
+  app.get(path, { config }, async (request, reply) => {
+    const pending = await readPendingSignIn(deps, request);
+    if (!pending) return startAgain(deps, reply);
+    const backup = request.queryParameters.backup === '1';
+    return sendPage(reply, pending.view, secondFactorPage(pending.view, { ...pending.form, backup }));
+  });
+
+  app.post(path, { config }, async (request, reply) => {
+    const { code = '', backup } = readForm(request.body);
+    const pending = await readPendingSignIn(deps, request);
+    if (!pending) return startAgain(deps, reply);
+    const { view, form, returnTarget, attempt_hash } = pending;
+    const again = (problem: Renderable, status: number) =>
+      sendPage(reply, view, secondFactorPage(view, { ...form, problem, backup: backup === '1' }), status);
+    const signInRequest = await signInRequestOf(deps, request, returnTarget);
+    try {
+      const verdict = await checkCode(deps, attempt_hash, code, signInRequest);
+      if (verdict.kind === 'passed') return redirectAfterSignIn(deps, reply, signInRequest, verdict.outcome);
+      if (verdict.kind === 'over') return startAgain(deps, reply, returnTarget);
+      if (verdict.triesLeft > 0) return again(view.t('second_factor.wrong', verdict), 401);
+      clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
+      return sendPage(reply, view, signInEndedPage(view, returnTarget, deps.config.limits.codesPerSignIn), 401);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      if (error.code === 'access_denied' && error.userMessage)
+        return again(view.t(error.userMessage.key, error.userMessage.values), 403);
+      if (error.status !== 429) throw error;
+      if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
+      return again(view.t('signin.too_many', { wait: view.duration(error.retryAfter ?? 60) }), 429);
+    }
+  });
+}
+
+function startAgain(deps: Deps, reply: FastifyReply, returnTarget: ReturnTarget = {}) {
+  clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
+  return reply.redirect(`/signin${returnTargetQuery(returnTarget)}`, 303);
+}
+
+type FoundSignIn = { attempt_hash: string; returnTarget: ReturnTarget; view: View; form: SecondFactorForm };
+
+/** The pending sign-in of this browser, and what its page needs. Undefined if there is none, or no longer. */
+export async function readPendingSignIn(deps: Deps, request: FastifyRequest): Promise<FoundSignIn | undefined> {
+  const token = cookie(request, cookieNames(deps.config).attempt);
+  if (token === undefined || token.length > 200) return undefined;
+  const attempt_hash = digest(token);
+  const { codesPerSignIn: maxTries } = deps.config.limits;
+  const attempt = await findPendingSignIn(deps.db, { attempt_hash, maxTries }, now(deps));
+  if (!attempt) return undefined;
+  const { user_id, methods, request_id, next } = attempt;
+  const [user, passkeys] = await Promise.all([findUser(deps.db, user_id), listPasskeys(deps.db, user_id)]);
+  const waiting = await waitingRequestOf(deps, request, request_id ?? undefined);
+  const returnTarget = { request_id: waiting?.request_id, next: next ?? undefined };
+  return {
+    attempt_hash,
+    returnTarget,
+    view: viewOf(deps, request, waiting?.parameters.ui_locales, user?.locale),
+    form: {
+      ...returnTarget,
+      endsAt: waiting?.parameters.redirect_uri,
+      offersPasskey: passkeys.length > 0 && !methods.includes('hwk'),
+    },
+  };
+}
+
+type SecondFactorForm = ReturnTarget & {
+  problem?: Renderable;
+  endsAt?: string;
+  /** The user has a passkey, and it was not the first factor. */
+  offersPasskey: boolean;
+  /** The form asks for a backup code, which has letters, or for the digits of the app. Both forms take either. */
+  backup?: boolean;
+};
+
+export const secondFactorPage = (view: View, form: SecondFactorForm): Page => ({
+  title: view.plain('second_factor.title'),
+  endsAt: form.endsAt,
+  scripts: form.offersPasskey ? passkeyScripts : [],
+  content: html`<h1>${view.t('second_factor.title')}</h1>
+<p class="soft">${view.t('second_factor.why')}</p>
+${alert(form.problem)}
+<form method="post" action="${path}">
+${form.backup && hidden('backup', '1')}
+<label for="code">${view.t(form.backup ? 'field.backup_code' : 'field.code')}</label>
+<input id="code" name="code" type="text" ${
+    form.backup
+      ? html`autocomplete="off" inputmode="text" autocapitalize="none"`
+      : html`autocomplete="one-time-code" inputmode="numeric"`
+  }
+ autocorrect="off" spellcheck="false" required maxlength="100" autofocus
+ aria-describedby="code-hint${form.problem ? ' problem' : ''}">
+<p class="hint" id="code-hint">${view.t(form.backup ? 'second_factor.hint.backup' : 'second_factor.hint')}</p>
+<button id="second-factor-submit" type="submit">${view.t('second_factor.submit')}</button>
+</form>
+<p><a id="second-factor-other" href="${form.backup ? path : `${path}?backup=1`}">${view.t(
+    form.backup ? 'second_factor.use_app' : 'second_factor.use_backup',
+  )}</a></p>
+${
+  form.offersPasskey &&
+  passkeyForm(view, {
+    action: '/signin/second-factor/passkey',
+    ceremony: 'get',
+    quiet: true,
+    button: view.t('passkey.button.second_factor'),
+  })
+}
+<p><a href="/signin${returnTargetQuery(form)}">${view.t('second_factor.start_over')}</a></p>`,
+});
+
+/** After the last wrong code. @param most codes of one sign-in. */
+const signInEndedPage = (view: View, returnTarget: ReturnTarget, most: number): Page => ({
+  title: view.plain('second_factor.over.title'),
+  content: html`<h1>${view.t('second_factor.over.title')}</h1>
+${alert(view.t('second_factor.over', { most }))}
+<p class="actions"><a class="button" href="/signin${returnTargetQuery(returnTarget)}">${view.t('second_factor.over.again')}</a></p>`,
+});
