@@ -3,6 +3,7 @@ import type { Parameters } from '../platform/http/parameters.ts';
 import type { MessageKey } from '../platform/i18n/translate.ts';
 import { copyButton, notice } from '../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../platform/pages/html.ts';
+import { navigation } from '../platform/pages/page.ts';
 import type { View } from '../platform/pages/view.ts';
 
 /** A moment to the second, as one compares it with a log elsewhere. @param at Unix seconds. */
@@ -79,3 +80,15 @@ const explained: readonly RequestError['code'][] = [
 
 /** Which refusals of a form the pages of administrators show. */
 export const explains = ({ code }: RequestError): boolean => explained.includes(code);
+
+/** The pages of administrators, in the order of their navigation. The last one leads back. */
+export const adminTab = navigation('admin.navigation', {
+  admin: { path: '/admin', label: 'admin.tab.overview' },
+  admin_clients: { path: '/admin/clients', label: 'admin.tab.clients' },
+  admin_users: { path: '/admin/users', label: 'admin.tab.users' },
+  admin_services: { path: '/admin/service-credentials', label: 'admin.tab.services' },
+  admin_webhooks: { path: '/admin/webhooks', label: 'admin.tab.webhooks' },
+  admin_keys: { path: '/admin/keys', label: 'admin.tab.keys' },
+  admin_audit: { path: '/admin/audit', label: 'admin.tab.audit' },
+  admin_leave: { path: '/account', label: 'admin.tab.leave' },
+});

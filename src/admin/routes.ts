@@ -1,21 +1,33 @@
 import type { FastifyInstance } from 'fastify';
 import { completeSignIn } from '../authentication/sessions/complete-sign-in.ts';
 import { redirectAfterSignIn, signInRequestOf } from '../authentication/sessions/return-target.ts';
+import { administratorPage } from '../authentication/sessions/session.ts';
+import { countNeedingReview } from '../clients/find-clients.ts';
 import type { Deps } from '../oauth/deps.ts';
+import { listKeys } from '../oauth/signing-keys/signing-keys.ts';
+import { now } from '../platform/clock.ts';
 import { RequestError } from '../platform/errors.ts';
 import { addOperations } from '../platform/http/operation.ts';
 import { readForm } from '../platform/http/parameters.ts';
 import { sendPage } from '../platform/pages/page.ts';
+import { pagesFor } from '../platform/pages/page-routes.ts';
+import { webhookProblems } from '../webhooks/list-webhooks.ts';
 import { auditOperations } from './audit/operations.ts';
+import { auditPageRoutes } from './audit/page-routes.ts';
 import { clientOperations } from './clients/operations.ts';
 import { ownerlessClientOperations } from './clients/ownerless-operations.ts';
-import { invitationPage } from './invitation-page.ts';
+import { clientPageRoutes } from './clients/page-routes.ts';
 import { acceptInvitation, findInvitation, spentInvitation } from './invite-administrator.ts';
 import { keyOperations } from './keys/operations.ts';
+import { keyPageRoutes } from './keys/page-routes.ts';
+import { dashboardPage, invitationPage } from './pages.ts';
 import { serviceCredentialOperations } from './service-credentials/operations.ts';
+import { serviceCredentialPageRoutes } from './service-credentials/page-routes.ts';
 import { accessOperations } from './users/access-operations.ts';
 import { userOperations } from './users/operations.ts';
+import { userPageRoutes } from './users/page-routes.ts';
 import { webhookOperations } from './webhooks/operations.ts';
+import { webhookPageRoutes } from './webhooks/page-routes.ts';
 
 const config = { page: true } as const;
 
@@ -56,4 +68,23 @@ export async function adminApiRoutes(app: FastifyInstance, deps: Deps) {
     ...webhookOperations,
     ...auditOperations,
   ]);
+}
+
+/** Administration for people, one line an area. What they do is what `/v1/admin/…` and the command line do. */
+export async function adminPageRoutes(app: FastifyInstance, deps: Deps) {
+  pagesFor(app, deps, administratorPage).show('/admin', async ({ view }) => {
+    const [waiting, webhooks, keys, log] = await Promise.all([
+      countNeedingReview(deps),
+      webhookProblems(deps),
+      listKeys(deps),
+      deps.auditLog.state(),
+    ]);
+    return dashboardPage(view, { waiting, webhooks, keys, log, now: now(deps) });
+  });
+  await clientPageRoutes(app, deps);
+  await userPageRoutes(app, deps);
+  await serviceCredentialPageRoutes(app, deps);
+  await webhookPageRoutes(app, deps);
+  await keyPageRoutes(app, deps);
+  await auditPageRoutes(app, deps);
 }

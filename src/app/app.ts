@@ -1,7 +1,6 @@
 import cookies from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-import { adminPageRoutes } from '../admin/page-routes.ts';
-import { adminApiRoutes, adminRoutes } from '../admin/routes.ts';
+import { adminApiRoutes, adminPageRoutes, adminRoutes } from '../admin/routes.ts';
 import { federationRoutes } from '../authentication/federation/routes.ts';
 import { passkeyRoutes } from '../authentication/passkeys/routes.ts';
 import { passwordRoutes } from '../authentication/passwords/routes.ts';

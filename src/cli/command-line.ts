@@ -11,9 +11,8 @@ import { mailWarning } from '../platform/heartbeat/heartbeat.ts';
 import { editDistance } from '../platform/text/edit-distance.ts';
 import { visibleText } from '../platform/text/visible-text.ts';
 import { version } from '../platform/version.ts';
-import { type Command, readArguments, type Terminal, UsageError } from './command.ts';
+import { type Command, columns, helpOf, overviewOf, readArguments, type Terminal, UsageError } from './command.ts';
 import { commandGroups, commands } from './commands.ts';
-import { columns, helpOf, overviewOf } from './help.ts';
 
 type Environment = Parameters<typeof readConfig>[0];
 

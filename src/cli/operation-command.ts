@@ -1,7 +1,9 @@
 import Type, { type TSchema } from 'typebox';
+import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import type { Deps } from '../app/deps.ts';
+import { time } from '../platform/cli/report.ts';
 import type { Operation } from '../platform/http/operation.ts';
-import { type Command, type Option, type Typed, UsageError } from './command.ts';
+import { type Command, command, type Option, type Typed, UsageError } from './command.ts';
 
 type Member = TSchema & {
   description?: string;
@@ -99,3 +101,25 @@ function helpOf({ description = '', items, default: otherwise }: Member): string
   const fallback = otherwise === undefined ? undefined : `default ${otherwise}`;
   return [begin.replace(/\.$/, ''), choices, fallback].filter(Boolean).join('; ');
 }
+
+export const operationCommands = {
+  serve: command({
+    summary: 'Start the server. Configured by SIGNET_* environment variables (docs/configuration.md), all optional.',
+    prepares: true,
+    run: async () => undefined, // the command line hands over to the server before it opens a store
+  }),
+  migrate: command({
+    prepares: true,
+    summary:
+      'Migrate the database to this version and create missing keys. Starting the server does the same; no other command does.',
+    // Opening the store as a server does has migrated it already.
+    run: async () => ({ json: { migrated: true }, text: 'The database is up to date.' }),
+  }),
+  'admin invite': command({
+    summary: 'Print a link that creates one administrator account, once, within a day.',
+    async run(deps) {
+      const invitation = await inviteAdministrator(deps, 'cli');
+      return { json: invitation, text: `${invitation.url}\nWorks once, until ${time(invitation.expires_at)}.` };
+    },
+  }),
+};

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { deleteUser, insertUser } from '../../src/accounts/store.ts';
-import { disableUser } from '../../src/admin/users/disable-user.ts';
+import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { findProvider } from '../../src/authentication/credentials/providers.ts';
 import { completeUpstreamAuthorization } from '../../src/authentication/federation/complete-upstream-authorization.ts';
 import { openUpstreams, UpstreamFailure } from '../../src/authentication/federation/upstream.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { disableUser } from '../../src/admin/users/disable-user.ts';
+import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { type Lies, newAuthenticator } from '../support/authenticator.ts';
 import { sentence } from '../support/messages.ts';
 import {

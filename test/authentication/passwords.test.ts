@@ -3,7 +3,7 @@ import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { type TestContext, test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
-import { disableUser } from '../../src/admin/users/disable-user.ts';
+import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import { processHasher as passwords } from '../../src/authentication/credentials/password-hash.ts';
 import { removePassword } from '../../src/authentication/credentials/passwords.store.ts';

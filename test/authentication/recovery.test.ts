@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { disableUser } from '../../src/admin/users/disable-user.ts';
+import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { removePassword, setPassword } from '../../src/authentication/credentials/passwords.store.ts';
 import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import type { Answer } from '../support/browser.ts';

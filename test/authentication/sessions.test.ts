@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
-import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
+import { disableUser, enableUser } from '../../src/admin/users/administer-user.ts';
 import { newBrowser } from '../support/browser.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';

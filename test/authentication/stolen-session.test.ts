@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
+import { disableUser, enableUser } from '../../src/admin/users/administer-user.ts';
 import { completeSignIn } from '../../src/authentication/sessions/complete-sign-in.ts';
 import { now } from '../../src/platform/clock.ts';
 import { newAuthenticator } from '../support/authenticator.ts';

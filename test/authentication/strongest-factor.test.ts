@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { resetFactors } from '../../src/admin/users/reset-factors.ts';
+import { resetFactors } from '../../src/admin/users/administer-user.ts';
 import { oneFactor } from '../../src/authentication/sessions/authentication.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
 import type { Answer, Browser } from '../support/browser.ts';

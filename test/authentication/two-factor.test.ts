@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
+import { disableUser, enableUser } from '../../src/admin/users/administer-user.ts';
 import { auditRowsOf } from '../../src/audit/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';

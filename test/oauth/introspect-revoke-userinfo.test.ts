@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { disableUser } from '../../src/admin/users/disable-user.ts';
+import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import { readAnswer } from '../support/browser.ts';
 import { asAdmin } from '../support/postgres-admin.ts';

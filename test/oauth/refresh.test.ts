@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { disableUser } from '../../src/admin/users/disable-user.ts';
+import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import { assertRefused, claimsOf, type RegisteredClient, type Tokens, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';

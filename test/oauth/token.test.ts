@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { disableUser, enableUser } from '../../src/admin/users/disable-user.ts';
+import { disableUser, enableUser } from '../../src/admin/users/administer-user.ts';
 import { newSecret } from '../../src/platform/ids.ts';
 import { readAnswer } from '../support/browser.ts';
 import { assertRefused, basic, claimsOf, type RegisteredClient, tokensOf } from '../support/relying-party.ts';

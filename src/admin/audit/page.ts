@@ -5,8 +5,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
-import { adminTab } from '../admin-tabs.ts';
-import { entityLink, exactTime } from '../components.ts';
+import { adminTab, entityLink, exactTime } from '../components.ts';
 
 /** What the form says, as it was typed: days for `since` and `until`. */
 export type AuditQuery = { action: string; actor: string; target: string; since: string; until: string };

@@ -9,8 +9,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
-import { adminTab } from '../admin-tabs.ts';
-import { entityLink, exactTime } from '../components.ts';
+import { adminTab, entityLink, exactTime } from '../components.ts';
 
 type Query = { target: string; address: string };
 

@@ -5,8 +5,7 @@ import type { Parameters } from '../../platform/http/parameters.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab } from '../admin-tabs.ts';
-import { badge, doneNotice, type Tone } from '../components.ts';
+import { adminTab, badge, doneNotice, type Tone } from '../components.ts';
 
 /** What the list can be narrowed to. `waiting` is everything that an administrator should look at. */
 export const clientFilters = ['waiting', 'changes', 'approved', 'rejected', 'suspended', 'all'] as const;

@@ -1,10 +1,8 @@
-import type { KeyRecord } from '../../oauth/signing-keys/signing-keys.ts';
-import { retiringSeconds, rotationPeriodSeconds } from '../../oauth/signing-keys/signing-keys.ts';
+import { type KeyRecord, retiringSeconds, rotationPeriodSeconds } from '../../oauth/signing-keys/signing-keys.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { adminTab } from '../admin-tabs.ts';
-import { badge, disclosure, doneNotice } from '../components.ts';
+import { adminTab, badge, disclosure, doneNotice } from '../components.ts';
 
 const done = { rotated: 'admin.keys.done.rotated', waiting: 'admin.keys.done.waiting' } as const;
 const tones = { active: 'good', next: 'off', retiring: 'off' } as const;

@@ -6,8 +6,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
-import { adminTab } from '../admin-tabs.ts';
-import { badge, choices, disclosure, doneNotice, secretOnce } from '../components.ts';
+import { adminTab, badge, choices, disclosure, doneNotice, secretOnce } from '../components.ts';
 
 const path = '/admin/service-credentials';
 const tab = adminTab('admin_services');

@@ -5,8 +5,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
-import { adminTab } from '../admin-tabs.ts';
-import { badge, entityLink, exactTime } from '../components.ts';
+import { adminTab, badge, entityLink, exactTime } from '../components.ts';
 
 /** All that counts now, and the last writes that led there. */
 export function entitlementSection(view: View, user_id: string, history: EntitlementHistory): Html {

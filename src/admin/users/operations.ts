@@ -7,10 +7,8 @@ import { operation } from '../../platform/http/operation.ts';
 import { nullable, Time } from '../../platform/http/operation-description.ts';
 import type { LockState } from '../../platform/limits/failure-limits.ts';
 import { administration, limit, ReasonBody, reasonExample } from '../operation-parts.ts';
-import { changeRole, signOutUser, unlockUser } from './administer-user.ts';
-import { disableUser, enableUser } from './disable-user.ts';
+import { changeRole, disableUser, enableUser, resetFactors, signOutUser, unlockUser } from './administer-user.ts';
 import { findUsers, overviewRecord, userOverview, userRecord } from './read-user.ts';
-import { resetFactors } from './reset-factors.ts';
 
 const roles = ['user', 'admin'] as const;
 

@@ -13,9 +13,8 @@ import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts'
 import { explains } from '../components.ts';
 import * as access from './access-operations.ts';
 import { entitlementHistoryPage } from './entitlement-history.ts';
-import { usersPage } from './list-page.ts';
 import * as operations from './operations.ts';
-import { type UserView, userPage } from './page.ts';
+import { type UserView, userPage, usersPage } from './page.ts';
 import { findUsers, userOverview } from './read-user.ts';
 
 const list = '/admin/users';

@@ -1,3 +1,4 @@
+import type { User } from '../../accounts/user.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import { deviceName } from '../../authentication/sessions/device.ts';
 import type { ListedSession } from '../../authentication/sessions/store.ts';
@@ -5,18 +6,15 @@ import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
 import type { ListedGrant } from '../../oauth/grants/grants.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
-import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
+import type { MessageDescriptor, MessageKey } from '../../platform/i18n/translate.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
-import { adminTab } from '../admin-tabs.ts';
 import { statusBadge } from '../clients/list-page.ts';
-import { doneNotice } from '../components.ts';
-import { userActions } from './actions.ts';
+import { adminTab, badge, disclosure, doneNotice, reasonField } from '../components.ts';
 import { entitlementSection } from './entitlement-history.ts';
-import { userBadges } from './list-page.ts';
-import type { FactorState, UserOverview } from './read-user.ts';
+import type { FactorState, UserOverview, UserPage } from './read-user.ts';
 
 export type UserView = {
   overview: UserOverview;
@@ -127,3 +125,94 @@ const clientItem = (view: View, client: Client) => html`<li><div>
 <h3><a href="/admin/clients/${client.client_id}">${untrusted(client.name)}</a> ${statusBadge(view, client)}</h3>
 </div></li>
 `;
+
+/**
+ * The forms for what an administrator may do to an account. What would be refused for their own account is left out.
+ * @param options.restriction why a new administrator may not act on another one yet.
+ */
+function userActions(
+  view: View,
+  { user, lock }: UserOverview,
+  { isSelf, restriction }: { isSelf: boolean; restriction?: MessageDescriptor },
+): Html {
+  const button = (step: string, label: MessageKey, kind: 'quiet' | 'danger', fields: Html | false = false) =>
+    html`<form method="post" action="/admin/users/${user.user_id}/${step}">
+${fields}<button type="submit" class="${kind}" id="user-${step}">${view.t(label)}</button></form>`;
+  const step = (summary: MessageKey, what: MessageKey, form: Html) =>
+    disclosure(view.t(summary), html`<p class="soft">${view.t(what)}</p>\n${form}`);
+
+  const isActive = user.disabled_at === null;
+  return html`${restriction !== undefined && html`<p class="advice">${view.t(restriction.key, restriction.values)}</p>\n`}${
+    lock.failures > 0 &&
+    step('admin.users.unlock', 'admin.users.unlock.what', button('unlock', 'admin.users.unlock.submit', 'quiet'))
+  }
+${
+  !restriction &&
+  step('admin.users.sign_out', 'admin.users.sign_out.what', button('sign-out', 'admin.users.sign_out.submit', 'danger'))
+}
+${
+  !isSelf &&
+  !restriction &&
+  step(
+    'admin.users.reset',
+    'admin.users.reset.what',
+    button('reset-factors', 'admin.users.reset.submit', 'danger', reasonField(view, 'reset-reason')),
+  )
+}
+${
+  isActive
+    ? !restriction &&
+      step(
+        'admin.users.disable',
+        isSelf ? 'admin.users.disable.self' : 'admin.users.disable.what',
+        button('disable', 'admin.users.disable.submit', 'danger', reasonField(view, 'disable-reason')),
+      )
+    : step('admin.users.enable', 'admin.users.enable.what', button('enable', 'admin.users.enable.submit', 'quiet'))
+}
+${
+  !isSelf &&
+  !restriction &&
+  (user.role === 'admin'
+    ? step(
+        'admin.users.unmake',
+        'admin.users.unmake.what',
+        button('role', 'admin.users.unmake.submit', 'danger', role('user')),
+      )
+    : step(
+        'admin.users.make',
+        'admin.users.make.what',
+        button('role', 'admin.users.make.submit', 'danger', role('admin')),
+      ))
+}`;
+}
+
+const role = (to: 'user' | 'admin') => html`<input type="hidden" name="role" value="${to}">\n`;
+
+export const usersPage = (view: View, query: string, { users, next }: UserPage): Page => ({
+  title: view.plain('admin.users.title'),
+  tab: adminTab('admin_users'),
+  content: html`<h1>${view.t('admin.users.title')}</h1>
+<form method="get" action="/admin/users" role="search">
+<label for="q">${view.t('admin.users.find')}</label>
+<input id="q" name="q" type="search" maxlength="254" autocomplete="off" value="${query}" aria-describedby="q-hint">
+<p class="hint" id="q-hint">${view.t('admin.users.find.hint')}</p>
+<button type="submit" id="users-find">${view.t('admin.users.find.submit')}</button>
+</form>
+${
+  users.length === 0
+    ? html`<p class="empty">${view.t('admin.users.none')}</p>`
+    : html`<ul class="items">${users.map((user) => userItem(view, user))}</ul>`
+}
+${next !== undefined && html`<p class="actions"><a class="button quiet" id="users-more" href="/admin/users?${new URLSearchParams({ ...(query && { q: query }), after: next }).toString()}">${view.t('admin.users.more')}</a></p>`}`,
+});
+
+const userItem = (view: View, user: User) => html`<li><div>
+<h2><a href="/admin/users/${user.user_id}">${untrusted(user.name ?? user.email)}</a>${userBadges(view, user)}</h2>
+<p>${untrusted(user.email, 254)} · ${view.t('admin.users.since', { when: view.day(user.created_at) })}</p>
+</div></li>
+`;
+
+const userBadges = (view: View, user: User) => [
+  user.role === 'admin' && html` ${badge(view.t('admin.users.administrator'))}`,
+  user.disabled_at !== null && html` ${badge(view.t('admin.users.disabled'), 'warn')}`,
+];

@@ -13,9 +13,8 @@ import {
 } from '../../webhooks/list-webhooks.ts';
 import { requireWebhook } from '../../webhooks/manage-webhook.ts';
 import { checkedNames, explains } from '../components.ts';
-import { deliveriesPage } from './deliveries-page.ts';
 import * as operations from './operations.ts';
-import { webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
+import { deliveriesPage, webhookPage, webhookSecretPage, webhooksPage } from './page.ts';
 
 const list = '/admin/webhooks';
 const one = `${list}/:webhook_id` as const;

@@ -1,15 +1,14 @@
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { copyScripts } from '../../platform/pages/form.ts';
-import { type Html, html, untrustedUrl } from '../../platform/pages/html.ts';
+import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
-import type { DeliveryPage } from '../../webhooks/list-webhooks.ts';
+import { type EventType, eventTypes, isEventType } from '../../webhooks/event-types.ts';
+import { type DeliveryPage, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import { maxReplayed, type webhookRecord } from '../../webhooks/manage-webhook.ts';
-import { adminTab } from '../admin-tabs.ts';
-import { badge, disclosure, doneNotice, secretOnce } from '../components.ts';
-import { deliveriesPath, deliveryItem } from './deliveries-page.ts';
-import { eventChoices, eventList } from './events.ts';
+import type { Delivery, DeliveryState } from '../../webhooks/store.ts';
+import { adminTab, badge, choices, disclosure, doneNotice, exactTime, secretOnce } from '../components.ts';
 
 type Webhook = ReturnType<typeof webhookRecord>;
 export type Counted = Webhook & { dead: number };
@@ -133,3 +132,117 @@ export const webhookSecretPage = (view: View, made: { webhook_id: string; secret
 ${secretOnce(view, [{ label: view.t('admin.webhooks.secret'), value: made.secret }])}
 <p><a class="button" href="${path}/${made.webhook_id}">${view.t('admin.go_on')}</a></p>`,
 });
+
+type DeliveriesView = { webhook_id: string; url: string; state: DeliveryState | undefined; page: DeliveryPage };
+
+/** What was sent to one webhook, all of it or what is in one state, a page at a time. */
+export const deliveriesPage = (view: View, { webhook_id, url, state, page }: DeliveriesView): Page => ({
+  title: view.plain('admin.webhooks.deliveries.all'),
+  tab: adminTab('admin_webhooks'),
+  content: html`<h1>${view.t('admin.webhooks.one')}</h1>
+<p><a href="/admin/webhooks/${webhook_id}">${untrustedUrl(url)}</a></p>
+<p class="actions">${[undefined, ...deliveryStates].map(
+    (one) =>
+      html`<a href="${deliveriesPath(webhook_id, one ? { state: one } : {})}"${one === state && html` aria-current="true"`}>${nameOf(view, one)}</a>\n`,
+  )}</p>
+<h2>${nameOf(view, state)}</h2>
+${
+  page.deliveries.length === 0
+    ? html`<p class="empty">${view.t('admin.webhooks.deliveries.none_such')}</p>`
+    : html`<ul class="items">${page.deliveries.map((delivery) => deliveryItem(view, delivery))}</ul>`
+}
+${page.next !== undefined && html`<p class="actions"><a class="button quiet" id="deliveries-older" href="${deliveriesPath(webhook_id, { ...(state && { state }), after: page.next })}">${view.t('admin.webhooks.deliveries.older')}</a></p>`}`,
+});
+
+const nameOf = (view: View, state: DeliveryState | undefined): Html =>
+  view.t(state === undefined ? 'admin.webhooks.deliveries.all' : `admin.webhooks.state.${state}`);
+
+function deliveriesPath(webhook_id: string, query: Record<string, string>): string {
+  const typed = new URLSearchParams(query).toString();
+  return `/admin/webhooks/${webhook_id}/deliveries${typed && `?${typed}`}`;
+}
+
+const deliveryItem = (view: View, delivery: Delivery) => html`<li><div>
+<h3><code>${delivery.event_type}</code> ${stateOf(view, delivery)}</h3>
+<p>${exactTime(delivery.created_at)} · <code>${delivery.delivery_id}</code></p>
+<p>${view.t('admin.webhooks.attempts', { count: delivery.attempts })}${delivery.next_attempt_at !== null && delivery.attempts > 0 && html` ${view.t('admin.webhooks.next', { when: view.ago(delivery.next_attempt_at) })}`}</p>
+${delivery.last_error !== null && html`<p lang="en">${untrusted(delivery.last_error, 300)}</p>`}
+</div>
+${
+  delivery.dead_at !== null &&
+  html`<form method="post" action="/admin/webhooks/${delivery.webhook_id}/replay">
+<input type="hidden" name="delivery_id" value="${delivery.delivery_id}">
+<button type="submit" class="quiet">${view.t('admin.webhooks.replay')}</button></form>`
+}</li>
+`;
+
+function stateOf(view: View, { delivered_at, dead_at }: Delivery): Html {
+  if (delivered_at !== null) return badge(view.t('admin.webhooks.state.delivered'));
+  return dead_at === null
+    ? badge(view.t('admin.webhooks.state.waiting'), 'off')
+    : badge(view.t('admin.webhooks.state.dead'), 'warn');
+}
+
+const groups = [
+  'people',
+  'factors',
+  'sessions',
+  'clients',
+  'grants',
+  'entitlements',
+  'services',
+  'keys',
+  'other',
+] as const;
+type Group = (typeof groups)[number];
+
+/** By the first word of an event. A word that is new here goes to `other`, so that no event is ever out of reach. */
+const groupsByWord: Readonly<Record<string, Group>> = {
+  user: 'people',
+  administrator: 'people',
+  email: 'factors',
+  password: 'factors',
+  totp: 'factors',
+  backup_code: 'factors',
+  backup_codes: 'factors',
+  passkey: 'factors',
+  identity: 'factors',
+  session: 'sessions',
+  client: 'clients',
+  app: 'grants',
+  consent: 'grants',
+  grant: 'grants',
+  entitlement: 'entitlements',
+  service_credential: 'services',
+  key: 'keys',
+};
+
+const groupOf = (name: EventType): Group => groupsByWord[name.slice(0, name.indexOf('.'))] ?? 'other';
+
+/** An event in words, with its name on the wire. */
+const eventWords = (view: View, name: EventType): Html =>
+  html`${view.t(`admin.webhooks.event.${name}`)} <code>${name}</code>`;
+
+/** What a webhook can be told of, under headings. */
+const eventChoices = (view: View, isChosen: (name: EventType) => boolean): Html => {
+  const byGroup = Map.groupBy(eventTypes, groupOf);
+  return html`<h3>${view.t('admin.webhooks.events')}</h3>
+<p class="soft">${view.t('admin.webhooks.events.what')}</p>
+${groups.map((group) => {
+  const names = byGroup.get(group);
+  return (
+    names !== undefined &&
+    html`${choices(
+      view.t(`admin.webhooks.group.${group}`),
+      'event:',
+      names.map((name) => ({ name, label: eventWords(view, name), isChosen: isChosen(name) })),
+    )}\n`
+  );
+})}`;
+};
+
+/** What one webhook is told of. An event that is not known any more is shown by its name. */
+const eventList = (view: View, names: readonly string[]): Html =>
+  html`<ul class="scopes">${names.map(
+    (name) => html`<li>${isEventType(name) ? eventWords(view, name) : html`<code>${name}</code>`}</li>\n`,
+  )}</ul>`;

@@ -1,13 +1,23 @@
 import { type Client, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
+import type { FieldProblem } from '../../platform/errors.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';
-import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
-import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
+import { alert, copyButton, copyScripts, hidden, notice } from '../../platform/pages/form.ts';
+import { type Html, html, type Renderable, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text/visible-text.ts';
 import type { ClientAction, HistoryEvent } from '../activity/activity.ts';
-import { clientPath, statusBadges, statusDescription } from '../client-status.ts';
+import { backLink, clientPath, statusBadges, statusDescription } from '../client-status.ts';
 import { developerTab } from '../developer-tabs.ts';
+import {
+  addressField,
+  algorithmField,
+  type FormValues,
+  formAlert,
+  nameField,
+  redirectField,
+  scopeFields,
+} from '../registration/page.ts';
 
 /** What was done just now; the query names it, and whatever else it says is ignored. */
 const done = {
@@ -50,7 +60,7 @@ ${values(view, client)}
 });
 
 /** What is in force, or entered and not reviewed yet, and beside it what waits. */
-export function values(view: View, client: Client): Html {
+function values(view: View, client: Client): Html {
   const { pending_change, status } = client;
   const label =
     status === 'approved' || status === 'suspended' ? 'developer.current_version' : 'developer.registered_version';
@@ -85,3 +95,85 @@ const historyItem = (view: View, { action, at, reason }: HistoryEvent): Html => 
 `;
 
 const actionKey = (action: ClientAction) => `developer.history.${action}` as const;
+
+export const deletePage = (view: View, client: Client, isWrong: boolean): Page => ({
+  title: view.plain('developer.delete.title'),
+  tab: developerTab('developer'),
+  content: html`${backLink(view, client)}
+<h1>${view.t('developer.delete.title')}</h1>
+${client.status === 'suspended' ? html`<p>${view.t('clients.suspended_stays')}</p>` : deleteForm(view, client, isWrong)}`,
+});
+
+const deleteForm = (
+  view: View,
+  client: Client,
+  isWrong: boolean,
+) => html`<p>${view.t('developer.delete.what', { client: html`<strong>${untrusted(client.name)}</strong>` })}</p>
+${alert(isWrong && view.t('developer.delete.wrong'))}
+<form method="post" action="${clientPath(client)}/delete">
+<label for="name">${view.t('developer.delete.type', { client: untrusted(client.name) })}</label>
+<input id="name" name="name" required autocomplete="off" autocapitalize="none" spellcheck="false"${
+  isWrong && html` aria-invalid="true" aria-describedby="problem"`
+}>
+<button type="submit" class="danger" id="delete-submit">${view.t('developer.delete.submit')}</button>
+</form>`;
+
+export type EditForm = {
+  client: Client;
+  formValues: FormValues;
+  problems?: readonly FieldProblem[];
+  refusal?: Renderable;
+};
+
+export function editPage(view: View, { client, formValues, problems = [], refusal }: EditForm): Page {
+  const context = { view, formValues, problems };
+  const isStaged = client.status === 'approved' || client.status === 'suspended';
+  return {
+    title: view.plain('developer.edit.title'),
+    tab: developerTab('developer'),
+    scripts: ['developer'],
+    content: html`${backLink(view, client)}
+<h1>${view.t('developer.edit.title')}</h1>
+<p class="soft">${view.t(isStaged ? 'developer.edit.staged' : 'developer.edit.direct')}</p>
+${alert(refusal)}${formAlert(view, problems)}
+${
+  client.pending_change !== null &&
+  html`<h2>${view.t('developer.edit.compare')}</h2>
+${values(view, client)}
+<form method="post" action="${clientPath(client)}/withdraw"><button type="submit" class="quiet" id="withdraw">${view.t('developer.edit.withdraw')}</button></form>`
+}
+<form method="post" action="${clientPath(client)}/edit" id="client-form" data-check="/v1/oauth/clients/check">
+${hidden('revision', String(client.revision))}
+${nameField(context)}
+${redirectField(context)}
+${scopeFields(context)}
+${algorithmField(context)}
+${addressField(context, 'homepage_url')}
+${addressField(context, 'logo_url')}
+<button type="submit" id="edit-submit">${view.t(isStaged ? 'developer.edit.submit.staged' : 'developer.edit.submit')}</button>
+</form>`,
+  };
+}
+
+export const clientListPage = (view: View, clients: readonly Client[], wasDeleted: boolean): Page => ({
+  title: view.plain('developer.list.title'),
+  tab: developerTab('developer'),
+  content: html`<h1>${view.t('developer.list.title')}</h1>
+<p class="soft">${view.t('developer.list.intro')}</p>
+${notice(wasDeleted && view.t('developer.done.deleted'))}
+${
+  clients.length === 0
+    ? html`<div class="empty"><p>${view.t('developer.list.none')}</p></div>`
+    : html`<ul class="items">${clients.map((client) => clientItem(view, client))}</ul>`
+}
+<p><a class="button" id="register" href="/developer/register">${view.t('developer.list.register')}</a></p>`,
+});
+
+const clientItem = (view: View, client: Client): Html => html`<li>
+<div>
+<h2 id="${client.client_id}">${untrusted(client.name)} ${statusBadges(view, client)}</h2>
+${statusDescription(view, client)}
+</div>
+<a class="button quiet" href="${clientPath(client)}" aria-describedby="${client.client_id}">${view.t('developer.list.open')}</a>
+</li>
+`;

@@ -11,12 +11,9 @@ import { normalizeName } from '../../platform/text/visible-text.ts';
 import { clientHistory } from '../activity/activity.ts';
 import { clientPath } from '../client-status.ts';
 import { clientOwner, type Owner, recentClientOwner } from '../owner.ts';
-import { editBodyOf, formValuesOf, readFormValues } from '../registration/form-values.ts';
-import { settingsPage } from '../settings/page.ts';
-import { deletePage } from './delete-page.ts';
-import { editPage } from './edit-page.ts';
-import { clientListPage } from './list-page.ts';
-import { clientPage } from './page.ts';
+import { editBodyOf, formValuesOf, readFormValues } from '../registration/page.ts';
+import { settingsPage } from '../settings/settings.ts';
+import { clientListPage, clientPage, deletePage, editPage } from './page.ts';
 
 const base = '/developer/clients/:client_id' as const;
 type OwnerContext = PageContext<{ owner: Owner }, typeof base>;

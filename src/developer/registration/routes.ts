@@ -7,8 +7,7 @@ import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { clientPath } from '../client-status.ts';
 import { clientOwner } from '../owner.ts';
 import { secretPage } from '../secrets/page.ts';
-import { editBodyOf, emptyForm, readFormValues } from './form-values.ts';
-import { registrationPage } from './page.ts';
+import { editBodyOf, emptyForm, readFormValues, registrationPage } from './page.ts';
 
 const path = '/developer/register';
 

@@ -6,7 +6,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { backLink, clientPath } from '../client-status.ts';
 import { developerTab } from '../developer-tabs.ts';
-import { settings } from '../settings/page.ts';
+import { settings } from '../settings/settings.ts';
 
 export type NewSecret = {
   client: Client;
