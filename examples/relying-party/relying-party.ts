@@ -87,7 +87,7 @@ export function relyingParty(config: oidc.Configuration, origin: string): Server
     try {
       const tokens = await oidc.refreshTokenGrant(config, previous.tokens.refresh_token);
       const claims = tokens.claims() ?? previous.claims;
-      if (claims.sub !== previous.claims.sub) throw new Error('The new id token is for somebody else.'); // OIDC Core §12.2
+      if (claims.sub !== previous.claims.sub) throw new Error('The new ID token belongs to a different user.'); // OIDC Core §12.2
       const userinfo = await oidc.fetchUserInfo(config, tokens.access_token, claims.sub);
       session.signedIn = { tokens, claims, userinfo, previous: { tokens: previous.tokens, claims: previous.claims } };
     } catch (error) {

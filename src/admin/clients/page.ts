@@ -176,18 +176,18 @@ ${policyFields(view, client, 'approve', needsConsentChoice(client) ? undefined :
 </form>`;
 }
 
-/** @param checkedNames which consent policy is selected; undefined: the reviewer has to choose (decisions §9). */
+/** @param selected which consent policy is selected; undefined: the reviewer has to choose (decisions §9). */
 const policyFields = (
   view: View,
   client: Client,
   form: 'approve' | 'policy',
-  checkedNames: Client['consent'] | undefined,
+  selected: Client['consent'] | undefined,
 ): Html => html`<fieldset aria-describedby="${form}-consent-hint"><legend>${view.t('admin.clients.consent')}</legend>
 ${[...consentPolicies]
   .reverse()
   .map(
     (one) =>
-      html`<label><input type="radio" name="consent" value="${one}" required${one === checkedNames && html` checked`}> ${view.t(`admin.clients.consent.${one}`)}${
+      html`<label><input type="radio" name="consent" value="${one}" required${one === selected && html` checked`}> ${view.t(`admin.clients.consent.${one}`)}${
         one === client.consent &&
         client.status !== 'pending_review' &&
         html` ${view.t('admin.clients.consent.current')}`
