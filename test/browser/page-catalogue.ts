@@ -91,7 +91,11 @@ async function linkPages({ signet, mailbox, ada, mary }: SeededSignet): Promise<
       path: linkIn(await mailbox.next(ada.email, sentence('mail.reset.subject')), /^\/reset\//),
       as: 'nobody',
     },
-    { name: 'verify-email', path: linkIn(await mailbox.next(mary.email, /address/i), /^\/verify-email\//), as: 'mary' },
+    {
+      name: 'verify-email',
+      path: linkIn(await mailbox.next(mary.email, sentence('mail.verify_email.subject')), /^\/verify-email\//),
+      as: 'mary',
+    },
     { name: 'link-spent', path: `/reset/ln_${'A'.repeat(43)}`, as: 'nobody', status: 400 },
     { name: 'invitation', path: invitation, as: 'nobody' },
   ];
