@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ada, eventsOf, refusedWith, review, world } from '../../test/support/client-world.ts';
+import { ada, asReviewer, eventsOf, openClients, refusedWith } from '../../test/support/clients.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
 import type { Db } from '../platform/db/db.ts';
 import { RequestError } from '../platform/errors.ts';
@@ -11,34 +11,34 @@ import { approveClient, reinstateClient, rejectClient, suspendClient } from './r
 onBothEngines(
   'an approval lets the client start logins, under the consent and retry window it names',
   async (t, engine) => {
-    const { deps, register } = await world(t, engine);
+    const { deps, register } = await openClients(t, engine);
     const { client } = await register();
     const approval = { revision: 1, consent: 'required', refresh_retry_window: 60 } as const;
-    const approved = await approveClient(deps, review(client), approval);
+    const approved = await approveClient(deps, asReviewer(client), approval);
     assert.deepEqual(
       [approved.status, approved.consent, approved.refresh_retry_window, approved.revision],
       ['approved', 'required', 60, 1],
     );
     assert.deepEqual(await findAnyClient(deps, client.client_id), approved);
     for (const refresh_retry_window of [-1, 61, 1.5, Number.NaN]) {
-      await assert.rejects(approveClient(deps, review(client), { revision: 1, refresh_retry_window }), /fields/);
+      await assert.rejects(approveClient(deps, asReviewer(client), { revision: 1, refresh_retry_window }), /fields/);
     }
   },
 );
 
 onBothEngines('an approval names the revision that was read', async (t, engine) => {
-  const { deps, register, edit } = await world(t, engine);
+  const { deps, register, edit } = await openClients(t, engine);
   const { client } = await register();
   await edit(client, { redirect_uris: ['https://evil.test/cb'] });
-  const late = approveClient(deps, review(client), { revision: 1 });
+  const late = approveClient(deps, asReviewer(client), { revision: 1 });
   await assert.rejects(late, refusedWith('stale_revision', { stored_revision: 2 }));
-  assert.equal((await approveClient(deps, review(client), { revision: 2 })).status, 'approved');
+  assert.equal((await approveClient(deps, asReviewer(client), { revision: 2 })).status, 'approved');
 });
 
 onBothEngines('every step is refused outside of its state, which the refusal tells', async (t, engine) => {
-  const { deps, register } = await world(t, engine);
+  const { deps, register } = await openClients(t, engine);
   const { client } = await register();
-  const on = review(client);
+  const on = asReviewer(client);
   const steps = {
     approve: () => approveClient(deps, on, { revision: 1 }),
     reject: () => rejectClient(deps, on, 'No.'),
@@ -63,14 +63,14 @@ onBothEngines('every step is refused outside of its state, which the refusal tel
 });
 
 onBothEngines('a reason is given, and is readable', async (t, engine) => {
-  const { deps, approved } = await world(t, engine);
+  const { deps, approved } = await openClients(t, engine);
   const client = await approved();
   for (const reason of ['', '  ', 'x'.repeat(501), 'a\0b', 'a\u202eb']) {
-    await assert.rejects(suspendClient(deps, review(client), reason), refusedWithReasonField);
-    await assert.rejects(rejectClient(deps, review(client), reason), refusedWithReasonField);
+    await assert.rejects(suspendClient(deps, asReviewer(client), reason), refusedWithReasonField);
+    await assert.rejects(rejectClient(deps, asReviewer(client), reason), refusedWithReasonField);
   }
   assert.equal(
-    (await suspendClient(deps, review(client), ' Phishing,\r\nreported. ')).status_reason,
+    (await suspendClient(deps, asReviewer(client), ' Phishing,\r\nreported. ')).status_reason,
     'Phishing,\nreported.',
   );
 });
@@ -78,9 +78,9 @@ const refusedWithReasonField = (error: unknown) =>
   error instanceof RequestError && JSON.stringify(error.details).includes('"path":"reason"');
 
 onBothEngines('a rejected client that is edited waits again', async (t, engine) => {
-  const { deps, register, edit } = await world(t, engine);
+  const { deps, register, edit } = await openClients(t, engine);
   const { client } = await register();
-  const rejected = await rejectClient(deps, review(client), 'Which product is it?');
+  const rejected = await rejectClient(deps, asReviewer(client), 'Which product is it?');
   assert.deepEqual([rejected.status, rejected.status_reason], ['rejected', 'Which product is it?']);
   assert.deepEqual(await edit(rejected, { name: 'App' }), rejected, 'nothing changed');
   const edited = await edit(rejected, { name: 'Ledger' });
@@ -91,7 +91,7 @@ onBothEngines('a rejected client that is edited waits again', async (t, engine) 
 });
 
 onBothEngines('an approved client goes on as reviewed while its edits wait', async (t, engine) => {
-  const { deps, approved, edit } = await world(t, engine);
+  const { deps, approved, edit } = await openClients(t, engine);
   const client = await approved();
   const redirect_uris = ['https://rp.test/cb2'];
   await edit(client, { redirect_uris, name: 'Renamed' });
@@ -103,10 +103,10 @@ onBothEngines('an approved client goes on as reviewed while its edits wait', asy
   assert.deepEqual(clients, [{ ...staged, secrets: [] }]);
 
   await assert.rejects(
-    approveClient(deps, review(client), { revision: 2 }),
+    approveClient(deps, asReviewer(client), { revision: 2 }),
     refusedWith('stale_revision', { stored_revision: 3 }),
   );
-  const after = await approveClient(deps, review(client), { revision: 3 });
+  const after = await approveClient(deps, asReviewer(client), { revision: 3 });
   assert.deepEqual(
     [after.redirect_uris, after.logo_url, after.name, after.pending_change, after.consent],
     [redirect_uris, 'https://rp.test/l.png', 'App', null, 'skip'],
@@ -115,10 +115,10 @@ onBothEngines('an approved client goes on as reviewed while its edits wait', asy
 });
 
 onBothEngines('a change that waits can be turned down or taken back', async (t, engine) => {
-  const { deps, approved, edit } = await world(t, engine);
+  const { deps, approved, edit } = await openClients(t, engine);
   const client = await approved();
   await edit(client, { name: 'Bank' });
-  const turnedDown = await rejectClient(deps, review(client), 'You are no bank.');
+  const turnedDown = await rejectClient(deps, asReviewer(client), 'You are no bank.');
   assert.deepEqual(
     [turnedDown.status, turnedDown.name, turnedDown.pending_change, turnedDown.status_reason],
     ['approved', 'App', null, 'You are no bank.'],
@@ -129,12 +129,12 @@ onBothEngines('a change that waits can be turned down or taken back', async (t, 
   assert.deepEqual([takenBack.pending_change, takenBack.revision], [null, 4]);
   const next = await edit(client, { name: 'Casino' });
   await assert.rejects(
-    approveClient(deps, review(client), { revision: 3 }),
+    approveClient(deps, asReviewer(client), { revision: 3 }),
     refusedWith('stale_revision', { stored_revision: next.revision }),
   );
   await edit(client, { name: 'App' });
   await assert.rejects(
-    approveClient(deps, review(client), { revision: takenBack.revision }),
+    approveClient(deps, asReviewer(client), { revision: takenBack.revision }),
     refusedWith('invalid_state', { current_status: 'approved' }),
   );
 });
@@ -142,29 +142,29 @@ onBothEngines('a change that waits can be turned down or taken back', async (t, 
 onBothEngines(
   'an edit of a suspended client waits: a reinstatement brings back what was reviewed',
   async (t, engine) => {
-    const { deps, approved, edit } = await world(t, engine);
+    const { deps, approved, edit } = await openClients(t, engine);
     const client = await approved();
-    await suspendClient(deps, review(client), 'Phishing.');
+    await suspendClient(deps, asReviewer(client), 'Phishing.');
     await edit(client, { redirect_uris: ['https://evil.test/cb'] });
     for (const listing of ['waiting', 'pending_change'] as const) {
       assert.deepEqual((await findClients(deps, { listing })).clients, [], 'it cannot be decided');
     }
     assert.deepEqual(await countNeedingReview(deps), { pending: 0, changes: 0 });
-    const reinstated = await reinstateClient(deps, review(client));
+    const reinstated = await reinstateClient(deps, asReviewer(client));
     assert.deepEqual([reinstated.status, reinstated.redirect_uris], ['approved', client.redirect_uris]);
     assert.deepEqual(await countNeedingReview(deps), { pending: 0, changes: 1 });
   },
 );
 
 onBothEngines('an edit that names another revision than the stored one is refused', async (t, engine) => {
-  const { register, edit } = await world(t, engine);
+  const { register, edit } = await openClients(t, engine);
   const { client } = await register();
   await edit(client, { name: 'Two' }, 1);
   await assert.rejects(edit(client, { name: 'Three' }, 1), refusedWith('stale_revision', { stored_revision: 2 }));
 });
 
 onBothEngines('a name is compared with those that are approved by now', async (t, engine) => {
-  const { deps, approved, register, edit } = await world(t, engine);
+  const { deps, approved, register, edit } = await openClients(t, engine);
   const client = await approved({ name: 'Melon Market' });
   const twin = await register({ name: 'Me1on Markët' }, 'usr_eve');
   const resembles = async () =>
@@ -172,7 +172,7 @@ onBothEngines('a name is compared with those that are approved by now', async (t
   assert.equal(await resembles(), true);
   await edit(client, { name: 'Weather' });
   assert.equal(await resembles(), true, 'nobody has approved the other name');
-  await approveClient(deps, review(client), { revision: 2 });
+  await approveClient(deps, asReviewer(client), { revision: 2 });
   assert.equal(await resembles(), false);
 });
 
@@ -185,7 +185,7 @@ const insertGrant = (db: Db, grant_id: string, client_id: string) =>
   );
 
 onBothEngines('a suspension revokes the grants of that client, for good', async (t, engine) => {
-  const { db, deps, approved, at, pass } = await world(t, engine);
+  const { db, deps, approved, at, pass } = await openClients(t, engine);
   const client = await approved();
   const other = await approved();
   await insertGrant(db, 'gr_1', client.client_id);
@@ -196,19 +196,19 @@ onBothEngines('a suspension revokes the grants of that client, for good', async 
         'select grant_id, revoked_at, revoked_reason from grants order by grant_id',
       )
     ).map(({ grant_id, revoked_at, revoked_reason }) => [grant_id, revoked_at, revoked_reason]);
-  await suspendClient(deps, review(client), 'Phishing.');
+  await suspendClient(deps, asReviewer(client), 'Phishing.');
   const first = ['gr_1', at(), 'client_suspended'];
   const untouched = ['gr_2', null, null];
   assert.deepEqual(await ends(), [first, untouched]);
   // Another node was writing this one at the instant of the suspension, which did not see it.
   await insertGrant(db, 'gr_3', client.client_id);
   pass(1);
-  await reinstateClient(deps, review(client));
+  await reinstateClient(deps, asReviewer(client));
   assert.deepEqual(await ends(), [first, untouched, ['gr_3', at(), 'client_suspended']]);
 });
 
 onBothEngines('a deleted client is gone with its secrets and grants; the log keeps what it was', async (t, engine) => {
-  const { db, deps, approved, pass } = await world(t, engine);
+  const { db, deps, approved, pass } = await openClients(t, engine);
   const client = await approved();
   await insertGrant(db, 'gr_1', client.client_id);
   pass(1);
@@ -224,15 +224,15 @@ onBothEngines('a deleted client is gone with its secrets and grants; the log kee
 });
 
 onBothEngines('every step is in the log, with who did it, from where, why, and what changed', async (t, engine) => {
-  const { db, deps, register, edit, pass } = await world(t, engine);
+  const { db, deps, register, edit, pass } = await openClients(t, engine);
   const { client } = await register();
   const steps = [
     () => edit(client, { name: 'Two' }),
-    () => approveClient(deps, review(client), { revision: 2 }),
+    () => approveClient(deps, asReviewer(client), { revision: 2 }),
     () => edit(client, { name: 'Three' }),
-    () => approveClient(deps, review(client), { revision: 3, consent: 'required' }),
+    () => approveClient(deps, asReviewer(client), { revision: 3, consent: 'required' }),
     () => suspendClient(deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing.'),
-    () => reinstateClient(deps, review(client)),
+    () => reinstateClient(deps, asReviewer(client)),
   ];
   for (const step of steps) {
     pass(1);
@@ -264,10 +264,10 @@ onBothEngines('every step is in the log, with who did it, from where, why, and w
 });
 
 onBothEngines('of many administrators at once one approves, and the log says so once', async (t, engine) => {
-  const { db, deps, register } = await world(t, engine);
+  const { db, deps, register } = await openClients(t, engine);
   const { client } = await register();
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 16 }, () => approveClient(deps, review(client), { revision: 1 })),
+    Array.from({ length: 16 }, () => approveClient(deps, asReviewer(client), { revision: 1 })),
   );
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const outcome of outcomes) {
@@ -278,11 +278,11 @@ onBothEngines('of many administrators at once one approves, and the log says so 
 });
 
 onBothEngines('edits and approvals at once never approve what nobody read', async (t, engine) => {
-  const { db, deps, register, edit } = await world(t, engine);
+  const { db, deps, register, edit } = await openClients(t, engine);
   const { client } = await register();
   await Promise.allSettled([
     edit(client, { redirect_uris: ['https://evil.test/cb'] }),
-    approveClient(deps, review(client), { revision: 1 }),
+    approveClient(deps, asReviewer(client), { revision: 1 }),
     edit(client, { name: 'Bank' }),
   ]);
   const { status, name, redirect_uris } = await findAnyClient(deps, client.client_id);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { eventsOf, refusedWith, review, world } from '../../test/support/client-world.ts';
+import { asReviewer, eventsOf, openClients, refusedWith } from '../../test/support/clients.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
 import { interleave } from '../../test/support/store-spy.ts';
 import { RequestError } from '../platform/errors.ts';
@@ -13,17 +13,17 @@ import { reinstateClient, rejectClient, suspendClient } from './review-client.ts
 onBothEngines(
   'an edit before every single write does not put off a suspension, a reinstatement or an end',
   async (t, engine) => {
-    const { deps, approved, edit } = await world(t, engine);
+    const { deps, approved, edit } = await openClients(t, engine);
     const client = await approved();
     let edits = 0;
     const stop = interleave(deps.db, async () => {
       edits += 1;
       await edit(client, { name: `App ${edits}` });
     });
-    assert.equal((await suspendClient(deps, review(client), 'Phishing.')).status, 'suspended');
+    assert.equal((await suspendClient(deps, asReviewer(client), 'Phishing.')).status, 'suspended');
     assert.equal((await findAnyClient(deps, client.client_id)).pending_change?.name, 'App 1', 'no edit is lost');
-    assert.equal((await reinstateClient(deps, review(client))).status, 'approved');
-    await deleteClient(deps, review(client));
+    assert.equal((await reinstateClient(deps, asReviewer(client))).status, 'approved');
+    await deleteClient(deps, asReviewer(client));
     stop();
     assert.equal(edits, 3);
     await assert.rejects(findAnyClient(deps, client.client_id), refusedWith('not_found'));
@@ -35,7 +35,7 @@ onBothEngines(
 );
 
 onBothEngines('a suspension is made once while dozens of edits run', async (t, engine) => {
-  const { deps, approved, edit } = await world(t, engine);
+  const { deps, approved, edit } = await openClients(t, engine);
   const client = await approved();
   let stopped = false;
   const editing = Array.from({ length: 24 }, async (_, worker) => {
@@ -46,7 +46,7 @@ onBothEngines('a suspension is made once while dozens of edits run', async (t, e
     }
   });
   const suspensions = await Promise.allSettled(
-    Array.from({ length: 4 }, () => suspendClient(deps, review(client), 'Phishing.')),
+    Array.from({ length: 4 }, () => suspendClient(deps, asReviewer(client), 'Phishing.')),
   );
   stopped = true;
   await Promise.all(editing);
@@ -59,18 +59,18 @@ onBothEngines('a suspension is made once while dozens of edits run', async (t, e
 });
 
 onBothEngines('of two who end a client at once, one does', async (t, engine) => {
-  const { deps, approved } = await world(t, engine);
+  const { deps, approved } = await openClients(t, engine);
   const client = await approved();
-  const ends = await Promise.allSettled([1, 2, 3].map(() => deleteClient(deps, review(client))));
+  const ends = await Promise.allSettled([1, 2, 3].map(() => deleteClient(deps, asReviewer(client))));
   assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1);
   assert.equal((await eventsOf(deps.db, client)).filter(({ action }) => action === 'client.deleted').length, 1);
 });
 
 onBothEngines('a rejection that names a revision is of that one', async (t, engine) => {
-  const { deps, register, edit } = await world(t, engine);
+  const { deps, register, edit } = await openClients(t, engine);
   const { client } = await register();
   await edit(client, { name: 'Harmless' });
-  const late = rejectClient(deps, review(client), 'Phishing.', 1);
+  const late = rejectClient(deps, asReviewer(client), 'Phishing.', 1);
   await assert.rejects(late, refusedWith('stale_revision', { stored_revision: 2 }));
-  assert.equal((await rejectClient(deps, review(client), 'Phishing.', 2)).status, 'rejected');
+  assert.equal((await rejectClient(deps, asReviewer(client), 'Phishing.', 2)).status, 'rejected');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ada, administrator, refusedWith, world } from '../../test/support/client-world.ts';
+import { ada, administrator, openClients, refusedWith } from '../../test/support/clients.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
 import { RequestError } from '../platform/errors.ts';
 import { editClient } from './edit-client.ts';
@@ -9,7 +9,7 @@ import { addSecret, listSecrets, retireSecret } from './manage-secrets.ts';
 import { readClientEdit, readRegistration } from './registration.ts';
 
 onBothEngines('a person changes their clients thirty times an hour, whatever the change', async (t, engine) => {
-  const { deps, register, edit, pass } = await world(t, engine, {});
+  const { deps, register, edit, pass } = await openClients(t, engine, {});
   const { client } = await register();
   for (let one = 0; one < 28; one += 1) await edit(client, { name: `App ${one}` });
   const target = { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada };
@@ -25,7 +25,7 @@ onBothEngines('a person changes their clients thirty times an hour, whatever the
 
 onBothEngines('what changes nothing, or is refused, is not one of those changes', async (t, engine) => {
   const environment = { SIGNET_LIMIT_CLIENT_CHANGES_PER_HOUR: '3' };
-  const { deps, register, edit } = await world(t, engine, environment);
+  const { deps, register, edit } = await openClients(t, engine, environment);
   const { client } = await register();
   const target = { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada };
   for (let time = 0; time < 4; time += 1) {
@@ -63,7 +63,7 @@ test('the redirect URIs of a client have 8 KB together', () => {
 onBothEngines(
   'a client without an owner gets edits and secrets from administrators, and others do not',
   async (t, engine) => {
-    const { deps, register } = await world(t, engine);
+    const { deps, register } = await openClients(t, engine);
     const { client } = await register({}, null);
     assert.equal((await findAnyClient(deps, client.client_id)).is_first_party, true);
     const target = { client_id: client.client_id, owner_user_id: null, caller: administrator };

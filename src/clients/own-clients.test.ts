@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { refusedWith, review, world } from '../../test/support/client-world.ts';
+import { asReviewer, openClients, refusedWith } from '../../test/support/clients.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
 import type { Caller } from '../audit/audit.ts';
 import { matchesActiveSecret } from '../platform/ids.ts';
@@ -12,7 +12,7 @@ import { rejectClient } from './review-client.ts';
 const hour = 3600;
 
 onBothEngines('a new client waits for review, belongs to its owner, and shows its secret once', async (t, engine) => {
-  const { db, deps, register, at } = await world(t, engine);
+  const { db, deps, register, at } = await openClients(t, engine);
   const { client, client_secret } = await register({ logo_url: 'https://rp.test/l.png' });
   assert.match(client.client_id, /^cl_[\w-]{22}$/);
   assert.match(client_secret ?? '', /^cs_[\w-]{43}$/);
@@ -35,14 +35,14 @@ onBothEngines('a new client waits for review, belongs to its owner, and shows it
 });
 
 onBothEngines('a public client has no secret, and none is right', async (t, engine) => {
-  const { register, at } = await world(t, engine);
+  const { register, at } = await openClients(t, engine);
   const { client, client_secret } = await register({ client_type: 'public' });
   assert.equal(client_secret, null);
   assert.equal(matchesActiveSecret(client.secrets, '', at()), false);
 });
 
 onBothEngines('a secret that has expired is wrong; while it lasts two are right', async (t, engine) => {
-  const { db, deps, register, at, pass } = await world(t, engine);
+  const { db, deps, register, at, pass } = await openClients(t, engine);
   const { client, client_secret } = await register();
   const other = await register();
   await db.run('update client_secrets set expires_at = $1 where client_id = $2', [at() + 10, client.client_id]);
@@ -57,7 +57,7 @@ onBothEngines('a secret that has expired is wrong; while it lasts two are right'
 });
 
 onBothEngines('somebody else finds nothing, with the refusal of an unknown id (ID-01)', async (t, engine) => {
-  const { deps, register } = await world(t, engine);
+  const { deps, register } = await openClients(t, engine);
   const { client } = await register();
   const eve: Caller = { actor: 'user:usr_eve' };
   assert.deepEqual(await listOwnClients(deps, 'usr_eve'), []);
@@ -72,7 +72,7 @@ onBothEngines('somebody else finds nothing, with the refusal of an unknown id (I
 });
 
 onBothEngines('a person registers five clients an hour; of forty at once five get through', async (t, engine) => {
-  const { deps, register, pass } = await world(t, engine, {});
+  const { deps, register, pass } = await openClients(t, engine, {});
   const outcomes = await Promise.allSettled(Array.from({ length: 40 }, () => register()));
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 5);
   assert.equal((await listOwnClients(deps, 'usr_ada')).length, 5);
@@ -85,7 +85,7 @@ onBothEngines('a person registers five clients an hour; of forty at once five ge
 onBothEngines(
   'the 21st that waits is refused, until one of them is reviewed; first-party clients have no limit',
   async (t, engine) => {
-    const { db, deps, register } = await world(t, engine);
+    const { db, deps, register } = await openClients(t, engine);
     for (let count = 0; count < 20; count++) await register();
     await assert.rejects(register(), refusedWith('rate_limited'));
     const rowsOf = async (table: string) => (await db.all(`select * from ${table}`)).length;
@@ -94,7 +94,7 @@ onBothEngines(
       [20, 20, 20],
     );
     const [first] = (await findClients(deps, { listing: 'pending_review' })).clients;
-    await rejectClient(deps, review(first!), 'Not ours.');
+    await rejectClient(deps, asReviewer(first!), 'Not ours.');
     await register();
     await register({}, 'usr_eve');
     for (let count = 0; count < 21; count++) await register({}, null);
@@ -107,12 +107,12 @@ onBothEngines('a rejected client that is edited waits again only where one more 
     SIGNET_LIMIT_REGISTRATIONS_PER_HOUR: '99',
     SIGNET_LIMIT_CLIENT_CHANGES_PER_HOUR: '6', // refused edits are not among them
   };
-  const { db, deps, register, edit } = await world(t, engine, environment);
+  const { db, deps, register, edit } = await openClients(t, engine, environment);
   const pending = async () => (await findClients(deps, { listing: 'pending_review' })).clients;
   const rejected: Client[] = [];
   for (let count = 0; count < 6; count++) {
     const { client } = await register();
-    rejected.push(await rejectClient(deps, review(client), 'Not ours.'));
+    rejected.push(await rejectClient(deps, asReviewer(client), 'Not ours.'));
   }
   const fresh = [await register(), await register(), await register()];
   const events = async () => (await db.all('select event_id from audit_log')).length;
@@ -127,7 +127,7 @@ onBothEngines('a rejected client that is edited waits again only where one more 
   await register({}, 'usr_eve');
   await register({}, null);
 
-  await rejectClient(deps, review(fresh[1]!.client), 'Not ours.');
+  await rejectClient(deps, asReviewer(fresh[1]!.client), 'Not ours.');
   const atOnce = [...rejected.map((client) => edit(client, { name: 'Again' })), register(), register()];
   const outcomes = await Promise.allSettled<unknown>(atOnce);
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1, 'of all at once one gets the place');

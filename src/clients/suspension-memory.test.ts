@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ada, refusedWith, review, world } from '../../test/support/client-world.ts';
+import { ada, asReviewer, openClients, refusedWith } from '../../test/support/clients.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
 import { interleave } from '../../test/support/store-spy.ts';
 import type { Deps } from '../app/deps.ts';
@@ -14,12 +14,12 @@ const memory = ['owner_has_suspended_client', 'suspended_client_name', 'suspende
 onBothEngines(
   'its owner does not delete a suspended client, nor one that is suspended this moment',
   async (t, engine) => {
-    const { deps, approved } = await world(t, engine);
+    const { deps, approved } = await openClients(t, engine);
     const client = await approved();
     const target = { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada };
     const suspended = refusedWith('invalid_state', { current_status: 'suspended' });
     // Suspended between what the deletion has read and what it writes.
-    const stop = interleave(deps.db, () => suspendClient(deps, review(client), 'Phishing.'));
+    const stop = interleave(deps.db, () => suspendClient(deps, asReviewer(client), 'Phishing.'));
     await assert.rejects(deleteClient(deps, target), suspended);
     stop();
     await assert.rejects(deleteClient(deps, target), suspended);
@@ -31,14 +31,14 @@ onBothEngines(
 onBothEngines(
   'a suspension is remembered after an administrator deleted the client, for two years',
   async (t, engine) => {
-    const { deps, approved, register, pass } = await world(t, engine);
+    const { deps, approved, register, pass } = await openClients(t, engine);
     const risks = async (client_id: string) =>
       (await clientReview(deps, client_id)).risks.map(({ code }) => code).filter((code) => memory.includes(code));
     const harmless = await approved({ redirect_uris: ['https://other.test/cb'] });
-    await deleteClient(deps, review(harmless));
+    await deleteClient(deps, asReviewer(harmless));
     const client = await approved();
-    await suspendClient(deps, review(client), 'Phishing.');
-    await deleteClient(deps, review(client));
+    await suspendClient(deps, asReviewer(client), 'Phishing.');
+    await deleteClient(deps, asReviewer(client));
     const again = await register();
     assert.deepEqual(await risks(again.client.client_id), memory);
     const twin = await register({}, 'usr_eve');

@@ -114,14 +114,12 @@ testSignet('the policy of an approved client can be changed at any time, as an a
   assert.equal((await sendPolicy(admin, 'cl_unknown', { consent: 'skip' })).status, 404);
   assert.equal((await sendPolicy(person, client_id, { consent: 'skip' })).status, 403);
 
-  const events = await signet.deps.db.all<{ actor: string; before_state: string; after_state: string }>(
-    `select actor, before_state, after_state from audit_log where target = $1 and action = 'client.policy_changed'
-      order by before_state`,
-    [client_id],
-  );
+  const events = await signet.auditLog({ target: client_id, action: 'client.policy_changed' });
   const actor = `user:${admin.user_id}`;
   assert.deepEqual(
-    events.map((event) => [event.actor, JSON.parse(event.before_state), JSON.parse(event.after_state)]),
+    events
+      .toReversed()
+      .map((event) => [event.actor, JSON.parse(event.before_state ?? ''), JSON.parse(event.after_state ?? '')]),
     [
       [actor, { consent: 'skip' }, { consent: 'required' }],
       [actor, { refresh_retry_window: 0 }, { refresh_retry_window: 30 }],

@@ -11,7 +11,7 @@ import type { Db } from '../../src/platform/db/db.ts';
 import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { openServer } from '../support/servers.ts';
+import { openServer } from '../support/open-server.ts';
 import { startSignet } from '../support/signet.ts';
 
 async function addEvents(deps: Deps, count: number): Promise<void> {

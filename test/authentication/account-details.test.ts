@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { findUser } from '../../src/accounts/store.ts';
-import { auditRowsOf } from '../../src/audit/store.ts';
 import { accountOf } from '../../src/authentication/federation/upstream-account.ts';
 import { createCredential } from '../../src/entitlements/service-credentials/manage-credential.ts';
 
 import { linkIn } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { listed } from '../support/passkeys.ts';
+import { passkeysOf } from '../support/passkeys.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -68,7 +67,7 @@ testSignet('every name is stored in one composed form, by whichever way it came'
   assert.equal((await findUser(signet.deps.db, user_id))?.name, kept);
   const person = await signet.signedInUser();
   await person.addPasskey(undefined, typed);
-  assert.equal((await listed(person))[0]?.name, kept);
+  assert.equal((await passkeysOf(person))[0]?.name, kept);
   const terms = { name: typed, permissions: ['tokens:introspect'], products: [] };
   const { credential } = await createCredential(signet.deps, { actor: 'cli' }, terms);
   assert.equal(credential.name, kept);
@@ -82,7 +81,7 @@ testSignet('NO-01: the log says who signed up, and from where', { mail: true }, 
   const path = linkIn(await mailbox.next('new@example.com'), /^\/signup\/./);
   assert.equal((await browser.post(path, { name: 'Ada', password: phrase })).status, 303);
   const user_id = String((await browser.get('/v1/me')).json?.user_id);
-  const created = (await auditRowsOf(signet.deps.db, user_id, 10)).find(({ action }) => action === 'user.created');
+  const [created] = await signet.auditLog({ target: user_id, action: 'user.created' });
   assert.equal(created?.actor, `user:${user_id}`);
   assert.match(created?.address ?? '', /127\.0\.0\.1|::1/);
 });

@@ -20,8 +20,6 @@ async function signUpLink(signet: Signet, email: string, fields: Record<string, 
 }
 
 const me = async (browser: Browser) => (await browser.get('/v1/me')).json ?? {};
-const auditOf = ({ deps }: Signet, target: string) =>
-  deps.db.all<{ action: string }>('select action from audit_log where target = $1 order by at, event_id', [target]);
 
 testSignet('somebody makes an account with a link from a mail', { mail: true }, async ({ signet, mailbox, t }) => {
   await t.test('the link asks for name and password, makes a verified account and signs in', async () => {
@@ -153,7 +151,7 @@ testSignet(
     assert.equal((await browser.post(path)).status, 400);
     assert.equal((await browser.post('/account/email/verify')).status, 409);
     assertRefused(await browser.postJson('/v1/me/email/verify', {}), 409, 'invalid_state');
-    const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
+    const actions = (await signet.auditLog({ target: person.user_id })).map(({ action }) => action);
     assert.equal(actions.filter((action) => action === 'email.verified').length, 1);
   },
 );
@@ -262,7 +260,7 @@ testSignet('a changed password ends all that the old one had opened', { mail: tr
   await person.authorize(client); // the session that changed it goes on
 
   await mailbox.next(person.email, sentence('mail.password_changed.subject'));
-  const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
+  const actions = (await signet.auditLog({ target: person.user_id })).map(({ action }) => action);
   assert.equal(actions.filter((action) => action.startsWith('password.')).length, 1);
   assert.equal(
     mailbox.mails.filter(({ subject }) => sentence('mail.password_changed.subject').test(subject)).length,
@@ -356,7 +354,7 @@ testSignet(
 
     const heir = await signet.newUser({ email: person.email });
     assert.notEqual(heir.user_id, person.user_id, 'JW-07: a subject is never reassigned');
-    const actions = (await auditOf(signet, person.user_id)).map(({ action }) => action);
+    const actions = (await signet.auditLog({ target: person.user_id })).map(({ action }) => action);
     assert.equal(actions.filter((action) => action === 'user.deleted').length, 1);
   },
 );

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Browser } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
-import { type Signet, startSignet } from '../support/signet.ts';
+import { startSignet } from '../support/signet.ts';
 
 /** A page stays open in its tab while another account signs in in the next one: its forms do nothing to that account. */
 
@@ -24,9 +24,6 @@ async function formsOf(browser: Browser, page: string): Promise<Form[]> {
     return { page, action: attribute(tag, 'action') ?? assert.fail(tag), fields };
   });
 }
-
-const eventsOf = async ({ deps }: Signet) =>
-  (await deps.db.get<{ n: number }>('select count(*) as n from audit_log'))?.n;
 
 test('no form acts for another account than the one that its page was drawn for', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' } });
@@ -65,14 +62,14 @@ test('no form acts for another account than the one that its page was drawn for'
   for (const { page, action, fields } of acting) assert.equal(fields.drawn_for, ada.user_id, `${page} ${action}`);
 
   assert.equal((await bob.with({ browser }).signIn()).status, 303);
-  const before = await eventsOf(signet);
+  const before = (await signet.auditLog()).length;
   for (const { page, action, fields } of acting) {
     const answer = await browser.post(action, { ...fields, email: bob.email, name: 'Ada', password: 'words in a row' });
     assert.equal(answer.status, 409, `${page} ${action}: ${answer.text}`);
     assert.match(answer.text, sentence('refusal.other_account'));
     assert.match(answer.text, /id="way-back" href="\/account"/);
   }
-  assert.equal(await eventsOf(signet), before, 'nothing was done');
+  assert.equal((await signet.auditLog()).length, before, 'nothing was done');
   const german = await browser.post('/account/delete', { drawn_for: ada.user_id }, { 'accept-language': 'de' });
   assert.match(german.text, sentence('refusal.other_account', {}, 'de'));
   const me = (await browser.get('/v1/me')).json;

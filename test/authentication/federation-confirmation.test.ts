@@ -9,16 +9,16 @@ import { type Engine, onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import {
+  acceptConfirmation,
   acmeAt,
-  agree,
-  follow,
+  confirmationForm,
+  followUpstream,
   fromElsewhere,
   fromOurPage,
-  json,
-  leaveFor,
-  questionIn,
-  signInWith,
+  sendJson,
+  signInUpstream,
   startUpstream,
+  startUpstreamSignIn,
   type Upstream,
 } from '../support/upstream.ts';
 
@@ -64,7 +64,7 @@ const askForRecent = async (browser: Browser) => (await browser.delete('/v1/me/i
 async function linkedPerson(signet: Signet, upstream: Upstream, sub = 'both') {
   const person = await signet.newUser();
   upstream.account = { sub, email: person.email, email_verified: true };
-  assert.equal((await signInWith(person.browser)).answer.status, 303);
+  assert.equal((await signInUpstream(person.browser)).answer.status, 303);
   return person;
 }
 
@@ -77,7 +77,7 @@ onBothEngines(
     const { browser } = await linkedPerson(signet, upstream);
     const began = now(signet);
     signet.clock.advance(901);
-    assert.equal((await signInWith(browser)).answer.status, 303);
+    assert.equal((await signInUpstream(browser)).answer.status, 303);
     assert.equal(await authTime(browser), began);
     assert.equal(await askForRecent(browser), 'reauthentication_required');
   },
@@ -94,14 +94,14 @@ onBothEngines('a session is as old as what the provider says of the proof, and n
   ] as const) {
     upstream.account = { ...account, auth_time: said };
     const elsewhere = signet.newBrowser();
-    assert.equal((await signInWith(elsewhere)).answer.status, 303);
+    assert.equal((await signInUpstream(elsewhere)).answer.status, 303);
     assert.equal(await authTime(elsewhere), expected, `said ${said}`);
   }
-  assert.equal((await signInWith(browser)).answer.status, 303);
+  assert.equal((await signInUpstream(browser)).answer.status, 303);
   assert.equal(await authTime(browser), began, 'what is proved already stays proved');
   signet.clock.advance(901);
   upstream.account = { ...account, auth_time: now(signet) - 100 };
-  await signInWith(browser);
+  await signInUpstream(browser);
   assert.equal(await authTime(browser), began + 801);
   assert.equal(await askForRecent(browser), 'not_found', 'recently enough');
 });
@@ -111,7 +111,7 @@ test('to confirm, a provider that does not say when it asked is not enough for w
   const person = await linkedPerson(signet, upstream);
   const began = now(signet);
   signet.clock.advance(901);
-  const { answer } = await signInWith(person.browser, '/auth/acme/login?confirm=1');
+  const { answer } = await signInUpstream(person.browser, '/auth/acme/login?confirm=1');
   await assertRefused(signet, answer, 403, 'auth_time_missing');
   assert.match(answer.text, sentence('federation.says_no_time'));
   assert.match(answer.text, /id="way-back" href="\/signin\/confirm"/);
@@ -119,9 +119,9 @@ test('to confirm, a provider that does not say when it asked is not enough for w
 
   const onlyThere = signet.newBrowser();
   upstream.account = { sub: 'only', email: 'only@example.com', email_verified: true };
-  await signInWith(onlyThere);
+  await signInUpstream(onlyThere);
   signet.clock.advance(901);
-  assert.equal((await signInWith(onlyThere, '/auth/acme/login?confirm=1')).answer.status, 303);
+  assert.equal((await signInUpstream(onlyThere, '/auth/acme/login?confirm=1')).answer.status, 303);
   assert.equal(await authTime(onlyThere), now(signet), 'who has nothing else is believed');
   assert.equal(upstream.asked.get('prompt'), 'login');
 });
@@ -146,7 +146,7 @@ test('to confirm with a provider and a second factor, the second factor is what 
   const person = await linkedPerson(signet, upstream);
   const authenticator = await person.enableTotp();
   signet.clock.advance(901);
-  const { answer } = await signInWith(person.browser, '/auth/acme/login?confirm=1');
+  const { answer } = await signInUpstream(person.browser, '/auth/acme/login?confirm=1');
   assert.equal(answer.location, '/signin/second-factor');
   assert.equal(await askForRecent(person.browser), 'reauthentication_required');
   assert.equal((await person.giveCode(authenticator.code())).status, 303);
@@ -160,7 +160,7 @@ async function leaveForClient(signet: Signet, browser: Browser, changes: Record<
   const answer = await browser.get(client.authorizePath(changes));
   const signin = answer.location;
   assert.match(signin, /^\/signin\?request=/);
-  return signInWith(browser, signin.replace('/signin', '/auth/acme/login'));
+  return signInUpstream(browser, signin.replace('/signin', '/auth/acme/login'));
 }
 
 for (const [demand, age, refused, asked] of [
@@ -216,7 +216,7 @@ test('specification §4.9: a login leads to the provider, whichever page it is o
 /** As a browser does whose user clicked on a page of another site. @returns what our callback answers. */
 async function comeFrom(site: string, browser: Browser, path = '/auth/acme/login'): Promise<Answer> {
   const left = await browser.get(path, { 'sec-fetch-site': site });
-  const { pathname, search } = await follow(left.location);
+  const { pathname, search } = await followUpstream(left.location);
   return browser.get(pathname + search, fromElsewhere);
 }
 
@@ -235,7 +235,7 @@ onBothEngines('a link on another site signs nobody in until they agree', async (
     assert.doesNotMatch(question.text, sentence('federation.ask.switch.submit'));
     assert.ok(!browser.cookies.has(sessionCookie));
     assert.equal((await browser.get('/v1/me')).status, 401);
-    const agreed = await agree(browser, question);
+    const agreed = await acceptConfirmation(browser, question);
     assert.equal(agreed.location, '/account/apps', 'asked once, not twice');
     assert.equal((await browser.get('/v1/me')).json?.user_id, user_id);
   }
@@ -257,7 +257,7 @@ test('a link on another site renews no session, and makes none with a second fac
   const browser = signet.newBrowser();
   const question = await comeFrom('cross-site', browser);
   assert.match(question.text, sentence('federation.ask.enter.title', { provider: 'Acme' }));
-  assert.equal((await agree(browser, question)).location, '/signin/second-factor');
+  assert.equal((await acceptConfirmation(browser, question)).location, '/signin/second-factor');
 });
 
 test('login CSRF: an account that another site chose takes no session over, and is named', async (t) => {
@@ -273,7 +273,7 @@ test('login CSRF: an account that another site chose takes no session over, and 
 test('a link on another site confirms nothing unasked either', async (t) => {
   const { signet, upstream } = await federated(t);
   const browser = signet.newBrowser();
-  await signInWith(browser);
+  await signInUpstream(browser);
   const began = await authTime(browser);
   signet.clock.advance(901);
   upstream.account = { ...upstream.account, auth_time: now(signet) };
@@ -286,7 +286,7 @@ test('a link on another site confirms nothing unasked either', async (t) => {
   }
   assert.equal(upstream.requests.length, asked);
   assert.equal(await authTime(browser), began);
-  assert.equal((await signInWith(browser, '/auth/acme/login?confirm=1')).answer.status, 303);
+  assert.equal((await signInUpstream(browser, '/auth/acme/login?confirm=1')).answer.status, 303);
   assert.equal(await authTime(browser), now(signet));
 });
 
@@ -304,7 +304,7 @@ test('a page of another origin may read which providers there are, and nothing t
 });
 
 /** Back from the provider, as far as a question if there is one. */
-const comeBack = async (browser: Browser): Promise<Answer> => browser.get(await leaveFor(browser));
+const comeBack = async (browser: Browser): Promise<Answer> => browser.get(await startUpstreamSignIn(browser));
 
 test('who clicked on our own page and has no account gets one without a question, and who did not is asked', async (t) => {
   const { signet, upstream } = await federated(t);
@@ -314,7 +314,7 @@ test('who clicked on our own page and has no account gets one without a question
   upstream.account = { sub: 'lured', email: 'lured@example.com', email_verified: true };
   const lured = signet.newBrowser();
   const left = await lured.get('/auth/acme/login', { 'sec-fetch-site': 'none' });
-  const { pathname, search } = await follow(left.location);
+  const { pathname, search } = await followUpstream(left.location);
   const question = await lured.get(pathname + search);
   assert.match(
     question.text,
@@ -322,7 +322,7 @@ test('who clicked on our own page and has no account gets one without a question
   );
   assert.equal(await countOf(signet, 'users'), 1);
   assert.equal((await lured.get('/v1/me')).status, 401);
-  assert.equal((await agree(lured, question)).status, 303);
+  assert.equal((await acceptConfirmation(lured, question)).status, 303);
   assert.equal((await lured.get('/v1/me')).json?.email, 'lured@example.com');
 });
 
@@ -334,14 +334,14 @@ onBothEngines(
     upstream.account = { sub: 'p', email: person.email, email_verified: true };
     const { browser } = person;
     const question = await comeBack(browser);
-    const form = questionIn(question) ?? assert.fail(question.text);
+    const form = confirmationForm(question) ?? assert.fail(question.text);
     assert.match(question.text, sentence('federation.ask.link.title', { provider: 'Acme' }));
     assert.equal(await countOf(signet, 'identities'), 0);
     assert.equal((await browser.get('/v1/me')).status, 401);
 
     const stranger = signet.newBrowser();
     await assertRefused(signet, await stranger.post(form.action, { answer: form.answer }), 400, 'state_unknown');
-    await leaveFor(stranger);
+    await startUpstreamSignIn(stranger);
     await assertRefused(signet, await stranger.post(form.action, { answer: form.answer }), 400, 'state_unknown');
     for (const answer of ['', 'x', `${form.answer.slice(0, -3)}AAA`]) {
       await assertRefused(signet, await browser.post(form.action, { answer }), 400, 'state_unknown');
@@ -368,7 +368,7 @@ test('a yes is worth nothing after the ten minutes of its detour', async (t) => 
   upstream.account = { sub: 'p', email: person.email, email_verified: true };
   const question = await comeBack(person.browser);
   signet.clock.advance(600);
-  await assertRefused(signet, await agree(person.browser, question), 400, 'state_unknown');
+  await assertRefused(signet, await acceptConfirmation(person.browser, question), 400, 'state_unknown');
   assert.equal(await countOf(signet, 'identities'), 0);
 });
 
@@ -386,7 +386,7 @@ test("somebody else's session is replaced only after a yes that names both", asy
     sentence('federation.ask.replaces', { email: `<strong><bdi>${victim.email}</bdi></strong>` }),
   );
   assert.equal((await victim.browser.get('/v1/me')).json?.user_id, victim.user_id);
-  assert.equal((await agree(victim.browser, question)).status, 303);
+  assert.equal((await acceptConfirmation(victim.browser, question)).status, 303);
   assert.equal((await victim.browser.get('/v1/me')).json?.user_id, known.user_id);
 });
 
@@ -398,12 +398,12 @@ test('a yes to one question is none to another', async (t) => {
   const { browser } = person;
   const question = await comeBack(browser);
   await other.with({ browser }).signIn();
-  const again = await agree(browser, question);
-  assert.ok(questionIn(again), again.text);
+  const again = await acceptConfirmation(browser, question);
+  assert.ok(confirmationForm(again), again.text);
   assert.ok(again.text.includes(other.email), 'now it says whose session would end');
   assert.equal((await browser.get('/v1/me')).json?.user_id, other.user_id);
   assert.equal(await countOf(signet, 'identities'), 0);
-  assert.equal((await agree(browser, again)).status, 303);
+  assert.equal((await acceptConfirmation(browser, again)).status, 303);
   assert.equal((await browser.get('/v1/me')).json?.user_id, person.user_id);
 });
 
@@ -417,7 +417,7 @@ test('to connect, the provider must ask which account is meant', async (t) => {
     ['google', 'select_account'],
   ] as const) {
     const answer = await browser.post(`${providersPath}/${id}`);
-    await follow(answer.location);
+    await followUpstream(answer.location);
     assert.equal(upstream.asked.get('prompt'), prompt, id);
   }
 });
@@ -429,7 +429,7 @@ test('to connect, a yes counts in the session that began alone', async (t) => {
   const { browser } = person;
   upstream.account = { sub: 'x', email: 'thief@example.org', email_verified: true };
   const left = await browser.post(`${providersPath}/acme`);
-  const { pathname, search } = await follow(left.location);
+  const { pathname, search } = await followUpstream(left.location);
   const question = await browser.get(pathname + search);
   assert.match(
     question.text,
@@ -438,7 +438,7 @@ test('to connect, a yes counts in the session that began alone', async (t) => {
   assert.equal(await countOf(signet, 'identities'), 0);
   const own = browser.cookies.get(sessionCookie) ?? '';
   browser.cookies.set(sessionCookie, stranger.browser.cookies.get(sessionCookie) ?? '');
-  await assertRefused(signet, await agree(browser, question), 403, 'session_changed');
+  await assertRefused(signet, await acceptConfirmation(browser, question), 403, 'session_changed');
   browser.cookies.set(sessionCookie, own);
   assert.equal(await countOf(signet, 'identities'), 0);
 });
@@ -495,7 +495,7 @@ test('failures cannot flood the log from many addresses of one IPv6 subscriber',
 const asked = ({ requests }: Upstream, path: string) => requests.filter((one) => one.startsWith(path)).length;
 
 async function comeBackWith(browser: Browser, code: string): Promise<Answer> {
-  const callback = await leaveFor(browser);
+  const callback = await startUpstreamSignIn(browser);
   return browser.get(callback.replace(/code=[^&]+/, `code=${code}`));
 }
 
@@ -516,7 +516,7 @@ test('a made-up code costs the provider one question, and from one address thirt
 test('who was on the way when an address is blocked is not asked about either', async (t) => {
   const { signet, upstream } = await federated(t);
   const late = signet.newBrowser();
-  const callback = await leaveFor(late);
+  const callback = await startUpstreamSignIn(late);
   for (let times = 0; times < 30; times += 1) await comeBackWith(signet.newBrowser(), 'bogus');
   const before = asked(upstream, '/token');
   assert.equal((await late.get(callback)).status, 429);
@@ -527,15 +527,15 @@ test('an issuer that has moved, or has other keys, is asked for its document aga
   const { signet, upstream } = await federated(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
   const failures = [
     { header: { kid: 'k2' } },
-    { answer: { '/token': (response: Parameters<typeof json>[0]) => json(response, 500, {}) } },
-    { answer: { '/token': (response: Parameters<typeof json>[0]) => void response.destroy() } },
+    { answer: { '/token': (response: Parameters<typeof sendJson>[0]) => sendJson(response, 500, {}) } },
+    { answer: { '/token': (response: Parameters<typeof sendJson>[0]) => void response.destroy() } },
   ];
   for (const lies of failures) {
     const before = asked(upstream, '/.well-known/');
     upstream.lies = lies;
-    assert.equal((await signInWith(signet.newBrowser())).answer.status, 502);
+    assert.equal((await signInUpstream(signet.newBrowser())).answer.status, 502);
     upstream.lies = {};
-    assert.equal((await signInWith(signet.newBrowser())).answer.status, 303);
+    assert.equal((await signInUpstream(signet.newBrowser())).answer.status, 303);
     assert.ok(asked(upstream, '/.well-known/') > before, JSON.stringify(lies));
   }
 });

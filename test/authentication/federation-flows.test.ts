@@ -6,15 +6,15 @@ import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import {
+  acceptConfirmation,
   acmeAt,
-  agree,
   client_id,
   client_secret,
-  follow,
-  leaveFor,
-  signInWith,
+  followUpstream,
+  signInUpstream,
   startOidcProvider,
   startUpstream,
+  startUpstreamSignIn,
 } from '../support/upstream.ts';
 
 const providersPath = '/account/security/providers';
@@ -84,7 +84,7 @@ test('a sign-in with a real upstream, oidc-provider, makes an account and finds 
 
   const browser = signet.newBrowser();
   const there = newBrowser(issuer);
-  const { answer } = await signInWith(browser, '/auth/acme/login?next=/account/sessions', there);
+  const { answer } = await signInUpstream(browser, '/auth/acme/login?next=/account/sessions', there);
   assert.equal(answer.status, 303, answer.text);
   assert.equal(answer.location, '/account/sessions');
   const me = (await browser.get('/v1/me')).json;
@@ -100,7 +100,7 @@ test('a sign-in with a real upstream, oidc-provider, makes an account and finds 
   );
 
   const again = signet.newBrowser();
-  assert.equal((await signInWith(again, '/auth/acme/login', there)).answer.status, 303);
+  assert.equal((await signInUpstream(again, '/auth/acme/login', there)).answer.status, 303);
   assert.equal((await again.get('/v1/me')).json?.user_id, me?.user_id);
 });
 
@@ -126,7 +126,7 @@ test('a second Signet is an upstream like any other', async (t) => {
   });
   const person = await upstream.signedInUser();
   const browser = signet.newBrowser();
-  const { answer } = await signInWith(browser, '/auth/acme/login', person.browser);
+  const { answer } = await signInUpstream(browser, '/auth/acme/login', person.browser);
   assert.equal(answer.status, 303, answer.text);
   assert.equal((await browser.get('/v1/me')).json?.email, person.email);
 });
@@ -137,7 +137,7 @@ onBothEngines('a waiting authorization request survives the detour', async (t, e
   const browser = signet.newBrowser();
   const signin = (await browser.get(client.authorizePath())).location;
   assert.match(signin, /^\/signin\?request=ar_/);
-  const { answer } = await signInWith(browser, signin.replace('/signin', '/auth/acme/login'));
+  const { answer } = await signInUpstream(browser, signin.replace('/signin', '/auth/acme/login'));
   const onward = answer.location;
   assert.match(onward, /^\/oauth\/authorize\/continue\?request=ar_/);
   const code = await browser.get(onward);
@@ -151,7 +151,7 @@ test('what a client demands of a sign-in is demanded of the upstream', async (t)
   const browser = signet.newBrowser();
   const path = client.authorizePath({ prompt: 'login', login_hint: 'ada@example.com' });
   const signin = (await browser.get(path)).location;
-  await leaveFor(browser, signin.replace('/signin', '/auth/acme/login'));
+  await startUpstreamSignIn(browser, signin.replace('/signin', '/auth/acme/login'));
   assert.deepEqual(
     ['prompt', 'max_age', 'login_hint'].map((name) => upstream.asked.get(name)),
     ['login', '0', 'ada@example.com'],
@@ -161,7 +161,7 @@ test('what a client demands of a sign-in is demanded of the upstream', async (t)
 test('the request that goes upstream has everything that the answer is checked with', async (t) => {
   const { signet, upstream } = await federated(t);
   const browser = signet.newBrowser();
-  await leaveFor(browser);
+  await startUpstreamSignIn(browser);
   const { asked } = upstream;
   assert.equal(asked.get('response_type'), 'code');
   assert.equal(asked.get('client_id'), client_id);
@@ -182,7 +182,7 @@ test('somebody who cancels at the upstream is back where they were, with a word 
   const { signet, upstream } = await federated(t);
   upstream.lies.callback = { code: undefined, error: 'access_denied' };
   const browser = signet.newBrowser();
-  const { answer } = await signInWith(browser, '/auth/acme/login?next=/account/apps');
+  const { answer } = await signInUpstream(browser, '/auth/acme/login?next=/account/apps');
   assert.equal(answer.status, 303);
   const back = answer.location;
   assert.equal(back, '/signin?next=%2Faccount%2Fapps&cancelled=acme');
@@ -199,12 +199,12 @@ onBothEngines(
     const { signet, upstream } = await federated(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });
     const person = await signet.newUser();
     upstream.account = { sub: 'p1', email: person.email.toUpperCase(), email_verified: true };
-    assert.equal((await signInWith(person.browser)).answer.status, 303);
+    assert.equal((await signInUpstream(person.browser)).answer.status, 303);
     assert.equal((await person.browser.get('/v1/me')).json?.user_id, person.user_id);
     const mail = await mailbox.next(person.email, sentence('mail.provider_linked.subject', { provider: 'Acme' }));
     assert.match(linkIn(mail, /security/), /^\/account\/security/);
 
-    assert.equal((await signInWith(person.browser)).answer.status, 303);
+    assert.equal((await signInUpstream(person.browser)).answer.status, 303);
     const page = await person.browser.get(providersPath);
     assert.match(page.text, sentence('providers.linked'));
     const removed = await person.browser.post(`${providersPath}/acme/remove`);
@@ -225,14 +225,14 @@ onBothEngines('a provider is connected from the account, whatever its address th
   upstream.account = { sub: 'other', email: 'elsewhere@example.org', email_verified: false };
   const start = await person.browser.post(`${providersPath}/acme`);
   assert.equal(start.status, 303);
-  const { pathname, search } = await follow(start.location);
+  const { pathname, search } = await followUpstream(start.location);
   const question = await person.browser.get(pathname + search);
   assert.match(
     question.text,
     sentence('federation.ask.connect', { account: '<strong><bdi>elsewhere@example.org</bdi></strong>' }),
   );
   assert.deepEqual((await person.browser.get('/v1/me')).json?.identities, [], 'nothing before it is agreed to');
-  const answer = await agree(person.browser, question);
+  const answer = await acceptConfirmation(person.browser, question);
   assert.equal(answer.location, `${providersPath}?done=linked`);
   const page = await person.browser.get(`${providersPath}?done=linked`);
   assert.match(page.text, pattern`role="status"><p>${sentence('providers.done.linked')}`);
@@ -240,7 +240,7 @@ onBothEngines('a provider is connected from the account, whatever its address th
   assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:/);
 
   const elsewhere = signet.newBrowser();
-  assert.equal((await signInWith(elsewhere)).answer.status, 303);
+  assert.equal((await signInUpstream(elsewhere)).answer.status, 303);
   assert.equal((await elsewhere.get('/v1/me')).json?.user_id, person.user_id);
   assert.equal((await person.browser.get('/v1/me')).json?.email, person.email, 'the account keeps its own address');
 
@@ -267,7 +267,7 @@ test('connecting and disconnecting take a recent sign-in, and the page brings on
 test('a provider confirms that it is the same person', async (t) => {
   const { signet, upstream } = await federated(t);
   const browser = signet.newBrowser();
-  await signInWith(browser);
+  await signInUpstream(browser);
   signet.clock.advance(901);
   const confirm = await browser.get(`/signin/confirm?next=${encodeURIComponent(providersPath)}`);
   const link = /href="(\/auth\/acme\/login[^"]*)"/.exec(confirm.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
@@ -275,7 +275,7 @@ test('a provider confirms that it is the same person', async (t) => {
   assert.doesNotMatch(confirm.text, /type="password"/, 'an account without a password is not asked for one');
   const before = (await browser.get('/v1/me')).json?.session as { id: string };
   upstream.account = { ...upstream.account, auth_time: seconds(signet)() };
-  const { answer } = await signInWith(browser, link);
+  const { answer } = await signInUpstream(browser, link);
   assert.equal(answer.location, providersPath);
   assert.deepEqual(
     ['prompt', 'max_age', 'login_hint'].map((name) => upstream.asked.get(name)),
@@ -304,7 +304,7 @@ test('what an upstream says about a person is kept as far as we would let them t
     locale: 'tlh',
   };
   const browser = signet.newBrowser();
-  assert.equal((await signInWith(browser)).answer.status, 303);
+  assert.equal((await signInUpstream(browser)).answer.status, 303);
   const me = (await browser.get('/v1/me')).json;
   assert.deepEqual([me?.name, me?.picture, me?.locale], [null, null, null]);
 });
@@ -314,10 +314,10 @@ test('the discovery document is asked for once, also by many at once, and again 
   const asked = () => upstream.requests.filter((path) => path.startsWith('/.well-known/')).length;
   await Promise.all(Array.from({ length: 20 }, () => signet.newBrowser().get('/auth/acme/login')));
   assert.equal(asked(), 1);
-  await signInWith(signet.newBrowser());
+  await signInUpstream(signet.newBrowser());
   assert.equal(asked(), 1);
   signet.clock.advance(601);
-  await signInWith(signet.newBrowser());
+  await signInUpstream(signet.newBrowser());
   assert.equal(asked(), 2);
 });
 
@@ -325,7 +325,7 @@ test('a password still opens an account that a provider opens', async (t) => {
   const { signet, upstream } = await federated(t);
   const person = await signet.newUser();
   upstream.account = { sub: 'both', email: person.email, email_verified: true };
-  await signInWith(person.browser);
+  await signInUpstream(person.browser);
   assert.equal((await person.elsewhere().signIn()).status, 303);
   assert.ok(client_secret.length > 0 && !signet.logLines.join('').includes(client_secret), 'nothing of it is logged');
 });

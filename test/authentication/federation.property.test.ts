@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Answer, Browser } from '../support/browser.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
-import { acmeAt, agree, follow, startUpstream, type Upstream } from '../support/upstream.ts';
+import { acceptConfirmation, acmeAt, followUpstream, startUpstream, type Upstream } from '../support/upstream.ts';
 
 /**
  * FL-01 for detours to an upstream: every step in any order, over HTTP, beside a model that knows which edges exist.
@@ -57,7 +57,7 @@ const leave =
         : await browser.get(`/auth/acme/login${mode === 'confirm' ? '?confirm=1' : ''}`);
     if (mode !== 'sign_in' && !model.session) return answers(answer, 303, /^\/signin\?/);
     answers(answer, mode === 'link' ? 303 : 302, /^http/);
-    const { pathname, search, origin } = await follow(answer.location);
+    const { pathname, search, origin } = await followUpstream(answer.location);
     assert.equal(origin, signet.url);
     model.open = { mode, sub, callback: pathname + search, session: mode === 'sign_in' ? undefined : model.session };
     model.detours.push(model.open);
@@ -69,7 +69,7 @@ const comeBack =
   async (model, { browser }) => {
     const authorization = model.detours.at(-1 - back);
     if (!authorization) return;
-    const answer = await agree(browser, await browser.get(authorization.callback));
+    const answer = await acceptConfirmation(browser, await browser.get(authorization.callback));
     if (authorization !== model.open) return answers(answer, 400);
     model.open = undefined;
     arrive(model, authorization, answer);

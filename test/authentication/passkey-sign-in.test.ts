@@ -3,15 +3,14 @@ import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { type Lies, newAuthenticator } from '../support/authenticator.ts';
 import { sentence } from '../support/messages.ts';
 import {
-  ask,
-  assertKeptOut,
+  assertNotSignedIn,
   assertSignedIn,
-  enter,
-  eventsOf,
-  give,
-  listed,
   pages,
+  passkeyOptions,
+  passkeysOf,
+  postAssertion,
   sessionOf,
+  signInWithPasskey,
   twenty,
 } from '../support/passkeys.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
@@ -24,22 +23,22 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
       const authenticator = newAuthenticator(signet.url, algorithm);
       authenticator.counts = true;
       await person.addPasskey(authenticator, ' Key ring ');
-      const { browser, answer } = await enter(signet, authenticator);
+      const { browser, answer } = await signInWithPasskey(signet, authenticator);
       assertSignedIn(answer, browser);
       assert.equal(answer.location, '/account');
       const { amr, acr } = await sessionOf(browser);
       assert.deepEqual([amr, acr], [['hwk', 'mfa'], 'urn:signet:acr:2fa']);
-      const [passkey] = await listed(person);
+      const [passkey] = await passkeysOf(person);
       assert.equal(passkey?.name, 'Key ring');
       assert.equal(passkey?.last_used_at, Math.floor(signet.clock() / 1000));
-      assertSignedIn((await enter(signet, authenticator, {}, browser)).answer, browser);
+      assertSignedIn((await signInWithPasskey(signet, authenticator, {}, browser)).answer, browser);
     });
   }
 
   await t.test('sign-in: whatever is not what we asked for is refused', async () => {
     const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
-    const otherBrowser = await ask(signet.newBrowser(), '/signin/passkey');
+    const otherBrowser = await passkeyOptions(signet.newBrowser(), '/signin/passkey');
     const cases: [Lies, number][] = [
       [{ origin: 'https://evil.example' }, 403],
       [{ rpId: 'evil.example' }, 403],
@@ -50,18 +49,18 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
       [{ userHandle: null }, 403],
       [{ userHandle: Buffer.from('usr_somebody_else').toString('base64url') }, 403],
       [{ challenge: otherBrowser.challenge }, 400],
-      [{ challenge: (await ask(person.browser, '/v1/me/passkeys')).challenge }, 400],
-      [{ challenge: (await ask(person.browser, '/signin/confirm/passkey')).challenge }, 400],
+      [{ challenge: (await passkeyOptions(person.browser, '/v1/me/passkeys')).challenge }, 400],
+      [{ challenge: (await passkeyOptions(person.browser, '/signin/confirm/passkey')).challenge }, 400],
       [{ challenge: 'AAAA' }, 400],
     ];
     for (const [lies, status] of cases) {
-      const { browser, answer } = await enter(signet, authenticator, lies);
-      assertKeptOut(answer, browser, status, JSON.stringify(lies));
+      const { browser, answer } = await signInWithPasskey(signet, authenticator, lies);
+      assertNotSignedIn(answer, browser, status, JSON.stringify(lies));
       assert.match(answer.text, /role="alert"/);
       assert.match(answer.text, /id="signin-submit"/); // the page to try again on
     }
     const browser = signet.newBrowser();
-    const options = await ask(browser, '/signin/passkey');
+    const options = await passkeyOptions(browser, '/signin/passkey');
     const assertion = authenticator.get(options);
     const forged = newAuthenticator(signet.url).get(options);
     for (const [credential, status] of [
@@ -78,38 +77,38 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
       [{ ...assertion, rawId: forged.id }, 400],
       [{ ...assertion, type: 'password' }, 400],
     ] as const) {
-      assertKeptOut(await give(browser, '/signin/passkey', credential), browser, status);
+      assertNotSignedIn(await postAssertion(browser, '/signin/passkey', credential), browser, status);
     }
     const other = signet.newBrowser();
-    await ask(other, '/signin/passkey');
-    assertKeptOut(await give(other, '/signin/passkey', assertion), other, 400, 'from another browser');
-    assertSignedIn(await give(browser, '/signin/passkey', assertion), browser);
+    await passkeyOptions(other, '/signin/passkey');
+    assertNotSignedIn(await postAssertion(other, '/signin/passkey', assertion), other, 400, 'from another browser');
+    assertSignedIn(await postAssertion(browser, '/signin/passkey', assertion), browser);
   });
 
   await t.test('sign-in: an assertion is good once, and a challenge for five minutes', async () => {
     const authenticator = await (await signet.signedInUser()).addPasskey();
     const browser = signet.newBrowser();
-    const assertion = authenticator.get(await ask(browser, '/signin/passkey'));
-    assertSignedIn(await give(browser, '/signin/passkey', assertion), browser);
+    const assertion = authenticator.get(await passkeyOptions(browser, '/signin/passkey'));
+    assertSignedIn(await postAssertion(browser, '/signin/passkey', assertion), browser);
     browser.cookies.delete('signet_identity_session');
-    assertKeptOut(await give(browser, '/signin/passkey', assertion), browser, 400);
-    const late = authenticator.get(await ask(browser, '/signin/passkey'));
+    assertNotSignedIn(await postAssertion(browser, '/signin/passkey', assertion), browser, 400);
+    const late = authenticator.get(await passkeyOptions(browser, '/signin/passkey'));
     signet.clock.advance(300);
-    assertKeptOut(await give(browser, '/signin/passkey', late), browser, 400);
+    assertNotSignedIn(await postAssertion(browser, '/signin/passkey', late), browser, 400);
   });
 
   await t.test('sign-in: of twenty uses of one assertion, one gives a session', async () => {
     const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     const browser = signet.newBrowser();
-    const assertion = authenticator.get(await ask(browser, '/signin/passkey'));
-    const before = (await eventsOf(signet, person)).length;
-    const answers = await twenty(() => give(browser, '/signin/passkey', assertion));
+    const assertion = authenticator.get(await passkeyOptions(browser, '/signin/passkey'));
+    const before = (await signet.auditLog({ target: person.user_id })).length;
+    const answers = await twenty(() => postAssertion(browser, '/signin/passkey', assertion));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [303, ...Array(19).fill(400)]);
     const { db } = signet.deps;
     const sessions = await db.all('select session_id from sessions where user_id = $1', [person.user_id]);
     assert.equal(sessions.length, 2);
-    assert.equal((await eventsOf(signet, person)).length, before);
+    assert.equal((await signet.auditLog({ target: person.user_id })).length, before);
   });
 
   await t.test('sign-in: a removed passkey and a disabled person answer like an unknown passkey', async () => {
@@ -121,18 +120,18 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     const answers: string[] = [];
     const browser = signet.newBrowser(); // one browser, so that nothing but the reason differs
     for (const authenticator of [removed, kept, newAuthenticator(signet.url)]) {
-      const { answer } = await enter(
+      const { answer } = await signInWithPasskey(
         signet,
         authenticator,
         { userHandle: Buffer.from(user_id).toString('base64url') },
         browser,
       );
-      assertKeptOut(answer, browser, 403);
+      assertNotSignedIn(answer, browser, 403);
       answers.push(answer.text);
     }
     assert.equal(new Set(answers).size, 1);
-    const { answer } = await enter(signet, kept, {}, browser);
-    assertKeptOut(answer, browser, 403);
+    const { answer } = await signInWithPasskey(signet, kept, {}, browser);
+    assertNotSignedIn(answer, browser, 403);
     assert.equal(answer.text, answers[0]);
   });
 
@@ -143,23 +142,23 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     await person.addPasskey(authenticator);
     await mailbox.next(person.email);
     assertSignedIn(
-      (await enter(signet, authenticator, { signCount: 10 })).answer,
-      (await enter(signet, authenticator, { signCount: 11 })).browser,
+      (await signInWithPasskey(signet, authenticator, { signCount: 10 })).answer,
+      (await signInWithPasskey(signet, authenticator, { signCount: 11 })).browser,
     );
     for (const signCount of [11, 5, 0]) {
-      const { browser, answer } = await enter(signet, authenticator, { signCount });
-      assertKeptOut(answer, browser, 403);
+      const { browser, answer } = await signInWithPasskey(signet, authenticator, { signCount });
+      assertNotSignedIn(answer, browser, 403);
       await mailbox.next(person.email, sentence('mail.passkey_copied.subject'));
     }
-    assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.copy_suspected').length, 3);
-    const { browser, answer } = await enter(signet, authenticator, { signCount: 12 });
+    assert.equal((await signet.auditLog({ target: person.user_id, action: 'passkey.copy_suspected' })).length, 3);
+    const { browser, answer } = await signInWithPasskey(signet, authenticator, { signCount: 12 });
     assertSignedIn(answer, browser);
   });
 
   await t.test('of twenty sign-ins with the same next count, one gets in', async () => {
     const authenticator = newAuthenticator(signet.url);
     await (await signet.signedInUser()).addPasskey(authenticator);
-    const answers = await twenty(() => enter(signet, authenticator, { signCount: 7 }));
+    const answers = await twenty(() => signInWithPasskey(signet, authenticator, { signCount: 7 }));
     assert.deepEqual(answers.map(({ answer }) => answer.status).sort(), [303, ...Array(19).fill(403)]);
   });
 
@@ -169,17 +168,19 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     const authenticator = await person.addPasskey();
     const browser = signet.newBrowser();
     const request = redirectedTo(await browser.get(client.authorizePath())).get('request') ?? assert.fail();
-    const options = await ask(browser, '/signin/passkey');
-    const refused = await give(browser, '/signin/passkey', authenticator.get(options, { verified: false }), {
+    const options = await passkeyOptions(browser, '/signin/passkey');
+    const refused = await postAssertion(browser, '/signin/passkey', authenticator.get(options, { verified: false }), {
       request,
     });
     assert.ok(refused.text.includes(`name="request" value="${request}"`));
-    const answer = await give(browser, '/signin/passkey', authenticator.get(options), { request });
+    const answer = await postAssertion(browser, '/signin/passkey', authenticator.get(options), { request });
     assert.equal(answer.location, `/oauth/authorize/continue?request=${request}`);
     const onward = await browser.get(answer.location);
     assert.ok(redirectedTo(onward).get('code'));
-    const next = await ask(browser, '/signin/passkey');
-    const elsewhere = await give(browser, '/signin/passkey', authenticator.get(next), { next: '/account/sessions' });
+    const next = await passkeyOptions(browser, '/signin/passkey');
+    const elsewhere = await postAssertion(browser, '/signin/passkey', authenticator.get(next), {
+      next: '/account/sessions',
+    });
     assert.equal(elsewhere.location, '/account/sessions');
   });
 
@@ -187,13 +188,17 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     const person = await signet.signedInUser();
     const authenticator = await person.addPasskey();
     const totp = await person.enableTotp();
-    const { browser, answer } = await enter(signet, authenticator);
+    const { browser, answer } = await signInWithPasskey(signet, authenticator);
     assert.equal(answer.location, '/signin/second-factor');
     assertRefused(await browser.get('/v1/me'), 401, 'login_required');
     assert.doesNotMatch((await browser.get('/signin/second-factor')).text, /data-passkey/);
     assertRefused(await browser.postEmpty('/signin/second-factor/passkey/options'), 403, 'access_denied');
-    const other = await ask(browser, '/signin/passkey');
-    assertKeptOut(await give(browser, '/signin/second-factor/passkey', authenticator.get(other)), browser, 403);
+    const other = await passkeyOptions(browser, '/signin/passkey');
+    assertNotSignedIn(
+      await postAssertion(browser, '/signin/second-factor/passkey', authenticator.get(other)),
+      browser,
+      403,
+    );
     assertSignedIn(await browser.post('/signin/second-factor', { code: totp.code() }), browser);
     assert.deepEqual((await sessionOf(browser)).amr, ['hwk', 'mfa', 'otp']);
   });
@@ -203,8 +208,8 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     const authenticator = await person.addPasskey();
     await person.enableTotp();
     const browser = signet.newBrowser();
-    const assertion = authenticator.get(await ask(browser, '/signin/passkey'));
-    const answers = await twenty(() => give(browser, '/signin/passkey', assertion));
+    const assertion = authenticator.get(await passkeyOptions(browser, '/signin/passkey'));
+    const answers = await twenty(() => postAssertion(browser, '/signin/passkey', assertion));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [303, ...Array(19).fill(400)]);
   });
 
@@ -220,31 +225,31 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     for (const one of [browser, elsewhere])
       assert.equal((await person.with({ browser: one }).signIn()).location, '/signin/second-factor');
     assert.match((await browser.get('/signin/second-factor')).text, /action="\/signin\/second-factor\/passkey"/);
-    const options = await ask(browser, path);
+    const options = await passkeyOptions(browser, path);
     assert.deepEqual(
       (options.allowCredentials as { id: string }[]).map(({ id }) => id),
       [authenticator.credential_id],
     );
-    const signInChallenge = await ask(browser, '/signin/passkey');
-    const otherAttempt = await ask(elsewhere, path);
+    const signInChallenge = await passkeyOptions(browser, '/signin/passkey');
+    const otherAttempt = await passkeyOptions(elsewhere, path);
     for (const [credential, status] of [
       [foreign.get(options), 403],
       [authenticator.get(options, { verified: false }), 403],
       [authenticator.get(signInChallenge), 400],
       [authenticator.get(otherAttempt), 400],
     ] as const) {
-      assertKeptOut(await give(browser, path, credential), browser, status);
+      assertNotSignedIn(await postAssertion(browser, path, credential), browser, status);
     }
-    assertKeptOut(
-      await give(elsewhere, '/signin/passkey', authenticator.get(otherAttempt)),
+    assertNotSignedIn(
+      await postAssertion(elsewhere, '/signin/passkey', authenticator.get(otherAttempt)),
       elsewhere,
       400,
       'a second factor is no first',
     );
-    const answers = await twenty(() => give(elsewhere, path, authenticator.get(otherAttempt)));
+    const answers = await twenty(() => postAssertion(elsewhere, path, authenticator.get(otherAttempt)));
     assert.equal(answers.filter(({ status, location }) => status === 303 && location === '/account').length, 1);
     assert.deepEqual((await sessionOf(elsewhere)).amr, ['pwd', 'hwk', 'mfa']);
-    assertSignedIn(await give(browser, path, authenticator.get(options)), browser); // its fifth try
+    assertSignedIn(await postAssertion(browser, path, authenticator.get(options)), browser); // its fifth try
   });
 
   await t.test('as second factor: five tries, whatever they are made with', async () => {
@@ -254,11 +259,15 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     const browser = signet.newBrowser();
     await person.with({ browser }).signIn();
     const path = '/signin/second-factor/passkey';
-    const options = await ask(browser, path);
+    const options = await passkeyOptions(browser, path);
     for (let tries = 0; tries < 5; tries += 1) {
-      assertKeptOut(await give(browser, path, authenticator.get(options, { verified: false })), browser, 403);
+      assertNotSignedIn(
+        await postAssertion(browser, path, authenticator.get(options, { verified: false })),
+        browser,
+        403,
+      );
     }
-    const answer = await give(browser, path, authenticator.get(options));
+    const answer = await postAssertion(browser, path, authenticator.get(options));
     assert.equal(answer.location, '/signin');
     assertRefused(await browser.get('/v1/me'), 401, 'login_required');
   });
@@ -271,15 +280,15 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     const other = await (await signet.signedInUser()).addPasskey();
     signet.clock.advance(3600);
     assert.match((await person.browser.get(`/signin/confirm?next=${pages}`)).text, /data-passkey="get"/);
-    const options = await ask(person.browser, path);
+    const options = await passkeyOptions(person.browser, path);
     assert.deepEqual(
       (options.allowCredentials as { id: string }[]).map(({ id }) => id),
       [authenticator.credential_id],
     );
-    assert.equal((await give(person.browser, path, other.get(options))).status, 403);
+    assert.equal((await postAssertion(person.browser, path, other.get(options))).status, 403);
     assert.equal((await person.browser.postEmpty('/v1/me/passkeys/options')).status, 403);
     assertRefused(await signet.newBrowser().postEmpty(`${path}/options`), 401, 'login_required');
-    const answer = await give(person.browser, path, authenticator.get(options), { next: pages });
+    const answer = await postAssertion(person.browser, path, authenticator.get(options), { next: pages });
     assert.equal(answer.location, pages);
     assert.equal((await sessionOf(person.browser)).auth_time, Math.floor(signet.clock() / 1000));
     assert.equal((await person.browser.postEmpty('/v1/me/passkeys/options')).status, 200);
@@ -289,13 +298,16 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
 testSignet('refused passkeys stop nobody at their address, and are counted in one line', async ({ signet }) => {
   const authenticator = await (await signet.signedInUser()).addPasskey();
   for (let times = 0; times < 35; times += 1)
-    assertSignedIn((await enter(signet, authenticator)).answer, (await enter(signet, authenticator)).browser);
+    assertSignedIn(
+      (await signInWithPasskey(signet, authenticator)).answer,
+      (await signInWithPasskey(signet, authenticator)).browser,
+    );
   const browser = signet.newBrowser();
-  let options = await ask(browser, '/signin/passkey');
+  let options = await passkeyOptions(browser, '/signin/passkey');
   const refused = async (count: number) => {
     for (let times = 0; times < count; times += 1) {
-      const answer = await give(browser, '/signin/passkey', authenticator.get(options, { verified: false }));
-      assertKeptOut(answer, browser, 403);
+      const answer = await postAssertion(browser, '/signin/passkey', authenticator.get(options, { verified: false }));
+      assertNotSignedIn(answer, browser, 403);
     }
     const rows = await signet.deps.db.all<{ count: number }>(
       `select count from unauthenticated_events where reason = 'passkey_refused'`,
@@ -304,10 +316,10 @@ testSignet('refused passkeys stop nobody at their address, and are counted in on
   };
   assert.deepEqual(await refused(30), [30]);
   assert.deepEqual(await refused(10), [40]);
-  assertSignedIn(await give(browser, '/signin/passkey', authenticator.get(options)), browser);
+  assertSignedIn(await postAssertion(browser, '/signin/passkey', authenticator.get(options)), browser);
   signet.clock.advance(600);
   browser.cookies.delete('signet_identity_session');
-  options = await ask(browser, '/signin/passkey');
+  options = await passkeyOptions(browser, '/signin/passkey');
   assert.deepEqual(await refused(1), [41]);
 });
 

@@ -7,15 +7,14 @@ import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { sentence } from '../support/messages.ts';
 import {
-  ask,
-  assertKeptOut,
-  confirm,
-  enter,
-  eventsOf,
-  give,
-  keep,
-  listed,
+  assertNotSignedIn,
+  confirmWithPasskey,
   pages,
+  passkeyOptions,
+  passkeysOf,
+  postAssertion,
+  postPasskey,
+  signInWithPasskey,
   twenty,
 } from '../support/passkeys.ts';
 import { assertRefused } from '../support/relying-party.ts';
@@ -37,7 +36,7 @@ testSignet(
     await t.test('are asked for as the decisions say', async () => {
       const person = await signet.signedInUser();
       const first = await person.addPasskey();
-      const creation = await ask(person.browser, '/v1/me/passkeys');
+      const creation = await passkeyOptions(person.browser, '/v1/me/passkeys');
       assert.deepEqual(creation.rp, { name: 'Signet', id: 'localhost' });
       assert.deepEqual(creation.authenticatorSelection, {
         residentKey: 'required',
@@ -52,12 +51,12 @@ testSignet(
       assert.deepEqual(creation.excludeCredentials, [
         { id: first.credential_id, type: 'public-key', transports: ['hybrid', 'internal'] },
       ]);
-      const assertion = await ask(signet.newBrowser(), '/signin/passkey');
+      const assertion = await passkeyOptions(signet.newBrowser(), '/signin/passkey');
       assert.deepEqual(
         [assertion.rpId, assertion.userVerification, assertion.allowCredentials],
         ['localhost', 'required', []],
       );
-      assert.notEqual(assertion.challenge, (await ask(signet.newBrowser(), '/signin/passkey')).challenge);
+      assert.notEqual(assertion.challenge, (await passkeyOptions(signet.newBrowser(), '/signin/passkey')).challenge);
     });
 
     await t.test(
@@ -76,11 +75,11 @@ testSignet(
         const mail = await mailbox.next(person.email);
         assert.match(mail.subject, sentence('mail.passkey_removed.subject'));
         assert.match(mail.text, sentence('mail.passkey_removed.text', { passkey: 'New name' }));
-        const happened = await eventsOf(signet, person);
+        const happened = await signet.auditLog({ target: person.user_id });
         for (const action of ['passkey.added', 'passkey.renamed', 'passkey.removed']) {
-          assert.equal(happened.filter((one) => one === action).length, 1, action);
+          assert.equal(happened.filter((event) => event.action === action).length, 1, action);
         }
-        assert.deepEqual(await listed(person), []);
+        assert.deepEqual(await passkeysOf(person), []);
         assert.equal(mailbox.mails.filter(({ to }) => to === person.email).length, 2);
       },
     );
@@ -96,9 +95,9 @@ testSignet(
         { crossOrigin: true },
         { type: 'webauthn.get' },
         { challenge: Buffer.alloc(150).toString('base64url') },
-        { challenge: (await ask(person.browser, '/signin/passkey')).challenge },
-        { challenge: (await ask(person.browser, '/signin/confirm/passkey')).challenge },
-        { challenge: (await ask((await signet.signedInUser()).browser, '/v1/me/passkeys')).challenge },
+        { challenge: (await passkeyOptions(person.browser, '/signin/passkey')).challenge },
+        { challenge: (await passkeyOptions(person.browser, '/signin/confirm/passkey')).challenge },
+        { challenge: (await passkeyOptions((await signet.signedInUser()).browser, '/v1/me/passkeys')).challenge },
         { attestation: { fmt: 'none', attStmt: new Map([['x5c', []]]) } },
         {
           attestation: {
@@ -122,19 +121,23 @@ testSignet(
         { attestation: { fmt: 'android-safetynet', attStmt: new Map() } },
       ];
       for (const lie of lies) {
-        const options = await ask(person.browser, '/v1/me/passkeys');
-        const answer = await keep(person.browser, newAuthenticator(signet.url).create(options, lie));
+        const options = await passkeyOptions(person.browser, '/v1/me/passkeys');
+        const answer = await postPasskey(person.browser, newAuthenticator(signet.url).create(options, lie));
         assertRefused(answer, 400, 'invalid_request');
       }
-      const options = await ask(person.browser, '/v1/me/passkeys');
+      const options = await passkeyOptions(person.browser, '/v1/me/passkeys');
       const credential = newAuthenticator(signet.url).create(options);
       for (const name of ['', ' ', 'x'.repeat(101), 'a\u202eb', 'a\nb'])
-        assertRefused(await keep(person.browser, credential, name), 400, 'invalid_request');
+        assertRefused(await postPasskey(person.browser, credential, name), 400, 'invalid_request');
       const otherId = Buffer.alloc(32, 1).toString('base64url');
-      assertRefused(await keep(person.browser, { ...credential, id: otherId, rawId: otherId }), 400, 'invalid_request');
-      assert.deepEqual(await listed(person), []);
-      assert.ok(!(await eventsOf(signet, person)).includes('passkey.added'));
-      assert.equal((await keep(person.browser, credential)).status, 201); // none of that used the challenge up
+      assertRefused(
+        await postPasskey(person.browser, { ...credential, id: otherId, rawId: otherId }),
+        400,
+        'invalid_request',
+      );
+      assert.deepEqual(await passkeysOf(person), []);
+      assert.deepEqual(await signet.auditLog({ target: person.user_id, action: 'passkey.added' }), []);
+      assert.equal((await postPasskey(person.browser, credential)).status, 201); // none of that used the challenge up
     });
 
     await t.test(
@@ -142,53 +145,55 @@ testSignet(
       async () => {
         const person = await signet.signedInUser();
         await person.addPasskey(); // confirmed with it, the session may add more
-        const options = await ask(person.browser, '/v1/me/passkeys');
+        const options = await passkeyOptions(person.browser, '/v1/me/passkeys');
         const [first, second] = [newAuthenticator(signet.url), newAuthenticator(signet.url)];
-        assert.equal((await keep(person.browser, first.create(options))).status, 201);
-        assertRefused(await keep(person.browser, second.create(options)), 400, 'invalid_request');
+        assert.equal((await postPasskey(person.browser, first.create(options))).status, 201);
+        assertRefused(await postPasskey(person.browser, second.create(options)), 400, 'invalid_request');
 
-        const late = await ask(person.browser, '/v1/me/passkeys');
+        const late = await passkeyOptions(person.browser, '/v1/me/passkeys');
         signet.clock.advance(300);
-        assertRefused(await keep(person.browser, second.create(late)), 400, 'invalid_request');
+        assertRefused(await postPasskey(person.browser, second.create(late)), 400, 'invalid_request');
 
-        const elsewhere = await ask(person.browser, '/v1/me/passkeys');
+        const elsewhere = await passkeyOptions(person.browser, '/v1/me/passkeys');
         const session = person.browser.cookies.get('signet_identity_session') ?? '';
         const other = signet.newBrowser();
         other.cookies.set('signet_identity_session', session);
-        assertRefused(await keep(other, second.create(elsewhere)), 400, 'invalid_request');
-        assert.equal((await keep(person.browser, second.create(elsewhere))).status, 201);
+        assertRefused(await postPasskey(other, second.create(elsewhere)), 400, 'invalid_request');
+        assert.equal((await postPasskey(person.browser, second.create(elsewhere))).status, 201);
       },
     );
 
     await t.test('registration: of twenty uses of one challenge, one is kept', async () => {
       const person = await signet.signedInUser();
       await person.addPasskey();
-      const options = await ask(person.browser, '/v1/me/passkeys');
-      const answers = await twenty(() => keep(person.browser, newAuthenticator(signet.url).create(options)));
+      const options = await passkeyOptions(person.browser, '/v1/me/passkeys');
+      const answers = await twenty(() => postPasskey(person.browser, newAuthenticator(signet.url).create(options)));
       assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(19).fill(400)]);
-      assert.equal((await listed(person)).length, 2);
-      assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.added').length, 2);
+      assert.equal((await passkeysOf(person)).length, 2);
+      assert.equal((await signet.auditLog({ target: person.user_id, action: 'passkey.added' })).length, 2);
     });
 
     await t.test('registration: a credential that somebody has cannot be registered again, by anybody', async () => {
       const [owner, other] = [await signet.signedInUser(), await signet.signedInUser()];
       const authenticator = await owner.addPasskey();
       for (const person of [owner, other]) {
-        const options = await ask(person.browser, '/v1/me/passkeys');
-        assertRefused(await keep(person.browser, authenticator.create(options)), 409, 'invalid_state');
+        const options = await passkeyOptions(person.browser, '/v1/me/passkeys');
+        assertRefused(await postPasskey(person.browser, authenticator.create(options)), 409, 'invalid_state');
       }
-      assert.deepEqual(await listed(other), []);
+      assert.deepEqual(await passkeysOf(other), []);
     });
 
     await t.test('registration: twenty fit, also when more are added at once', async () => {
       const person = await signet.signedInUser();
       await person.addPasskey();
-      const creations = await Promise.all(Array.from({ length: 22 }, () => ask(person.browser, '/v1/me/passkeys')));
+      const creations = await Promise.all(
+        Array.from({ length: 22 }, () => passkeyOptions(person.browser, '/v1/me/passkeys')),
+      );
       const answers = await Promise.all(
-        creations.map((options) => keep(person.browser, newAuthenticator(signet.url).create(options))),
+        creations.map((options) => postPasskey(person.browser, newAuthenticator(signet.url).create(options))),
       );
       assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(19).fill(201), 409, 409, 409]);
-      assert.equal((await listed(person)).length, 20);
+      assert.equal((await passkeysOf(person)).length, 20);
       assertRefused(await person.browser.postEmpty('/v1/me/passkeys/options'), 409, 'invalid_state');
     });
 
@@ -196,22 +201,22 @@ testSignet(
       const person = await signet.signedInUser();
       const authenticator = await person.addPasskey();
       const { id } = authenticator;
-      const options = await ask(person.browser, '/v1/me/passkeys');
+      const options = await passkeyOptions(person.browser, '/v1/me/passkeys');
       const credential = newAuthenticator(signet.url).create(options);
       signet.clock.advance(901);
       assertRefused(await person.browser.postEmpty('/v1/me/passkeys/options'), 403, 'reauthentication_required');
-      assertRefused(await keep(person.browser, credential), 403, 'reauthentication_required');
+      assertRefused(await postPasskey(person.browser, credential), 403, 'reauthentication_required');
       assertRefused(await person.browser.delete(`/v1/me/passkeys/${id}`), 403, 'reauthentication_required');
       for (const path of [pages, `${pages}/${id}/remove`, `${pages}/${id}/name`]) {
         const answer = await person.browser.post(path);
         const next = encodeURIComponent(`${pages}?unfinished=1`);
         assert.equal(answer.location, `/signin/confirm?next=${next}`);
       }
-      assert.equal((await listed(person))[0]?.name, 'Key');
-      await confirm(person.browser, authenticator);
+      assert.equal((await passkeysOf(person))[0]?.name, 'Key');
+      await confirmWithPasskey(person.browser, authenticator);
       assert.equal((await person.browser.post(`${pages}/${id}/name`, { name: 'Renamed' })).status, 303);
       assert.deepEqual(
-        (await listed(person)).map(({ name }) => name),
+        (await passkeysOf(person)).map(({ name }) => name),
         ['Renamed'],
       );
 
@@ -243,7 +248,7 @@ testSignet(
         assert.equal(foreign.text, unknown.text);
       }
       assert.deepEqual(
-        (await listed(owner)).map(({ name }) => name),
+        (await passkeysOf(owner)).map(({ name }) => name),
         ['Key'],
       );
     });
@@ -254,9 +259,9 @@ testSignet(
       await person.addPasskey(authenticator);
       for (const synced of [false, true, true, false]) {
         authenticator.synced = synced;
-        await enter(signet, authenticator);
+        await signInWithPasskey(signet, authenticator);
         assert.deepEqual(
-          (await listed(person)).map((passkey) => passkey.synced),
+          (await passkeysOf(person)).map((passkey) => passkey.synced),
           [synced],
         );
       }
@@ -273,14 +278,14 @@ testSignet(
         person.browser.delete(`/v1/me/passkeys/${one.id}`),
         person.browser.delete(`/v1/me/passkeys/${other.id}`),
       ]);
-      const [last, ...none] = await listed(person);
+      const [last, ...none] = await passkeysOf(person);
       assert.equal(none.length, 0);
       assert.equal(answers.filter(({ status }) => status === 204).length, 1);
       assertRefused(await person.browser.delete(`/v1/me/passkeys/${String(last?.id)}`), 409, 'invalid_state');
       const page = await person.browser.post(`${pages}/${last?.id}/remove`);
       assert.equal(page.status, 409);
       assert.match(page.text, sentence('passkey.problem.last_sign_in_method'));
-      assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.removed').length, 1);
+      assert.equal((await signet.auditLog({ target: person.user_id, action: 'passkey.removed' })).length, 1);
     });
 
     await t.test('of twenty removals of one passkey, one happens, with one mail', async () => {
@@ -289,7 +294,7 @@ testSignet(
       const statuses = (await twenty(() => person.browser.delete(`/v1/me/passkeys/${id}`))).map(({ status }) => status);
       assert.deepEqual(statuses.sort(), [204, ...Array(19).fill(404)]);
       await mailbox.next(person.email, sentence('mail.passkey_removed.subject'));
-      assert.equal((await eventsOf(signet, person)).filter((action) => action === 'passkey.removed').length, 1);
+      assert.equal((await signet.auditLog({ target: person.user_id, action: 'passkey.removed' })).length, 1);
       await everyMailSent();
       assert.equal(
         mailbox.mails.filter(
@@ -304,7 +309,7 @@ testSignet(
       await person.enableTotp();
       for (const change of [
         () => person.addPasskey(),
-        async () => person.browser.delete(`/v1/me/passkeys/${String((await listed(person))[0]?.id)}`),
+        async () => person.browser.delete(`/v1/me/passkeys/${String((await passkeysOf(person))[0]?.id)}`),
       ]) {
         const browser = signet.newBrowser();
         await person.with({ browser }).signIn();
@@ -317,24 +322,24 @@ testSignet(
       const person = await signet.signedInUser();
       const authenticator = await person.addPasskey();
       const browser = signet.newBrowser();
-      const assertion = authenticator.get(await ask(browser, '/signin/passkey'), { verified: false });
-      const creation = newAuthenticator(signet.url).create(await ask(person.browser, '/v1/me/passkeys'), {
+      const assertion = authenticator.get(await passkeyOptions(browser, '/signin/passkey'), { verified: false });
+      const creation = newAuthenticator(signet.url).create(await passkeyOptions(person.browser, '/v1/me/passkeys'), {
         verified: false,
       });
       for (const text of ['', '{', 'null', '[]', '"x"', '1', '{"__proto__":{}}', '{"id":{}}', 'é']) {
-        assertKeptOut(await browser.post('/signin/passkey', { credential: text }), browser, 400, text);
+        assertNotSignedIn(await browser.post('/signin/passkey', { credential: text }), browser, 400, text);
         assert.equal((await person.browser.post(pages, { credential: text, name: 'Key' })).status, 400, text);
       }
       await fc.assert(
         fc.asyncProperty(damaged(assertion), damaged(creation), async (wrongAssertion, wrongCreation) => {
-          const answer = await give(browser, '/signin/passkey', wrongAssertion);
+          const answer = await postAssertion(browser, '/signin/passkey', wrongAssertion);
           assert.ok(answer.status >= 400 && answer.status < 500, answer.text);
-          const kept = await keep(person.browser, wrongCreation);
+          const kept = await postPasskey(person.browser, wrongCreation);
           assert.equal(kept.status, 400, kept.text);
         }),
         { numRuns: 60 },
       );
-      assert.equal((await listed(person)).length, 1);
+      assert.equal((await passkeysOf(person)).length, 1);
     });
   },
 );

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { auditRowsOf } from '../../src/audit/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
-import { ask, assertSignedIn, give } from '../support/passkeys.ts';
+import { assertSignedIn, passkeyOptions, postAssertion } from '../support/passkeys.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { type Authenticator, wrongCode } from '../support/two-factor.ts';
@@ -123,8 +122,7 @@ onBothEngines(
     assert.equal(await statusOf(halfIn(here), () => app.backup_codes[0]!), 303);
     assert.equal(await statusOf(halfIn(here), app.code), 303);
 
-    const rows = await auditRowsOf(signet.deps.db, person.user_id, 500);
-    assert.ok(rows.some(({ reason }) => reason === 'codes_disabled'));
+    assert.ok((await signet.auditLog({ target: person.user_id, reason: 'codes_disabled' })).length > 0);
   },
 );
 
@@ -136,8 +134,8 @@ onBothEngines('MF-02: a hundred in a row elsewhere leave the own browser in, and
   assert.equal(await statusOf(halfIn(here, person.browser), app.code), 303);
   assert.equal(await statusOf(halfIn(here), app.code), 403);
   const { browser } = await halfIn(here);
-  const options = await ask(browser, '/signin/second-factor/passkey');
-  assertSignedIn(await give(browser, '/signin/second-factor/passkey', authenticator.get(options)), browser);
+  const options = await passkeyOptions(browser, '/signin/second-factor/passkey');
+  assertSignedIn(await postAssertion(browser, '/signin/second-factor/passkey', authenticator.get(options)), browser);
   assert.equal(await statusOf(halfIn(here), app.code), 303);
 });
 

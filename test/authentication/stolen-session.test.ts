@@ -8,7 +8,7 @@ import type { Answer } from '../support/browser.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
-import { ask, keep, listed, sessionOf } from '../support/passkeys.ts';
+import { passkeyOptions, passkeysOf, postPasskey, sessionOf } from '../support/passkeys.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
@@ -177,14 +177,14 @@ const changes: Record<string, { sql: RegExp; begin: (at: UnderWay) => Promise<()
   'a passkey': {
     sql: /insert into passkeys/,
     async begin({ signet, thief }) {
-      const made = newAuthenticator(signet.url).create(await ask(thief.browser, '/v1/me/passkeys'));
-      return () => keep(thief.browser, made);
+      const made = newAuthenticator(signet.url).create(await passkeyOptions(thief.browser, '/v1/me/passkeys'));
+      return () => postPasskey(thief.browser, made);
     },
   },
   'the end of a passkey': {
     sql: /delete from passkeys/,
     async begin({ thief }) {
-      const [passkey] = await listed(thief);
+      const [passkey] = await passkeysOf(thief);
       return () => thief.browser.delete(`/v1/me/passkeys/${passkey?.id}`);
     },
   },

@@ -6,7 +6,15 @@ import { newAuthenticator } from '../support/authenticator.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { ask, assertKeptOut, assertSignedIn, confirm, enter, keep, sessionOf } from '../support/passkeys.ts';
+import {
+  assertNotSignedIn,
+  assertSignedIn,
+  confirmWithPasskey,
+  passkeyOptions,
+  postPasskey,
+  sessionOf,
+  signInWithPasskey,
+} from '../support/passkeys.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
@@ -56,9 +64,9 @@ testSignet(
     await t.test('by a challenge that was handed out before there was a passkey', async () => {
       const person = await signet.signedInUser();
       const thief = await thiefOf(person);
-      const options = await ask(thief, '/v1/me/passkeys');
+      const options = await passkeyOptions(thief, '/v1/me/passkeys');
       await person.addPasskey();
-      assertLacksFactor(await keep(thief, newAuthenticator(signet.url).create(options)));
+      assertLacksFactor(await postPasskey(thief, newAuthenticator(signet.url).create(options)));
     });
 
     await t.test('by a link from the mailbox', async () => {
@@ -70,7 +78,7 @@ testSignet(
     });
 
     await t.test('and the owner signs in with it as ever', async () => {
-      const { browser, answer } = await enter(signet, key);
+      const { browser, answer } = await signInWithPasskey(signet, key);
       assertSignedIn(answer, browser);
       assert.equal((await browser.get('/v1/admin/users')).status, 200);
     });
@@ -93,11 +101,11 @@ testSignet(
     const key = await owner.addPasskey();
     const reset = () => resetFactors(signet.deps, { actor: 'cli' }, owner.user_id, 'the key was stolen');
     const held = holdNextCall(signet.deps.db, /insert into sessions/);
-    const entering = enter(signet, key);
+    const entering = signInWithPasskey(signet, key);
     await held.reached;
     await reset().finally(held.release);
     const { answer, browser } = await entering;
-    assertKeptOut(answer, browser, 403);
+    assertNotSignedIn(answer, browser, 403);
     assert.match(answer.text, sentence('passkey.problem.refused'));
   },
 );
@@ -203,7 +211,7 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
     assertRefused(byProvider, 403, 'access_denied');
     assert.equal((await sessionOf(browser)).acr, oneFactor);
 
-    await confirm(browser, key);
+    await confirmWithPasskey(browser, key);
     assert.equal((await browser.get(totpPage)).status, 200);
     assert.equal((await browser.postEmpty(enrollPath)).status, 200);
   });

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { disableUser, enableUser } from '../../src/admin/users/administer-user.ts';
-import { auditRowsOf } from '../../src/audit/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
@@ -464,7 +463,7 @@ onBothEngines('twenty confirmations and twenty disablings at once are one of eac
   const disabled = await twenty(() => person.browser.delete('/v1/me/2fa/totp'));
   assert.equal(disabled.filter(({ status }) => status === 204).length, 1);
   assert.ok(disabled.every(({ status }) => status === 204 || status === 409));
-  const rows = await auditRowsOf(signet.deps.db, person.user_id, 100);
+  const rows = await signet.auditLog({ target: person.user_id });
   for (const action of ['totp.confirmed', 'totp.disabled']) {
     assert.equal(rows.filter((row) => row.action === action).length, 1, action);
   }
@@ -504,7 +503,7 @@ test('NO-01: each change of factors is one mail and one event, and so is what lo
     for (const secret of [app.secret, ...app.backup_codes, ...codes]) assert.ok(!(text + subject).includes(secret));
   }
 
-  const rows = await auditRowsOf(signet.deps.db, person.user_id, 100);
+  const rows = await signet.auditLog({ target: person.user_id });
   const count = (action: string) => rows.filter((row) => row.action === action).length;
   const expected = {
     'totp.confirmed': 1,

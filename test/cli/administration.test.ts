@@ -10,9 +10,9 @@ import {
   succeed,
 } from '../support/command-line.ts';
 import { pattern, sentence } from '../support/messages.ts';
+import { openServer } from '../support/open-server.ts';
 import { basic } from '../support/relying-party.ts';
 import { bareSettings, codeFor, isActiveAt, redeemAt, startServer } from '../support/server-process.ts';
-import { openServer } from '../support/servers.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import type { Signet } from '../support/signet.ts';
 

@@ -10,8 +10,8 @@ import type { Db } from '../../src/platform/db/db.ts';
 import { preparedSettings, refused, runCommand, succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
+import { openServer } from '../support/open-server.ts';
 import { bareSettings } from '../support/server-process.ts';
-import { openServer } from '../support/servers.ts';
 
 const create = ['users', 'create', '--email', 'asa@example.com', '--name', 'Asa', '--verified', '--password-stdin'];
 const password = 'ordinary words in a row';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer, Browser } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
-import { ask, confirm, give } from '../support/passkeys.ts';
+import { confirmWithPasskey, passkeyOptions, postAssertion } from '../support/passkeys.ts';
 import { claimsOf, type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 
@@ -40,9 +40,14 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
   const goOn = (browser: Browser, request: string, how = '') =>
     browser.get(`/oauth/authorize/continue?request=${request}${how}`);
   const usePasskey = async (browser: Browser, request: string) =>
-    give(browser, '/signin/confirm/passkey', passkey.get(await ask(browser, '/signin/confirm/passkey')), {
-      request,
-    });
+    postAssertion(
+      browser,
+      '/signin/confirm/passkey',
+      passkey.get(await passkeyOptions(browser, '/signin/confirm/passkey')),
+      {
+        request,
+      },
+    );
 
   await t.test('the page offers what is stronger, nothing else leads past it, and the token says so', async () => {
     const browser = await byPassword();
@@ -112,7 +117,7 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
   await t.test('prompt=none shows no page: the session is answered with as it is', async () => {
     const browser = await byPassword();
     assert.equal((await reached(client, await authorize(browser, two, { prompt: 'none' }))).acr, one);
-    await confirm(browser, passkey);
+    await confirmWithPasskey(browser, passkey);
     assert.equal((await reached(client, await authorize(browser, two, { prompt: 'none' }))).acr, two);
     const nobody = await authorize(signet.newBrowser(), two, { prompt: 'none' });
     assert.equal(redirectedTo(nobody).get('error'), 'login_required');

@@ -220,7 +220,7 @@ test('FL-01: an answer counts once, and only from whoever is asked by then', asy
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
   const person = await signet.signedInUser();
-  const given = async () => (await signet.deps.db.all(`select 1 from audit_log where action = 'consent.given'`)).length;
+  const given = async () => (await signet.auditLog({ action: 'consent.given' })).length;
 
   const request = askedAbout(await ask(person, client));
   await Promise.all(Array.from({ length: 20 }, () => decide(person, request, 'allow')));

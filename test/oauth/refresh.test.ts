@@ -17,10 +17,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
   const client = await signet.registerClient({ owner, allowed_scopes });
   const other = await signet.registerClient({ owner });
   const app = await signet.registerClient({ owner, client_type: 'public' });
-  const auditedEnds = async (reason: string) => {
-    const sql = `select count(*) as ends from audit_log where action = 'grant.revoked' and reason = $1`;
-    return Number((await signet.deps.db.get<{ ends: number }>(sql, [reason]))?.ends);
-  };
+  const auditedEnds = async (reason: string) => (await signet.auditLog({ action: 'grant.revoked', reason })).length;
 
   await t.test('RT-01: is replaced by each use, and the old one is dead', async () => {
     for (const one of [client, app]) {

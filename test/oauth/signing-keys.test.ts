@@ -68,7 +68,7 @@ onBothEngines('keys rotate after 30 days, once, though several nodes do it at th
   assert.deepEqual(await storedKids(first, 'retiring'), before.active);
   assert.deepEqual(await storedKids(first, 'active'), before.next);
   assert.equal((await listSigningKeys(first.deps.db)).length, 6);
-  const events = await first.deps.db.all(`select event_id from audit_log where action = 'key.rotated'`);
+  const events = await first.auditLog({ action: 'key.rotated' });
   assert.equal(events.length, 2, 'one for each algorithm');
   await Promise.all(nodes.map((node) => node.runJobs()));
   assert.deepEqual(await storedKids(first, 'active'), before.next);
@@ -102,17 +102,18 @@ testSignet('the log says which key stopped signing, which one took over, and whi
   const after = await listSigningKeys(signet.deps.db);
   const kidOf = (keys: typeof before, algorithm: string, status: string) =>
     keys.find((key) => key.algorithm === algorithm && key.status === status)?.kid;
-  const { db } = signet.deps;
-  const rows = await db.all<{ target: string; before_state: string; after_state: string }>(
-    `select target, before_state, after_state from audit_log where action = 'key.rotated'`,
-  );
+  const rows = await signet.auditLog({ action: 'key.rotated' });
   assert.equal(rows.length, 2);
   for (const { target, before_state, after_state } of rows) {
-    const { algorithm, ...was } = JSON.parse(before_state);
+    const { algorithm, ...was } = JSON.parse(before_state ?? '');
     const active_kid = kidOf(before, algorithm, 'next');
     assert.deepEqual(was, { active_kid: kidOf(before, algorithm, 'active'), next_kid: active_kid });
     assert.equal(kidOf(after, algorithm, 'retiring'), was.active_kid);
-    assert.deepEqual(JSON.parse(after_state), { algorithm, active_kid, next_kid: kidOf(after, algorithm, 'next') });
+    assert.deepEqual(JSON.parse(after_state ?? ''), {
+      algorithm,
+      active_kid,
+      next_kid: kidOf(after, algorithm, 'next'),
+    });
     assert.equal(target, active_kid);
   }
 });

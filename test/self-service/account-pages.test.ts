@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { auditRowsOf } from '../../src/audit/store.ts';
 import type { Answer } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { assertRefused } from '../support/relying-party.ts';
@@ -20,9 +19,7 @@ testSignet('a person says who they are', async ({ signet, t }) => {
     assert.match((await person.browser.get('/account')).text, /<html lang="de">/);
     const again = await patch(person, { locale: null });
     assert.deepEqual([again.json?.name, again.json?.locale], ['Ada Lovelace', null]);
-    const events = (await auditRowsOf(signet.deps.db, person.user_id, 50)).filter(
-      ({ action }) => action === 'user.changed',
-    );
+    const events = await signet.auditLog({ target: person.user_id, action: 'user.changed' });
     assert.deepEqual(events.map(({ after_state }) => after_state).sort(), [
       '{"fields":["locale"]}',
       '{"fields":["name","locale"]}',

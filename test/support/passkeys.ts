@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { auditRowsOf } from '../../src/audit/store.ts';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { type Authenticator, type Lies, newAuthenticator, type Options } from './authenticator.ts';
 import { type Answer, type Browser, newBrowser } from './browser.ts';
@@ -9,14 +8,14 @@ import type { TestUser } from './test-user.ts';
 export const pages = '/account/security/passkeys';
 
 /** What a browser is to hand to its authenticator. */
-export async function ask(browser: Browser, path: string): Promise<Options> {
+export async function passkeyOptions(browser: Browser, path: string): Promise<Options> {
   const answer = await browser.postEmpty(`${path}/options`);
   assert.equal(answer.status, 200, answer.text);
   return answer.json as Options;
 }
 
 /** Posts what `create` made. */
-export const keep = (browser: Browser, credential: unknown, name = 'Key') =>
+export const postPasskey = (browser: Browser, credential: unknown, name = 'Key') =>
   browser.postJson('/v1/me/passkeys', { credential, name });
 
 /** A registered passkey, in a session that has been confirmed with it if it had seen one factor alone. */
@@ -26,36 +25,40 @@ export async function addPasskey(
   authenticator = newAuthenticator(signet.url),
   name = 'Key',
 ) {
-  const options = await ask(browser, '/v1/me/passkeys');
-  const answer = await keep(browser, authenticator.create(options), name);
+  const options = await passkeyOptions(browser, '/v1/me/passkeys');
+  const answer = await postPasskey(browser, authenticator.create(options), name);
   assert.equal(answer.status, 201, answer.text);
-  if ((await sessionOf(browser)).acr !== twoFactors) await confirm(browser, authenticator);
+  if ((await sessionOf(browser)).acr !== twoFactors) await confirmWithPasskey(browser, authenticator);
   return Object.assign(authenticator, { id: String(answer.json?.id) });
 }
 
 /** Confirms with a passkey, for what takes a session that has seen it. */
-export async function confirm(browser: Browser, authenticator: Authenticator) {
+export async function confirmWithPasskey(browser: Browser, authenticator: Authenticator) {
   const path = '/signin/confirm/passkey';
-  const answer = await give(browser, path, authenticator.get(await ask(browser, path)));
+  const answer = await postAssertion(browser, path, authenticator.get(await passkeyOptions(browser, path)));
   assert.equal(answer.status, 303, answer.text);
 }
 
 /** Posts what `get` made, as the form of a page does. */
-export const give = (browser: Browser, path: string, credential: unknown, fields: Record<string, string> = {}) =>
-  browser.post(path, { ...fields, credential: JSON.stringify(credential) });
+export const postAssertion = (
+  browser: Browser,
+  path: string,
+  credential: unknown,
+  fields: Record<string, string> = {},
+) => browser.post(path, { ...fields, credential: JSON.stringify(credential) });
 
 /** Signs in with a browser that nobody has used. */
-export async function enter(
+export async function signInWithPasskey(
   signet: Signet,
   authenticator: Authenticator,
   lies: Lies = {},
   browser = newBrowser(signet.url),
 ) {
-  const options = await ask(browser, '/signin/passkey');
-  return { browser, answer: await give(browser, '/signin/passkey', authenticator.get(options, lies)) };
+  const options = await passkeyOptions(browser, '/signin/passkey');
+  return { browser, answer: await postAssertion(browser, '/signin/passkey', authenticator.get(options, lies)) };
 }
 
-export const listed = async ({ browser }: TestUser) =>
+export const passkeysOf = async ({ browser }: TestUser) =>
   (await browser.get('/v1/me/passkeys')).json?.passkeys as {
     id: string;
     name: string;
@@ -72,13 +75,9 @@ export function assertSignedIn(answer: Answer, browser: Browser) {
   assert.ok(browser.cookies.has('signet_identity_session'));
 }
 
-export function assertKeptOut(answer: Answer, browser: Browser, status: number, about = '') {
+export function assertNotSignedIn(answer: Answer, browser: Browser, status: number, about = '') {
   assert.equal(answer.status, status, `${about} ${answer.text}`);
   assert.ok(!browser.cookies.has('signet_identity_session'), about);
 }
 
 export const twenty = <Result>(run: () => Promise<Result>) => Promise.all(Array.from({ length: 20 }, run));
-
-/** What the log holds about a person: its actions, newest first. */
-export const eventsOf = async (signet: Signet, { user_id }: TestUser) =>
-  (await auditRowsOf(signet.deps.db, user_id, 100)).map(({ action }) => action);

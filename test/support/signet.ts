@@ -7,6 +7,7 @@ import { type Config, readConfig } from '../../src/app/config.ts';
 import type { Deps } from '../../src/app/deps.ts';
 import { runJobs } from '../../src/app/jobs.ts';
 import { closeDeps, openDeps } from '../../src/app/open-deps.ts';
+import type { AuditRow } from '../../src/audit/store.ts';
 import { createUser } from '../../src/authentication/account-links/create-user.ts';
 import type { PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
 import type { ConsentPolicy, clientTypes } from '../../src/clients/client.ts';
@@ -37,6 +38,8 @@ export type Signet = {
   /** Of a server that was started with `mail: true`. */
   readonly mailbox: Mailbox;
   runJobs(): Promise<void>;
+  /** The audit log, newest first: the events whose columns have these values. */
+  auditLog(columns?: Partial<Pick<AuditRow, 'target' | 'action' | 'reason'>>): Promise<AuditRow[]>;
   /** A browser without cookies. */
   newBrowser(): Browser;
   /** A new account with a verified address, in a browser without a session. */
@@ -111,6 +114,12 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
       return mailbox ?? assert.fail('start this server with `mail: true`');
     },
     runJobs: async () => void (await runJobs(deps)),
+    async auditLog(columns = {}) {
+      const rows = await deps.db.all<AuditRow>('select * from audit_log order by at desc, event_id desc');
+      return rows.filter((row) =>
+        Object.entries(columns).every(([name, value]) => row[name as keyof AuditRow] === value),
+      );
+    },
     newBrowser: () => newBrowser(signet.url),
     newUser: (options) => newUser(signet, options),
     signedInUser: (options) => signedInUser(signet, options),

@@ -80,7 +80,7 @@ export async function startUpstream(t: TestContext, now: () => number): Promise<
   const handlers: Record<string, (url: URL, request: IncomingMessage, response: ServerResponse) => unknown> = {
     '/.well-known/openid-configuration': (_url, _request, response) => {
       const { issuer } = upstream;
-      json(response, 200, {
+      sendJson(response, 200, {
         issuer,
         authorization_endpoint: `${issuer}/authorize`,
         token_endpoint: `${issuer}/token`,
@@ -95,7 +95,7 @@ export async function startUpstream(t: TestContext, now: () => number): Promise<
     },
     '/jwks': (_url, _request, response) => {
       const jwk = key.publicKey.export({ format: 'jwk' });
-      json(response, 200, { keys: [{ ...jwk, kid: 'k1', use: 'sig', alg: 'ES256' }] });
+      sendJson(response, 200, { keys: [{ ...jwk, kid: 'k1', use: 'sig', alg: 'ES256' }] });
     },
     '/authorize': ({ searchParams }, _request, response) => {
       upstream.asked = searchParams;
@@ -117,15 +117,22 @@ export async function startUpstream(t: TestContext, now: () => number): Promise<
         .digest('base64url');
       const credentials = `${encodeURIComponent(client_id)}:${encodeURIComponent(client_secret).replaceAll('%20', '+')}`;
       const isClient = unscramble(request.headers.authorization) === unscramble(`Basic ${btoa(credentials)}`);
-      if (!isClient) return json(response, 401, { error: 'invalid_client' });
+      if (!isClient) return sendJson(response, 401, { error: 'invalid_client' });
       if (!code || code.code_challenge !== challenge || code.redirect_uri !== form.get('redirect_uri')) {
-        return json(response, 400, { error: 'invalid_grant' });
+        return sendJson(response, 400, { error: 'invalid_grant' });
       }
       const access_token = randomBytes(8).toString('hex');
       const id_token = await idToken(code, access_token);
-      json(response, 200, { access_token, token_type: 'Bearer', expires_in: 60, id_token, ...upstream.lies.tokens });
+      sendJson(response, 200, {
+        access_token,
+        token_type: 'Bearer',
+        expires_in: 60,
+        id_token,
+        ...upstream.lies.tokens,
+      });
     },
-    '/userinfo': (_url, _request, response) => json(response, 200, { ...upstream.account, ...upstream.lies.userinfo }),
+    '/userinfo': (_url, _request, response) =>
+      sendJson(response, 200, { ...upstream.account, ...upstream.lies.userinfo }),
   };
 
   upstream.issuer = await listen(t, async (request, response) => {
@@ -146,7 +153,7 @@ const newKey = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const unscramble = (authorization = '') =>
   decodeURIComponent(Buffer.from(authorization.replace('Basic ', ''), 'base64').toString().replaceAll('+', ' '));
 
-export function json(response: ServerResponse, status: number, body: unknown): void {
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
@@ -209,7 +216,7 @@ export async function startOidcProvider(
  * @param there the browser's cookies at the upstream.
  * @returns where to.
  */
-export async function follow(location: string, there: Browser = newBrowser(location)): Promise<URL> {
+export async function followUpstream(location: string, there: Browser = newBrowser(location)): Promise<URL> {
   const { origin } = new URL(location);
   let url = new URL(location);
   for (let hops = 0; hops < 10; hops += 1) {
@@ -222,25 +229,29 @@ export async function follow(location: string, there: Browser = newBrowser(locat
   throw new Error('The upstream never came to an end.');
 }
 
-export type Detour = { answer: Answer; callback: string };
+export type UpstreamSignIn = { answer: Answer; callback: string };
 
 /**
  * From a page of ours to the upstream and back, by somebody who says yes to what they are asked.
  * @returns what came of it, and the path of our callback with its query.
  */
-export async function signInWith(browser: Browser, path = '/auth/acme/login', there?: Browser): Promise<Detour> {
-  const callback = await leaveFor(browser, path, there);
-  return { answer: await agree(browser, await browser.get(callback)), callback };
+export async function signInUpstream(
+  browser: Browser,
+  path = '/auth/acme/login',
+  there?: Browser,
+): Promise<UpstreamSignIn> {
+  const callback = await startUpstreamSignIn(browser, path, there);
+  return { answer: await acceptConfirmation(browser, await browser.get(callback)), callback };
 }
 
 /** Says yes if an answer is the question of a federated arrival; else it stays the answer. */
-export async function agree(browser: Browser, answer: Answer): Promise<Answer> {
-  const form = questionIn(answer);
+export async function acceptConfirmation(browser: Browser, answer: Answer): Promise<Answer> {
+  const form = confirmationForm(answer);
   return form ? browser.post(form.action, { answer: form.answer }) : answer;
 }
 
 /** The form of such a question. */
-export function questionIn({ status, text }: Answer): { action: string; answer: string } | undefined {
+export function confirmationForm({ status, text }: Answer): { action: string; answer: string } | undefined {
   const action = /action="(\/auth\/[a-z]+\/continue)"/.exec(text)?.[1];
   const answer = /name="answer" value="([^"]+)"/.exec(text)?.[1];
   return status === 200 && action && answer ? { action, answer } : undefined;
@@ -251,9 +262,13 @@ export const fromOurPage = { 'sec-fetch-site': 'same-origin' };
 export const fromElsewhere = { 'sec-fetch-site': 'cross-site' };
 
 /** The first half: @returns the path of the callback that the browser has not gone to yet. */
-export async function leaveFor(browser: Browser, path = '/auth/acme/login', there?: Browser): Promise<string> {
+export async function startUpstreamSignIn(
+  browser: Browser,
+  path = '/auth/acme/login',
+  there?: Browser,
+): Promise<string> {
   const answer = await browser.get(path, fromOurPage);
   if (answer.status !== 302) throw new Error(`login answered ${answer.status}: ${answer.text}`);
-  const { pathname, search } = await follow(answer.location, there);
+  const { pathname, search } = await followUpstream(answer.location, there);
   return pathname + search;
 }

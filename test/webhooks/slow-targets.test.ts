@@ -118,10 +118,7 @@ testSignet('a webhook is tested, gets another secret, and is switched off and on
   await signet.newUser();
   await runJobs(signet.deps, quickJobs);
   assert.equal(receiver.deliveries.length, 2);
-  const events = await signet.deps.db.all<{ action: string }>(
-    'select action from audit_log where target = $1 order by seq',
-    [webhook_id],
-  );
+  const events = await signet.auditLog({ target: webhook_id });
   assert.deepEqual(events.map(({ action }) => action).sort(), [
     'webhook.created',
     'webhook.disabled',
@@ -135,7 +132,7 @@ test('without https only the allowed network is told, and the log keeps no path'
   const signet = await startSignet(t, { env });
   await assert.rejects(createWebhook(signet.deps, caller, { url: 'http://8.8.8.8/', event_types }));
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: 'http://127.0.0.1:9/pass-word', event_types });
-  const rows = await signet.deps.db.all('select * from audit_log where target = $1', [webhook_id]);
+  const rows = await signet.auditLog({ target: webhook_id });
   assert.ok(!JSON.stringify(rows).includes('pass-word'));
   assert.ok(JSON.stringify(rows).includes('127.0.0.1:9'));
   // A name that leads elsewhere is refused at the connection.

@@ -21,7 +21,7 @@ export const ada: Caller = { actor: 'user:usr_ada', address: '192.0.2.1' };
 export const administrator: Caller = { actor: 'user:usr_root', address: '192.0.2.2' };
 
 /** A service with two people, and a clock in seconds that the test moves. */
-export async function world(
+export async function openClients(
   t: TestContext,
   engine: Engine,
   environment: Record<string, string> = { SIGNET_RATE_LIMITS: 'off' },
@@ -66,7 +66,7 @@ export async function world(
   };
 }
 
-export const review = ({ client_id }: Client) => ({ client_id, caller: administrator });
+export const asReviewer = ({ client_id }: Client) => ({ client_id, caller: administrator });
 export const refusedWith =
   (code: string, details: Record<string, unknown> = {}) =>
   (error: unknown) => {
