@@ -6,14 +6,15 @@ import { requireUser } from '../../accounts/require-user.ts';
 import { hasRole, isDisabled, listAdministrators, lockUser, setDisabled, setRole } from '../../accounts/store.ts';
 import type { Role, User } from '../../accounts/user.ts';
 import { type Actor, auditEvent, type Caller, callerOf, readReason } from '../../audit/audit.ts';
-import { deletePasskeysOfUser, listPasskeys } from '../../authentication/credentials/passkeys.store.ts';
 import {
   countBackupCodes,
   deleteBackupCodes,
+  deletePasskeysOfUser,
   deletePendingTotp,
   deleteTotp,
   findTotp,
-} from '../../authentication/credentials/two-factor.store.ts';
+  listPasskeys,
+} from '../../authentication/credentials/sign-in-methods.ts';
 import { deletePendingSignInsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
 import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
 import type { Deps } from '../../oauth/deps.ts';

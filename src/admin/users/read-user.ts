@@ -1,10 +1,13 @@
 import { requireUser } from '../../accounts/require-user.ts';
 import { listUsers, searchUsers } from '../../accounts/store.ts';
 import type { User } from '../../accounts/user.ts';
-import { listIdentities } from '../../authentication/credentials/identities.store.ts';
-import { listPasskeys } from '../../authentication/credentials/passkeys.store.ts';
-import { passwordOf } from '../../authentication/credentials/passwords.store.ts';
-import { countBackupCodes, findTotp } from '../../authentication/credentials/two-factor.store.ts';
+import {
+  countBackupCodes,
+  findTotp,
+  listIdentities,
+  listPasskeys,
+  passwordOf,
+} from '../../authentication/credentials/sign-in-methods.ts';
 import { activeSessionsOf } from '../../authentication/sessions/store.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { listEntitlements } from '../../entitlements/store.ts';

@@ -12,7 +12,7 @@ type KnownProvider = {
   readonly issuer: string;
   /** The `prompt` that makes it ask which account is meant; `login` where it has none (OIDC Core §3.1.2.1). */
   readonly promptToChoose?: string;
-  /** It sends no `auth_time`, so it confirms only somebody who has no other way; see ../federation/auth-time.ts. */
+  /** It sends no `auth_time`, so only a user without another sign-in method can confirm with it. */
   readonly omitsAuthTime?: boolean;
 };
 

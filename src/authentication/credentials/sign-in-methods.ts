@@ -4,6 +4,12 @@ import { oneOf, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { UserId } from '../../platform/ids.ts';
 import type { ProviderConfig } from './providers.ts';
 
+/** What other rooms read of a user's sign-in methods, and the statements that they put into changes of their own. */
+export { deleteIdentitiesOfUser, listIdentities } from './identities.store.ts';
+export { deletePasskeysOfUser, listPasskeys } from './passkeys.store.ts';
+export { passwordOf } from './passwords.store.ts';
+export { countBackupCodes, deleteBackupCodes, deletePendingTotp, deleteTotp, findTotp } from './two-factor.store.ts';
+
 /**
  * For the `lock` of a change that removes a way to sign in: of two such changes each would otherwise count the one that
  * the other removes, and the user could no longer sign in.

@@ -4,7 +4,7 @@ import type { Deps } from '../../platform/deps.ts';
 import { isLoopback } from '../../platform/ip-address.ts';
 import type { Provider } from '../credentials/providers.ts';
 
-/** An upstream that is down, slow, or says what it must not say. `reason` goes to our log, so it never quotes a token. */
+/** An upstream that is down, slow, or answers against the specification. `reason` goes to the log, so it quotes no token. */
 export class UpstreamFailure extends Error {
   override name = 'UpstreamFailure';
   readonly reason: string;
@@ -14,25 +14,25 @@ export class UpstreamFailure extends Error {
   }
 }
 
-/** What this process knows of the configured issuers. */
+/** The metadata of the configured issuers. */
 export type Upstreams = {
   /**
    * The issuer as its discovery document describes it, at most ten minutes old.
    * @throws {UpstreamFailure}
    */
   open(provider: Provider): Promise<Configuration>;
-  /** After a failure: it may have moved, so the next sign-in asks anew. */
+  /** After a failure: the metadata may have changed, so the next sign-in reads it again. */
   forget(provider: Provider): void;
 };
 
-/** A person waits: an upstream that says nothing for so long is down. For each request to it. */
+/** For each request to an upstream, since a user is waiting. */
 const defaultPatienceSeconds = 5;
 const freshSeconds = 600;
 const maxBytes = 256 * 1024;
 
 type Opened = { configuration: Configuration; opened_at: number };
 
-/** @param patienceSeconds how long one answer of an upstream may take, until its last byte. */
+/** @param patienceSeconds the time for one answer of an upstream, until its last byte. */
 export function openUpstreams(deps: Pick<Deps, 'clock'>, patienceSeconds = defaultPatienceSeconds): Upstreams {
   const opened = new Map<string, Opened>();
   const underWay = new Map<string, Promise<Configuration>>();
@@ -47,7 +47,7 @@ export function openUpstreams(deps: Pick<Deps, 'clock'>, patienceSeconds = defau
     async open(provider) {
       const known = opened.get(provider.id);
       if (known && now(deps) - known.opened_at < freshSeconds) return known.configuration;
-      // One at a time: a thousand people who wait for a slow upstream are one request to it.
+      // One request at a time, however many users wait for it.
       const waiting = underWay.get(provider.id) ?? discover(provider).finally(() => underWay.delete(provider.id));
       underWay.set(provider.id, waiting);
       return waiting;
@@ -64,14 +64,14 @@ async function discoverIssuer(provider: Provider, patienceSeconds: number): Prom
     configuration = await library.discovery(
       issuer,
       provider.client_id,
-      // Our own clock judges the times in a token; see id-token.ts.
+      // checkIdToken compares the times in a token with our own clock.
       { [library.clockTolerance]: Number.MAX_SAFE_INTEGER },
       authentication(library, provider.client_secret),
       {
         timeout: patienceSeconds,
         [library.customFetch]: guardedFetch(issuer),
-        // TLS has named the sender, so the signature could go unchecked (OIDC Core §3.1.3.7, 6). It is checked all the
-        // same: one lying box on the way, where TLS ends too early, is then not enough.
+        // TLS authenticates the sender, so the signature need not be checked (OIDC Core §3.1.3.7, 6). It is, in case
+        // TLS ends at a proxy.
         execute: [
           library.enableNonRepudiationChecks,
           ...(isLoopback(issuer.hostname) ? [library.allowInsecureRequests] : []),
@@ -85,7 +85,7 @@ async function discoverIssuer(provider: Provider, patienceSeconds: number): Prom
   return configuration;
 }
 
-/** Basic where the issuer takes it; to leave the list out means Basic (OIDC Discovery §3). */
+/** Basic if the issuer supports it; without a list it does (OIDC Discovery §3). */
 function authentication(library: typeof import('openid-client'), client_secret: string): ClientAuth {
   const [basic, post] = [library.ClientSecretBasic(client_secret), library.ClientSecretPost(client_secret)];
   return (issuer, ...request) => {
@@ -95,7 +95,7 @@ function authentication(library: typeof import('openid-client'), client_secret: 
 }
 
 function checkMetadata(metadata: ServerMetadata, issuer: URL): void {
-  // A template of issuers, as of all tenants of Entra ID together, would let each of them speak for anybody's address.
+  // With a template of issuers, such as for all tenants of Entra ID, each could assert any address.
   if (!URL.canParse(metadata.issuer) || new URL(metadata.issuer).href !== issuer.href) {
     throw new UpstreamFailure('discovery_issuer');
   }
@@ -104,7 +104,7 @@ function checkMetadata(metadata: ServerMetadata, issuer: URL): void {
   }
 }
 
-/** Follows no redirect, and reads no more than any honest answer has. */
+/** Follows no redirect, and limits the size of an answer. */
 const guardedFetch =
   (issuer: URL): CustomFetch =>
   async (url, options) => {
@@ -126,7 +126,7 @@ async function readBounded(response: Response): Promise<Buffer<ArrayBuffer>> {
   return Buffer.concat(chunks);
 }
 
-/** https to the outside; loopback only for an issuer that is on loopback itself, or an upstream could send us inside. */
+/** https; loopback only for an issuer on loopback, or an upstream could direct requests to services of this host. */
 function isAllowed(address: string | undefined, issuer: URL): boolean {
   if (address === undefined || !URL.canParse(address)) return false;
   const url = new URL(address);
@@ -137,21 +137,20 @@ function isAllowed(address: string | undefined, issuer: URL): boolean {
 }
 
 /**
- * Failures after which the issuer may be elsewhere, or sign with other keys, than its document said. Not those that
- * whoever holds a browser can bring about with a code or parameters that they made up: each would cost the issuer two
- * answers more, and everybody else a wait.
+ * Failures that may be due to metadata or keys that have changed. Without those that any browser can cause with a made-up
+ * code or parameters: each would cost the issuer two more requests, and other users a wait.
  */
 export const suggestsStaleMetadata = (reason: string): boolean =>
   /^(discovery_|address_not_allowed|answer_too_large|und_err_|econn|enotfound|eai_again|ehost|enet|err_tls|cert_|oauth_(timeout|key_selection|response_is_not|parse_error|http_request_forbidden|missing_server_metadata|invalid_server_metadata))/.test(
     reason,
   );
 
-/** The library's errors carry what the upstream has said, tokens included; only their codes leave this place. */
+/** The library's errors quote the upstream's answer, tokens included; only their codes are used. */
 export function failureOf(error: unknown): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error;
   const { code, cause, name } = error as { code?: unknown; cause?: unknown; name?: string };
   const inner = cause instanceof Error ? failureOf(cause) : undefined;
-  // "Something went wrong" says less than what is inside of it; a code says more.
+  // The cause says more than an error without a code.
   if (inner && typeof code !== 'string') return inner;
   return new UpstreamFailure(typeof code === 'string' ? code.toLowerCase().slice(0, 60) : (name ?? 'unknown'));
 }

@@ -29,11 +29,11 @@ const expired = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.
 /** One error for all causes, to avoid disclosing whether the credential exists. */
 const notAccepted = (cause?: unknown) => refusal('access_denied', { key: 'passkey.problem.refused' }, { cause });
 
-/** @param user_id whose passkeys may answer; left out, the person is found by the passkey. */
+/** @param user_id whose passkeys are accepted; left out, the passkey identifies the user. */
 type AssertionRequest = { use: ChallengeUse; user_id?: string; address: string };
 
 /**
- * What to hand to `navigator.credentials.get`.
+ * Options for `navigator.credentials.get`.
  * @throws {RequestError} `rate_limited`
  */
 export async function assertionOptions(
@@ -59,10 +59,10 @@ type Transports = NonNullable<PublicKeyCredentialRequestOptionsJSON['allowCreden
 export const transportsOf = (transports: string) => transports.split(' ').filter(Boolean) as Transports;
 
 /**
- * Verifies an assertion (WebAuthn §7.2), with the person verified by the authenticator, and uses up its challenge. The
- * caller may then let that person in.
+ * Verifies an assertion (WebAuthn §7.2), with user verification by the authenticator, and uses up its challenge. The
+ * caller may then sign in the passkey's user.
  * @throws {RequestError} `invalid_request` for what is not an assertion, and for a challenge that is over, spent or for
- * something else; `access_denied` for a passkey that does not count.
+ * another use; `access_denied` for a passkey that is not accepted.
  */
 export async function acceptAssertion(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'vault' | 'mail'>,
@@ -85,7 +85,7 @@ export async function acceptAssertion(
   }
 }
 
-/** A passkey that names its person must name its owner; without a list to choose from it has to (WebAuthn §7.2 step 6). */
+/** A user handle must be that of the owner; without a list of credentials it is required (WebAuthn §7.2 step 6). */
 function isAllowedPasskey(
   passkey: Passkey,
   { response }: AuthenticationResponseJSON,
@@ -124,7 +124,7 @@ async function verify(
 
 type Spending = { passkey: Passkey; challenge: OpenChallenge; use: PasskeyUse; address: string };
 
-/** Before anything is given for it, so that of many answers to one challenge a single one goes on. */
+/** First of all, so that of many answers to one challenge a single one is accepted. */
 async function spend(deps: MailDeps, { passkey, challenge, use, address }: Spending): Promise<void> {
   const done = await deps.db.change({
     run: { challenge: mayConflict(spendLink(challenge)), passkey: usePasskey(passkey, use) },
@@ -137,7 +137,7 @@ async function spend(deps: MailDeps, { passkey, challenge, use, address }: Spend
   throw refusal('access_denied', { key: 'passkey.problem.copied' }, { cause: 'signature counter' });
 }
 
-/** The counter of an authenticator only grows, so somebody else has signed with the same key. */
+/** The counter of an authenticator only grows, so another one has signed with the same key. */
 async function reportCopy(deps: MailDeps, { passkey, use, address }: Omit<Spending, 'challenge'>): Promise<void> {
   const owner = await findUser(deps.db, passkey.user_id);
   const { statement } = auditEvent(

@@ -49,8 +49,8 @@ const notRegistered = (cause: unknown) => refusal('invalid_request', { key: 'pas
 const expired = () => refusal('invalid_request', { key: 'passkey.problem.expired' });
 
 /**
- * What to hand to `navigator.credentials.create`: a passkey proper, found without a user name, which verifies its person.
- * @throws {RequestError} `invalid_state` for whoever has twenty; `rate_limited`.
+ * Options for `navigator.credentials.create`: a discoverable passkey that verifies its user.
+ * @throws {RequestError} `invalid_state` for a user who has twenty; `rate_limited`.
  */
 export async function registrationOptions(
   deps: SecretDeps,
@@ -70,7 +70,7 @@ export async function registrationOptions(
     userDisplayName: session.name ?? session.email,
     challenge: new Uint8Array(Buffer.from(newChallenge(deps, useOf(registrant)), 'base64url')),
     timeout: challengeSeconds * 1000,
-    attestationType: 'none', // which make of key somebody uses is not our business
+    attestationType: 'none', // any make of authenticator is accepted
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: algorithms,
     excludeCredentials: own.map(({ credential_id, transports }) => ({
@@ -81,9 +81,9 @@ export async function registrationOptions(
 }
 
 /**
- * Registers a passkey (WebAuthn §7.1), tells its person by mail, and uses up the challenge, all or nothing.
+ * Registers a passkey (WebAuthn §7.1), notifies its user by mail, and uses up the challenge, in one change.
  * @throws {RequestError} `invalid_request` for what is not a registration, and for a challenge that is over, spent or
- * for something else; `invalid_state` when it is registered already, or for whoever has twenty;
+ * for something else; `invalid_state` when it is registered already, or the user has twenty;
  * `login_required` if the session has ended meanwhile.
  */
 export async function registerPasskey(
@@ -114,7 +114,7 @@ export async function registerPasskey(
 }
 
 type Verified = NonNullable<VerifiedRegistrationResponse['registrationInfo']>;
-/** Bytes: an RSA key of 8192 bits fits, one that would keep us busy for long does not. */
+/** Bytes: an RSA key of 8192 bits fits; larger ones would take long to verify. */
 const longestKey = 1200;
 
 async function verify(

@@ -7,8 +7,7 @@ import {
   lockUser,
 } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { deleteIdentitiesOfUser } from '../../authentication/credentials/identities.store.ts';
-import { findTotp } from '../../authentication/credentials/two-factor.store.ts';
+import { deleteIdentitiesOfUser, findTotp } from '../../authentication/credentials/sign-in-methods.ts';
 import { isCurrentSession, sessionRefusal } from '../../authentication/sessions/rotate-session-secret.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { deleteSessionsOfUser } from '../../authentication/sessions/store.ts';

@@ -1,8 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { setLocale, setName, setPicture } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
-import { listIdentities } from '../../authentication/credentials/identities.store.ts';
-import { findTotp } from '../../authentication/credentials/two-factor.store.ts';
+import { findTotp, listIdentities } from '../../authentication/credentials/sign-in-methods.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { logoUrlProblem } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
