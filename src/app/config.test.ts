@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { refused } from '../../test/support/refused-setting.ts';
-import { parseMasterKey } from '../platform/vault/master-key.ts';
+import { parseMasterKey } from '../platform/vault.ts';
 import { type Config, readConfig } from './config.ts';
 
 const key = Buffer.alloc(32, 9);

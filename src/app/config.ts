@@ -10,9 +10,8 @@ import { type Brand, logLevels } from '../platform/config.ts';
 import { ConfigError } from '../platform/errors.ts';
 import { isLoopback, isSubnet } from '../platform/ip-address.ts';
 import { limitSettings, readLimits } from '../platform/limits/limit-settings.ts';
-import { editDistance } from '../platform/text/edit-distance.ts';
-import { displayNameProblem } from '../platform/text/visible-text.ts';
-import { type MasterKeySource, parseMasterKey } from '../platform/vault/master-key.ts';
+import { displayNameProblem, editDistance } from '../platform/text.ts';
+import { type MasterKeySource, parseMasterKey } from '../platform/vault.ts';
 
 export type Config = ProviderConfig;
 

@@ -4,7 +4,7 @@ import { mayConflict, mustChange } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
-import { type Vault, WrongMasterKey } from '../platform/vault/vault.ts';
+import { type Vault, WrongMasterKey } from '../platform/vault.ts';
 import {
   type AuditRow,
   type ChainHead,

@@ -9,7 +9,7 @@ import {
   readLogWithoutSealing,
 } from '../audit/read-log.ts';
 import type { AuditFilter } from '../audit/store.ts';
-import { listed, time } from '../platform/cli/report.ts';
+import { listed, time } from '../platform/report.ts';
 import { command, UsageError } from './command.ts';
 
 const filters = {

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import type { Deps } from '../app/deps.ts';
-import type { Report } from '../platform/cli/report.ts';
-import { version } from '../platform/version.ts';
+import { version } from '../platform/config.ts';
+import type { Report } from '../platform/report.ts';
 
 /** What a command is typed into and printed on. */
 export type Terminal = { stdin: Readable; stdout: Writable; stderr: Writable };

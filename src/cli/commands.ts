@@ -17,7 +17,7 @@ import { editClient } from '../clients/edit-client.ts';
 import { registerClient } from '../clients/register-client.ts';
 import { readClientEdit, readRegistration } from '../clients/registration.ts';
 import { approveClient } from '../clients/review-client.ts';
-import { type Report, shownOnce, table, time } from '../platform/cli/report.ts';
+import { type Report, shownOnce, table, time } from '../platform/report.ts';
 import { maxReplayed } from '../webhooks/manage-webhook.ts';
 import { auditCommands } from './audit.ts';
 import { type Command, command, UsageError } from './command.ts';

@@ -1,8 +1,8 @@
 import Type, { type TSchema } from 'typebox';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import type { Deps } from '../app/deps.ts';
-import { time } from '../platform/cli/report.ts';
 import type { Operation } from '../platform/http/operation.ts';
+import { time } from '../platform/report.ts';
 import { type Command, command, type Option, type Typed, UsageError } from './command.ts';
 
 type Member = TSchema & {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { editDistance } from '../platform/text/edit-distance.ts';
+import { editDistance } from '../platform/text.ts';
 
 const text = (codePoints: string): string =>
   String.fromCodePoint(...codePoints.split('-').map((one) => Number.parseInt(one, 16)));

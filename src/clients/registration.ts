@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { type ShapeError, shapeProblems } from '../platform/text/field-problems.ts';
-import { displayNameProblem, normalizeName } from '../platform/text/visible-text.ts';
+import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { type ClientType, clientTypes, type ReviewedFields } from './client.ts';
 import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';
 import { redirectUriProblem } from './redirect-uri.ts';

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { latestDate } from '../platform/clock.ts';
 import { type FieldProblem, invalidFields } from '../platform/errors.ts';
-import { nullable } from '../platform/http/operation-description.ts';
+import { nullable } from '../platform/http/operation.ts';
 import { shapeProblems } from '../platform/text/field-problems.ts';
 import { productPattern } from './service-credentials/service-credential.ts';
 

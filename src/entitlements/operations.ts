@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { basicCredentials } from '../platform/http/access.ts';
-import type { OperationDescription } from '../platform/http/operation-description.ts';
+import type { OperationDescription } from '../platform/http/operation.ts';
 import { entitlementStatuses, WriteBody } from './entitlement.ts';
 
 export const write: OperationDescription = {

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import type { Limits } from './limits/limit-settings.ts';
-import type { MasterKeySource } from './vault/master-key.ts';
+import type { MasterKeySource } from './vault.ts';
 
 /** What an operator may set, upstream identity providers apart. Read once, frozen, handed in; nothing else reads the environment. */
 export type Config = {
@@ -52,3 +53,6 @@ export type Brand = {
 };
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** The version that `package.json` states. */
+export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;

@@ -1,13 +1,12 @@
 import type { Logger } from 'pino';
-import type { Clock } from './clock.ts';
+import type { Clock, Timekeeper } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Db } from './db/db.ts';
-import type { ServerHeartbeat } from './heartbeat/heartbeat.ts';
+import type { ServerHeartbeat } from './heartbeat.ts';
 import type { ClientSecretLimits } from './limits/failure-limits.ts';
 import type { Outbox } from './mail/outbox.ts';
 import type { Branding } from './pages/branding.ts';
-import type { Timekeeper } from './timekeeper.ts';
-import type { Vault } from './vault/vault.ts';
+import type { Vault } from './vault.ts';
 
 /** What every room is handed. A room that has more of its own adds it in its `deps.ts`; `src/app` opens all of it. */
 export type Deps = {

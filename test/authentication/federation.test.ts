@@ -12,7 +12,7 @@ import {
   startUpstreamAuthorization,
 } from '../../src/authentication/federation/upstream-authorization.ts';
 import { now } from '../../src/platform/clock.ts';
-import { WrongMasterKey } from '../../src/platform/vault/vault.ts';
+import { WrongMasterKey } from '../../src/platform/vault.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';

@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
 import { now } from '../../src/platform/clock.ts';
-import { openHeartbeat } from '../../src/platform/heartbeat/heartbeat.ts';
-import { storeHeartbeat } from '../../src/platform/heartbeat/store.ts';
+import { openHeartbeat } from '../../src/platform/heartbeat.ts';
+import { storeHeartbeat } from '../../src/platform/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 

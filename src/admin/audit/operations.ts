@@ -3,10 +3,9 @@ import { chainFaults } from '../../audit/chain.ts';
 import { exportFormats, exportLog, parseTime, readLog } from '../../audit/read-log.ts';
 import type { AuditFilter } from '../../audit/store.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
-import { table, time } from '../../platform/cli/report.ts';
 import { invalidFields } from '../../platform/errors.ts';
-import { operation } from '../../platform/http/operation.ts';
-import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { table, time } from '../../platform/report.ts';
 import { administration, limit } from '../operation-parts.ts';
 
 const AuditRecord = Type.Object({

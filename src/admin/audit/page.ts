@@ -4,7 +4,7 @@ import { alert, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { visibleText } from '../../platform/text/visible-text.ts';
+import { visibleText } from '../../platform/text.ts';
 import { adminTab, entityLink, exactTime } from '../components.ts';
 
 /** What the form says, as it was typed: days for `since` and `until`. */

@@ -8,7 +8,7 @@ import type { Provider } from '../../authentication/credentials/providers.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { visibleText } from '../../platform/text/visible-text.ts';
+import { visibleText } from '../../platform/text.ts';
 import { adminTab, entityLink, exactTime } from '../components.ts';
 
 type Query = { target: string; address: string };

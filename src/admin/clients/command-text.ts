@@ -1,7 +1,7 @@
 import { hasPendingChange, needsReview, type ReviewedRecord } from '../../clients/client.ts';
 import type { FieldChange, LastRejection, reviewRecord } from '../../clients/read-review.ts';
 import type { Risk } from '../../clients/risk-signals.ts';
-import { table, time } from '../../platform/cli/report.ts';
+import { table, time } from '../../platform/report.ts';
 
 /** What commands print about a client. */
 export const describeClient = (client: ReviewedRecord): string =>

@@ -13,8 +13,7 @@ import {
 import { riskCodes } from '../../clients/risk-signals.ts';
 import { scopeNames } from '../../clients/scopes.ts';
 import { ClientRecord } from '../../developer/api/operations.ts';
-import { operation } from '../../platform/http/operation.ts';
-import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { administration, limit, ReasonBody, reasonExample } from '../operation-parts.ts';
 import { describeClient, describeList, describePolicy, describeReview } from './command-text.ts';
 

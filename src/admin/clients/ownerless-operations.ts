@@ -4,8 +4,8 @@ import { editClient } from '../../clients/edit-client.ts';
 import { addSecret, listSecrets, retireSecret } from '../../clients/manage-secrets.ts';
 import { EditBody, readClientEdit } from '../../clients/registration.ts';
 import { OverlapSeconds, SecretRecord } from '../../developer/api/operations.ts';
-import { shownOnce, table, time } from '../../platform/cli/report.ts';
 import { operation } from '../../platform/http/operation.ts';
+import { shownOnce, table, time } from '../../platform/report.ts';
 import { changed, one } from './operations.ts';
 
 const onlyOwnerless = 'For clients without an owner only.';

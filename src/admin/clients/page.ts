@@ -18,7 +18,7 @@ import { copyButton, copyScripts, hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { clientInitials, visibleText } from '../../platform/text/visible-text.ts';
+import { clientInitials, visibleText } from '../../platform/text.ts';
 import { adminTab, choices, disclosure, doneNotice, reasonField } from '../components.ts';
 import { type ClientFilter, riskBadge, statusBadge } from './list-page.ts';
 

@@ -6,9 +6,8 @@ import {
   publishedBeforeUseSeconds,
   rotateNow,
 } from '../../oauth/signing-keys/signing-keys.ts';
-import { table, time } from '../../platform/cli/report.ts';
-import { operation } from '../../platform/http/operation.ts';
-import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { table, time } from '../../platform/report.ts';
 import { administration } from '../operation-parts.ts';
 
 const KeyRecord = Type.Object({

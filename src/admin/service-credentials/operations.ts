@@ -13,9 +13,8 @@ import {
   permissions,
   productPattern,
 } from '../../entitlements/service-credentials/service-credential.ts';
-import { shownOnce, table, time } from '../../platform/cli/report.ts';
-import { operation } from '../../platform/http/operation.ts';
-import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { shownOnce, table, time } from '../../platform/report.ts';
 import { administration } from '../operation-parts.ts';
 
 const record = {

@@ -5,7 +5,7 @@ import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { visibleText } from '../../platform/text/visible-text.ts';
+import { visibleText } from '../../platform/text.ts';
 import { adminTab, badge, choices, disclosure, doneNotice, secretOnce } from '../components.ts';
 
 const path = '/admin/service-credentials';

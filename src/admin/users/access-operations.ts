@@ -6,9 +6,8 @@ import { SessionRecord } from '../../authentication/sessions/operations.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { entitlementHistory, historyRecord } from '../../entitlements/read-history.ts';
 import { grantRecord, listGrants, revokeGrantByAdministrator } from '../../oauth/grants/grants.ts';
-import { table, time } from '../../platform/cli/report.ts';
-import { operation } from '../../platform/http/operation.ts';
-import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { table, time } from '../../platform/report.ts';
 import { administration, limit } from '../operation-parts.ts';
 import { userOperand } from './operations.ts';
 

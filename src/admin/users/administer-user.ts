@@ -24,7 +24,7 @@ import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState, refusal } from '../../platform/errors.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
-import { mailTo } from '../../platform/mail/mail-to.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
 
 /**
  * Signs a person out everywhere: every session, every grant, every sign-in that is half done. They are told by mail.

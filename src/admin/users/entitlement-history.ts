@@ -4,7 +4,7 @@ import type { EntitlementVersion, StoredEntitlement } from '../../entitlements/s
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { visibleText } from '../../platform/text/visible-text.ts';
+import { visibleText } from '../../platform/text.ts';
 import { adminTab, badge, entityLink, exactTime } from '../components.ts';
 
 /** All that counts now, and the last writes that led there. */

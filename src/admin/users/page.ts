@@ -10,7 +10,7 @@ import type { MessageDescriptor, MessageKey } from '../../platform/i18n/translat
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { visibleText } from '../../platform/text/visible-text.ts';
+import { visibleText } from '../../platform/text.ts';
 import { statusBadge } from '../clients/list-page.ts';
 import { adminTab, badge, disclosure, doneNotice, reasonField } from '../components.ts';
 import { entitlementSection } from './entitlement-history.ts';

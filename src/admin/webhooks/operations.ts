@@ -1,7 +1,6 @@
 import Type from 'typebox';
-import { shownOnce, table, time } from '../../platform/cli/report.ts';
-import { operation } from '../../platform/http/operation.ts';
-import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { nullable, operation, Time } from '../../platform/http/operation.ts';
+import { shownOnce, table, time } from '../../platform/report.ts';
 import { eventTypes } from '../../webhooks/event-types.ts';
 import { allWebhooks, deliveriesTo, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import {

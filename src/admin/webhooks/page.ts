@@ -3,7 +3,7 @@ import { copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { visibleText } from '../../platform/text/visible-text.ts';
+import { visibleText } from '../../platform/text.ts';
 import { type EventType, eventTypes, isEventType } from '../../webhooks/event-types.ts';
 import { type DeliveryPage, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import { maxReplayed, type webhookRecord } from '../../webhooks/manage-webhook.ts';

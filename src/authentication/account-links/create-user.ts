@@ -8,7 +8,7 @@ import type { Sql } from '../../platform/db/sql.ts';
 import { emailProblem } from '../../platform/email-address.ts';
 import { type FieldProblem, fieldProblem, invalidFields, type RequestError } from '../../platform/errors.ts';
 import { newId, type UserId } from '../../platform/ids.ts';
-import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { type PasswordContext, passwordProblems } from '../credentials/password-policy.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
 import type { Deps } from '../deps.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../platform/config.ts';
 import { isLoopback } from '../../platform/ip-address.ts';
-import { displayNameProblem } from '../../platform/text/visible-text.ts';
+import { displayNameProblem } from '../../platform/text.ts';
 
 /** An OpenID Connect issuer that ships with Signet and waits for credentials. */
 type KnownProvider = {

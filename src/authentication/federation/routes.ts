@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { notFound, refusal } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
-import type { OperationDescription } from '../../platform/http/operation-description.ts';
+import type { OperationDescription } from '../../platform/http/operation.ts';
 import { parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { IDToken } from 'openid-client';
 import { emailProblem } from '../../platform/email-address.ts';
 import { locales } from '../../platform/i18n/translate.ts';
-import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import type { Provider } from '../credentials/providers.ts';
 import { UpstreamFailure } from './upstream.ts';
 

@@ -7,7 +7,7 @@ import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { RequestError, refusal } from '../../platform/errors.ts';
-import { mailTo } from '../../platform/mail/mail-to.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
 import {
   findUsablePasskey,
   listPasskeys,

@@ -5,7 +5,7 @@ import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
 import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
-import { mailTo } from '../../platform/mail/mail-to.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
 import { insertPasskey, isRegistered, listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
 import { limitSecurityChanges } from '../credentials/security-changes.ts';
 import { lockSignInMethods } from '../credentials/sign-in-methods.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { OperationDescription } from '../../platform/http/operation-description.ts';
+import type { OperationDescription } from '../../platform/http/operation.ts';
 import { recentlySignedIn } from '../sessions/session.ts';
 
 export const PasswordBody = Type.Object(

@@ -1,7 +1,7 @@
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { refusal } from '../../platform/errors.ts';
-import { mailTo } from '../../platform/mail/mail-to.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
 import { passwordOf, removePassword as removal } from '../credentials/passwords.store.ts';
 import { hasAnotherSignInMethod, lockSignInMethods } from '../credentials/sign-in-methods.ts';
 import type { RevocationDeps } from '../deps.ts';

@@ -5,7 +5,7 @@ import { findUserByEmail, isDisabled } from '../../accounts/store.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import type { MailDeps } from '../../platform/deps.ts';
-import { mailTo } from '../../platform/mail/mail-to.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
 import { type LinkRequest, limitMailRequests } from '../sign-up/request-sign-up.ts';
 
 /**

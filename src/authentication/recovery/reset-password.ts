@@ -6,7 +6,7 @@ import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
-import { mailTo } from '../../platform/mail/mail-to.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
 import type { Deps } from '../deps.ts';
 import { endPasswordAccess, hashNewPassword } from '../passwords/change-password.ts';

@@ -6,7 +6,7 @@ import type { Requirements } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
-import { mailTo } from '../../platform/mail/mail-to.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
 import { isTotpActive } from '../credentials/two-factor.store.ts';
 import type { SignInDeps } from '../deps.ts';
 import type { Method } from './authentication.ts';

@@ -5,7 +5,7 @@ import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { notFound } from '../../platform/errors.ts';
-import { mailTo } from '../../platform/mail/mail-to.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
 import type { RevocationDeps } from '../deps.ts';
 import { endSession, isActiveSessionOf } from './store.ts';
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { nullable, type OperationDescription, Time } from '../../platform/http/operation-description.ts';
+import { nullable, type OperationDescription, Time } from '../../platform/http/operation.ts';
 import { signedIn } from './session.ts';
 
 /** As `sessionRecord` tells of one. */

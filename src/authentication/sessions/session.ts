@@ -7,7 +7,7 @@ import type { Access } from '../../platform/http/access.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { digest } from '../../platform/ids.ts';
-import { refuseFormOfAnother } from '../../platform/pages/bound-forms.ts';
+import { refuseFormOfAnother } from '../../platform/pages/form.ts';
 import { twoFactors } from './authentication.ts';
 import { expireSession, findSession, type SessionRow, touchSession } from './store.ts';
 

@@ -1,7 +1,6 @@
-import { alert, notice } from '../../platform/pages/form.ts';
+import { alert, notice, pageOfUnfinished } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
-import { pageOfUnfinished } from '../../platform/pages/unfinished.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { ConfirmationMethods } from '../credentials/confirmation-methods.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';

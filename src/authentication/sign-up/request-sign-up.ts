@@ -8,7 +8,7 @@ import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
-import { mailTo, mailToAddress } from '../../platform/mail/mail-to.ts';
+import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
 
 export type LinkRequest = {
   email: string;

@@ -6,8 +6,8 @@ import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
-import { type CodeLimits, codeLimits } from '../../platform/limits/code-limits.ts';
-import { type MailName, mailTo } from '../../platform/mail/mail-to.ts';
+import { type CodeLimits, codeLimits } from '../../platform/limits/failure-limits.ts';
+import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
 import {
   consumeBackupCode,
   consumeStep,

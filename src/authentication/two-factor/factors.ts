@@ -4,7 +4,7 @@ import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
-import { type MailName, mailTo } from '../../platform/mail/mail-to.ts';
+import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { limitSecurityChanges } from '../credentials/security-changes.ts';
 import {

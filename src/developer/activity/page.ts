@@ -3,7 +3,7 @@ import { commonEnd, commonStart } from '../../clients/failures.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { visibleText } from '../../platform/text/visible-text.ts';
+import { visibleText } from '../../platform/text.ts';
 import { backLink } from '../client-status.ts';
 import { developerTab } from '../developer-tabs.ts';
 import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';

@@ -15,8 +15,7 @@ import {
   readRegistration,
 } from '../../clients/registration.ts';
 import { algorithms } from '../../clients/signing-algorithm.ts';
-import { operation } from '../../platform/http/operation.ts';
-import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { chooseLocale, translatePlain } from '../../platform/i18n/translate.ts';
 import { clientActivity, endReasons } from '../activity/activity.ts';
 import { clientOwner, recentClientOwner } from '../owner.ts';

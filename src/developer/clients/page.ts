@@ -5,7 +5,7 @@ import { alert, copyButton, copyScripts, hidden, notice } from '../../platform/p
 import { type Html, html, type Renderable, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { visibleText } from '../../platform/text/visible-text.ts';
+import { visibleText } from '../../platform/text.ts';
 import type { ClientAction, HistoryEvent } from '../activity/activity.ts';
 import { backLink, clientPath, statusBadges, statusDescription } from '../client-status.ts';
 import { developerTab } from '../developer-tabs.ts';

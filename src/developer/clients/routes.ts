@@ -7,7 +7,7 @@ import { readClientEdit } from '../../clients/registration.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { RequestError } from '../../platform/errors.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
-import { normalizeName } from '../../platform/text/visible-text.ts';
+import { normalizeName } from '../../platform/text.ts';
 import { clientHistory } from '../activity/activity.ts';
 import { clientPath } from '../client-status.ts';
 import { clientOwner, type Owner, recentClientOwner } from '../owner.ts';

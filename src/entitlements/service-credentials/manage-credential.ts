@@ -4,7 +4,7 @@ import { mustChange } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { type FieldProblem, fieldProblem, invalidFields, invalidState, notFound } from '../../platform/errors.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
-import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import type { Deps } from '../deps.ts';
 import { isProduct, type Permission, permissions, type ServiceCredential } from './service-credential.ts';
 import {

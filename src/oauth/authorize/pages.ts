@@ -4,7 +4,7 @@ import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { visibleText } from '../../platform/text/visible-text.ts';
+import { visibleText } from '../../platform/text.ts';
 
 type AccountChoice = {
   request_id: string;

@@ -8,7 +8,7 @@ import type { Failure } from '../../clients/failures.ts';
 import { registeredBy } from '../../clients/presentation.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import type { OperationDescription } from '../../platform/http/operation-description.ts';
+import type { OperationDescription } from '../../platform/http/operation.ts';
 import { FormText, parseParameters, queryOf, readForm } from '../../platform/http/parameters.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { viewOf } from '../../platform/pages/view.ts';

@@ -7,7 +7,7 @@ import { scopeNames } from '../../clients/scopes.ts';
 import { now } from '../../platform/clock.ts';
 import { notFound } from '../../platform/errors.ts';
 import type { ClientId, UserId } from '../../platform/ids.ts';
-import { mailTo } from '../../platform/mail/mail-to.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
 import { deleteConsent, listConsents } from '../grants/consents.store.ts';
 import { activeAccessOf, isConnected } from '../grants/lists.store.ts';
 import { revokeGrants } from '../grants/store.ts';

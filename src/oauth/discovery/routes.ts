@@ -4,7 +4,7 @@ import { Entitlement } from '../../entitlements/entitlement.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { accessToken } from '../../platform/http/access.ts';
 import { bearerToken, isBearer } from '../../platform/http/authorization-header.ts';
-import type { OperationDescription } from '../../platform/http/operation-description.ts';
+import type { OperationDescription } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { publicDocument, sendPublicDocument } from '../../platform/http/representations.ts';
 import type { Deps } from '../deps.ts';

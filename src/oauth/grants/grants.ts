@@ -10,7 +10,7 @@ import type { Sql } from '../../platform/db/sql.ts';
 import type { StoreDeps } from '../../platform/deps.ts';
 import { notFound } from '../../platform/errors.ts';
 import type { GrantId, UserId } from '../../platform/ids.ts';
-import { mailTo } from '../../platform/mail/mail-to.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
 import { deleteBulkRevocation, listBulkRevocations } from './bulk-revocations.store.ts';
 import { activeGrantsOf, type ListedGrant } from './lists.store.ts';
 import { applyBulkRevocation, findGrant, type Grant, hasGrantElsewhere, revokeGrants, setRevoked } from './store.ts';

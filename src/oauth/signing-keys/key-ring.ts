@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { invalidToken, unavailable } from '../../platform/errors.ts';
 import { type PublicDocument, publicDocument } from '../../platform/http/representations.ts';
-import type { Vault } from '../../platform/vault/vault.ts';
+import type { Vault } from '../../platform/vault.ts';
 import { listSigningKeys, type SigningKeyRow } from './store.ts';
 
 /** `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token. Every verification of ours says which it wants. */

@@ -6,7 +6,7 @@ import {
 } from '../../entitlements/service-credentials/authenticate-service.ts';
 import { accessDenied, invalidClient, invalidRequest, RequestError } from '../../platform/errors.ts';
 import { basicCredentials, noCredentials } from '../../platform/http/access.ts';
-import { type OperationDescription, Time } from '../../platform/http/operation-description.ts';
+import { type OperationDescription, Time } from '../../platform/http/operation.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import type { Deps } from '../deps.ts';
 import { authorizationCodeGrant } from './authorization-code-grant.ts';

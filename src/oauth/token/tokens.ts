@@ -5,7 +5,7 @@ import type { Algorithm } from '../../clients/signing-algorithm.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidToken, RequestError } from '../../platform/errors.ts';
 import { type ClientId, type GrantId, newSuffix, type SessionId, type UserId } from '../../platform/ids.ts';
-import type { Vault } from '../../platform/vault/vault.ts';
+import type { Vault } from '../../platform/vault.ts';
 import type { Deps } from '../deps.ts';
 import type { IssuableGrant } from '../grants/store.ts';
 import { findTokenSubject, type TokenSubject } from './access-tokens.store.ts';

@@ -1,13 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import Type, { type TSchema } from 'typebox';
 import type { Config } from '../config.ts';
 import { type ErrorCode, statusOf } from '../errors.ts';
 import { cookieNames } from '../http/cookies.ts';
-import { type OperationAnswer, type OperationDescription, tags } from '../http/operation-description.ts';
-import { publicDocument, sendPublicDocument } from '../http/representations.ts';
-import { type Page, sendPage } from '../pages/page.ts';
-import type { View, ViewDeps } from '../pages/view.ts';
-import { referenceIndex, referencePage, referencePath } from './reference-page.ts';
+import { type OperationAnswer, type OperationDescription, tags } from '../http/operation.ts';
 
 export type DescribedRoute = { method: string; url: string; operation: OperationDescription };
 
@@ -44,7 +40,7 @@ const ErrorBody = Type.Object(
 const apiVersion = '1.0.0';
 
 /** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), of which a JSON Schema is a part as it stands. */
-function describeApi(config: Config, routes: readonly DescribedRoute[]) {
+export function describeApi(config: Config, routes: readonly DescribedRoute[]) {
   const paths: Record<string, Record<string, DescribedOperation>> = {};
   for (const { method, url, operation } of routes) {
     const path = url.replace(/:(\w+)/g, '{$1}');
@@ -149,38 +145,6 @@ function describeRefusals(operation: OperationDescription): Record<string, Answe
 
 const mediaType = (schema: TSchema, example: unknown): MediaType =>
   example === undefined ? { schema } : { schema, example };
-
-/** The description of everything that a program may call, from the schemas that the routes check with. */
-export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, described: DescribedRoute[]) {
-  let api: ApiDocument | undefined;
-  const describe = () => {
-    api ??= describeApi(deps.config, described);
-    return api;
-  };
-  let document: ReturnType<typeof publicDocument> | undefined;
-  app.get('/openapi.json', async (request, reply) => {
-    document ??= publicDocument(describe());
-    return sendPublicDocument(request, reply, document);
-  });
-
-  const pages = new Map<string, Page>(); // anybody may ask, and it is the same for all
-  const send = (request: FastifyRequest, reply: FastifyReply, draw: (view: View) => Page, name: string) => {
-    const view = request.view;
-    const key = `${view.locale} ${name}`;
-    const page = pages.get(key) ?? draw(view);
-    pages.set(key, page);
-    return sendPage(reply, view, page);
-  };
-  const config = { page: true };
-  app.get('/reference', { config }, async (request, reply) =>
-    send(request, reply, (view) => referenceIndex(view, deps.config, describe()), ''),
-  );
-  for (const tag of tags) {
-    app.get(referencePath(tag), { config }, async (request, reply) =>
-      send(request, reply, (view) => referencePage(view, deps.config, describe(), tag), tag),
-    );
-  }
-}
 
 /** Collects the routes that are added after it and describe themselves. */
 export function collectOperations(app: FastifyInstance): DescribedRoute[] {

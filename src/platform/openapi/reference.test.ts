@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DescribedOperation } from './document.ts';
-import { curlFor, describeType, membersOf } from './reference-page.ts';
+import { curlFor, describeType, membersOf } from './reference.ts';
 
 test('a type is told in words', () => {
   assert.equal(describeType({ type: 'string', minLength: 1, maxLength: 100 }), 'string, 1 to 100 characters');

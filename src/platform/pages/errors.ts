@@ -13,9 +13,9 @@ import { guardAnswer } from '../http/guard.ts';
 import { fillPath } from '../http/parameters.ts';
 import type { MessageKey } from '../i18n/translate.ts';
 import { newId } from '../ids.ts';
+import { unfinishedAt } from './form.ts';
 import { type Html, html } from './html.ts';
 import { sendPage } from './page.ts';
-import { unfinishedAt } from './unfinished.ts';
 import { type View, type ViewDeps, viewOf } from './view.ts';
 
 /** On the answers that are our failure, or another server's: under this id it is in the log. */

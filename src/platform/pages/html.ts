@@ -1,4 +1,4 @@
-import { visibleText } from '../text/visible-text.ts';
+import { visibleText } from '../text.ts';
 
 /** Markup that is safe to send. Only {@link html} makes one, so a plain string always ends up escaped. */
 export class Html {

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { representations, sendRepresentation } from '../http/representations.ts';
 import { locales, type MessageKey, nameOfLanguage } from '../i18n/translate.ts';
-import { bindForms } from './bound-forms.ts';
 import type { Branding } from './branding.ts';
+import { bindForms, isUnfinished } from './form.ts';
 import { type Html, html } from './html.ts';
-import { isUnfinished } from './unfinished.ts';
 import type { View } from './view.ts';
 
 export type Page = {

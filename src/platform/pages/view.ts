@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Clock, isInCalendar, now } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { cookie, cookieNames, setCookie } from '../http/cookies.ts';
 import { type Parameters, parseParameters, queryOf } from '../http/parameters.ts';
 import {
   chooseLocale,
   type Locale,
+  locales,
   type MessageDescriptor,
   type MessageKey,
   messageParts,
@@ -12,7 +14,6 @@ import {
 } from '../i18n/translate.ts';
 import type { Branding } from './branding.ts';
 import { type Html, html, type Renderable } from './html.ts';
-import { queryLocales, rememberedLanguage } from './language.ts';
 
 /** @returns the message as HTML; values are escaped unless they are Html, and a value that is missing is left out. */
 export type Translate = (key: MessageKey, values?: Readonly<Record<string, Renderable>>) => Html;
@@ -123,4 +124,36 @@ function duration(locale: Locale, seconds: number): string {
   const [unit, length] = units.find(([, length]) => seconds >= length * 1.5) ?? (['second', 1] as const);
   const format = new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' });
   return format.format(Math.ceil(seconds / length));
+}
+
+/** Long enough for a sign-in with its detours; whoever wants it for good has a setting in their account. */
+const rememberedSeconds = 86_400;
+
+/**
+ * Keeps the language that somebody chose at the foot of a page for the pages after it: the answer to a form has no
+ * query to say it in. What a client asks for in its authorization request is that request's alone.
+ */
+export function rememberLanguage(app: FastifyInstance, { config }: { config: Config }): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const wanted = isPageOfOurs(request) ? queryLocales(request) : undefined;
+    if (wanted !== undefined && locales.includes(wanted)) {
+      setCookie(reply, config, cookieNames(config).language, wanted, rememberedSeconds);
+    }
+    done();
+  });
+}
+
+const isPageOfOurs = ({ method, url, routeOptions }: FastifyRequest) =>
+  method === 'GET' && routeOptions.config?.page === true && !url.startsWith('/oauth/');
+
+const rememberedLanguage = (request: FastifyRequest, { config }: { config: Config }): Locale | undefined =>
+  cookie(request, cookieNames(config).language);
+
+/** A query that cannot be read names no language; its route says what is wrong with it. */
+function queryLocales(request: FastifyRequest): string | undefined {
+  try {
+    return parseParameters(queryOf(request.url)).values.ui_locales;
+  } catch {
+    return undefined;
+  }
 }

@@ -21,9 +21,8 @@ import { inSlices } from '../../platform/db/slices.ts';
 import type { MailDeps } from '../../platform/deps.ts';
 import { emailKey } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
-import { codeLimits } from '../../platform/limits/code-limits.ts';
-import { passwordLimits } from '../../platform/limits/failure-limits.ts';
-import { mailToAddress } from '../../platform/mail/mail-to.ts';
+import { codeLimits, passwordLimits } from '../../platform/limits/failure-limits.ts';
+import { mailToAddress } from '../../platform/mail/outbox.ts';
 
 type Deletion = {
   session: Session;

@@ -5,7 +5,7 @@ import { recentlySignedIn, requireRecentSession } from '../../authentication/ses
 import type { Deps } from '../../oauth/deps.ts';
 import { jsonBody } from '../../platform/http/bodies.ts';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
-import type { OperationDescription } from '../../platform/http/operation-description.ts';
+import type { OperationDescription } from '../../platform/http/operation.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { deleteAccount } from './delete-account.ts';

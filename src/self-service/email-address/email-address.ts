@@ -32,7 +32,7 @@ import { emailKey, emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
-import { mailTo, mailToAddress } from '../../platform/mail/mail-to.ts';
+import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
 
 /** The user of a session, where the request came from, and the language of the page. */
 export type Requester = { session: Session; address: string; locale: Locale };

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import { Entitlement } from '../../entitlements/entitlement.ts';
 import { accessToken } from '../../platform/http/access.ts';
-import type { OperationDescription } from '../../platform/http/operation-description.ts';
+import type { OperationDescription } from '../../platform/http/operation.ts';
 
 export const readEntitlements: OperationDescription = {
   tag: 'Entitlements',

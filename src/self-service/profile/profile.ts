@@ -8,10 +8,10 @@ import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
-import { nullable, Time } from '../../platform/http/operation-description.ts';
+import { nullable, Time } from '../../platform/http/operation.ts';
 import { locales } from '../../platform/i18n/translate.ts';
 import { windowLimit } from '../../platform/limits/failure-limits.ts';
-import { displayNameProblem, normalizeName } from '../../platform/text/visible-text.ts';
+import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 
 /** Body of `PATCH /v1/me`. Other members are refused, since a caller who sends `role` expects it to have an effect. */
 export const ProfileBody = Type.Object(

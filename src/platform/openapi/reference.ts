@@ -1,16 +1,51 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import { cookieNames } from '../http/cookies.ts';
+import { tags } from '../http/operation.ts';
+import { publicDocument, sendPublicDocument } from '../http/representations.ts';
 import { type Html, html } from '../pages/html.ts';
-import type { Page } from '../pages/page.ts';
-import type { View } from '../pages/view.ts';
-import type { ApiDocument, DescribedOperation } from './document.ts';
+import { type Page, sendPage } from '../pages/page.ts';
+import type { View, ViewDeps } from '../pages/view.ts';
+import { type ApiDocument, type DescribedOperation, type DescribedRoute, describeApi } from './document.ts';
+
+/** The description of everything that a program may call, from the schemas that the routes check with. */
+export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, described: DescribedRoute[]) {
+  let api: ApiDocument | undefined;
+  const describe = () => {
+    api ??= describeApi(deps.config, described);
+    return api;
+  };
+  let document: ReturnType<typeof publicDocument> | undefined;
+  app.get('/openapi.json', async (request, reply) => {
+    document ??= publicDocument(describe());
+    return sendPublicDocument(request, reply, document);
+  });
+
+  const pages = new Map<string, Page>(); // anybody may ask, and it is the same for all
+  const send = (request: FastifyRequest, reply: FastifyReply, draw: (view: View) => Page, name: string) => {
+    const view = request.view;
+    const key = `${view.locale} ${name}`;
+    const page = pages.get(key) ?? draw(view);
+    pages.set(key, page);
+    return sendPage(reply, view, page);
+  };
+  const config = { page: true };
+  app.get('/reference', { config }, async (request, reply) =>
+    send(request, reply, (view) => referenceIndex(view, deps.config, describe()), ''),
+  );
+  for (const tag of tags) {
+    app.get(referencePath(tag), { config }, async (request, reply) =>
+      send(request, reply, (view) => referencePage(view, deps.config, describe(), tag), tag),
+    );
+  }
+}
 
 type Tag = ApiDocument['tags'][number]['name'];
 
-export const referencePath = (tag: Tag): string => `/reference/${anchor(tag)}`;
+const referencePath = (tag: Tag): string => `/reference/${anchor(tag)}`;
 
 /** The API description for people: the same document that programs read, in our own templates. Every address there is. */
-export const referenceIndex = (view: View, config: Config, document: ApiDocument): Page => ({
+const referenceIndex = (view: View, config: Config, document: ApiDocument): Page => ({
   title: view.plain('reference.title'),
   aside: navigation(view, document),
   content: html`<h1>${view.t('reference.title')}</h1>
@@ -26,7 +61,7 @@ ${groupsOf(document).map(
 });
 
 /** One group of addresses: all of them on one page would be long to load and to look through. */
-export function referencePage(view: View, config: Config, document: ApiDocument, tag: Tag): Page {
+function referencePage(view: View, config: Config, document: ApiDocument, tag: Tag): Page {
   const base = { url: config.baseUrl, sessionCookie: cookieNames(config).session };
   const members = groupsOf(document).find(({ name }) => name === tag)?.members ?? [];
   return {

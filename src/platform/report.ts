@@ -1,6 +1,6 @@
-import { isInCalendar } from '../clock.ts';
-import type { RequestError } from '../errors.ts';
-import { visibleText } from '../text/visible-text.ts';
+import { isInCalendar } from './clock.ts';
+import type { RequestError } from './errors.ts';
+import { visibleText } from './text.ts';
 
 /** What a command tells: `json` for machines, `text` for people. */
 export type Report = {

@@ -1,6 +1,42 @@
-import type { Db } from '../db/db.ts';
-import { integer, type RowOf, row, text } from '../db/rows.ts';
-import { type Sql, sql } from '../db/sql.ts';
+import type { Db } from './db/db.ts';
+import { choice, integer, type RowOf, row, text } from './db/rows.ts';
+import { type Sql, sql } from './db/sql.ts';
+
+// The tables of the platform itself: heartbeat of servers, check of the master key, queued mail. Counters of limits have
+// their own store in `limits`.
+
+/** The newest sign of life of any server on this store. `at` is Unix seconds by the clock of that server. */
+const Heartbeat = row('server_heartbeat', {
+  node: text,
+  at: integer,
+  base_url: text,
+  /** What it does with mail; `none` when SIGNET_SMTP_URL is missing off loopback. */
+  mail: choice('smtp', 'log', 'none'),
+});
+export type Heartbeat = RowOf<typeof Heartbeat>;
+export type MailMode = Heartbeat['mail'];
+
+export const findHeartbeat = (db: Db) =>
+  db.get(Heartbeat, sql`select ${Heartbeat.columns} from server_heartbeat where name = 'newest'`);
+
+const StoredHeartbeat = row('server_heartbeat', { name: text, ...Heartbeat.fields });
+
+export const storeHeartbeat = (db: Db, heartbeat: Heartbeat) =>
+  db.run(
+    sql`insert into server_heartbeat ${StoredHeartbeat.values({ name: 'newest', ...heartbeat })}
+        on conflict (name) do update set
+          node = excluded.node, at = excluded.at, base_url = excluded.base_url, mail = excluded.mail`,
+  );
+
+const Check = row('master_key_check', { sealed: text });
+
+/** Keeps the first check ever written; later ones are ignored. */
+export const keepMasterKeyCheck = (db: Db, sealed: string) =>
+  db.run(sql`insert into master_key_check (id, sealed) values ('check', ${sealed}) on conflict do nothing`);
+
+/** @returns empty before the first start. */
+export const findMasterKeyCheck = async (db: Db): Promise<string> =>
+  (await db.get(Check, sql`select sealed from master_key_check where id = 'check'`))?.sealed ?? '';
 
 const WaitingMail = row('outgoing_mails', {
   mail_id: text,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { untrusted, untrustedUrl } from '../pages/html.ts';
-import { clientInitials, visibleText } from './visible-text.ts';
+import { untrusted, untrustedUrl } from './pages/html.ts';
+import { clientInitials, visibleText } from './text.ts';
 
 test('what cannot be seen is written out, and what can is left alone', () => {
   assert.equal(visibleText('Ada \u202egnp.exe\u200b'), 'Ada [U+202E]gnp.exe[U+200B]');

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import { type Clock, now } from '../clock.ts';
-import type { Db } from '../db/db.ts';
-import type { Timekeeper } from '../timekeeper.ts';
+import { type Clock, now, type Timekeeper } from './clock.ts';
+import type { Db } from './db/db.ts';
 import { findHeartbeat, type Heartbeat, type MailMode, storeHeartbeat } from './store.ts';
 
 /** Seconds without a heartbeat after which a server is considered down; servers record one every minute. */
