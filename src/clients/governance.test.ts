@@ -35,7 +35,7 @@ onBothEngines('an approval names the revision that was read', async (t, engine) 
   assert.equal((await approveClient(deps, asReviewer(client), { revision: 2 })).status, 'approved');
 });
 
-onBothEngines('every step is refused outside of its state, which the refusal tells', async (t, engine) => {
+onBothEngines('every step is refused outside of its state, which the refusal names', async (t, engine) => {
   const { deps, register } = await openClients(t, engine);
   const { client } = await register();
   const on = asReviewer(client);
@@ -277,7 +277,7 @@ onBothEngines('of many administrators at once one approves, and the log says so 
   assert.deepEqual(actions.sort(), ['client.approved', 'client.registered']);
 });
 
-onBothEngines('edits and approvals at once never approve what nobody read', async (t, engine) => {
+onBothEngines('concurrent edits and approvals never approve a revision that was not read', async (t, engine) => {
   const { db, deps, register, edit } = await openClients(t, engine);
   const { client } = await register();
   await Promise.allSettled([

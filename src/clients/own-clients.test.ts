@@ -56,7 +56,7 @@ onBothEngines('a secret that has expired is wrong; while it lasts two are right'
   assert.equal(matchesActiveSecret(stored.secrets, other.client_secret ?? '', at()), true);
 });
 
-onBothEngines('somebody else finds nothing, with the refusal of an unknown id (ID-01)', async (t, engine) => {
+onBothEngines('another user gets the refusal of an unknown id (ID-01)', async (t, engine) => {
   const { deps, register } = await openClients(t, engine);
   const { client } = await register();
   const eve: Caller = { actor: 'user:usr_eve' };

@@ -151,7 +151,7 @@ testSignet(
   },
 );
 
-test('nobody approves their own client or its change, unless the service is configured so', async (t) => {
+test('administrators approve their own clients and changes only where the service is configured so', async (t) => {
   const signet = await startSignet(t, { env });
   const [root, other] = [await administratorOf(signet), await administratorOf(signet)];
   const { client_id } = await signet.registerClient({ owner: root, approved: false });
@@ -283,7 +283,7 @@ test('a session is ended only under the name of its person', async (t) => {
   assert.equal((await person.browser.get('/v1/oauth/clients')).status, 200);
 });
 
-testSignet('wrong passwords that closed the door are seen and forgotten', async ({ signet }) => {
+testSignet('wrong passwords that blocked an account are seen and cleared', async ({ signet }) => {
   const root = await administratorOf(signet);
   const person = await signet.newUser();
   for (let count = 0; count < 5; count += 1) await person.signIn({ password: 'wrong' });
@@ -305,7 +305,7 @@ testSignet('wrong passwords that closed the door are seen and forgotten', async 
 });
 
 testSignet(
-  'reset factors are gone with all that they opened, and the person is told (RT-06, NO-01)',
+  'reset factors are gone with all their sessions and grants, and the user gets a mail (RT-06, NO-01)',
   { env, mail: true },
   async ({ signet, mailbox }) => {
     const { db } = signet.deps;

@@ -271,7 +271,7 @@ test('a name with a comma is one name in a risk, with one way to its client', as
   assert.deepEqual(risks.find(({ code }) => code === 'name_resembles_client')?.detail, ['Acme, Inc']);
 });
 
-test('nobody approves their own client', async (t) => {
+test('administrators do not approve their own clients', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
   const { client_id } = await pending(signet, admin);
@@ -401,7 +401,7 @@ test('a service credential shows its secret once, is narrowed, rotated and retir
   assert.equal((await admin.browser.post(`${path}/rotate`)).status, 409);
 });
 
-test('a webhook shows its secret once, its deliveries, and a dead one is sent again', async (t) => {
+test('a webhook shows its secret once and its deliveries, and sends a failed one again', async (t) => {
   const signet = await startSignet(t, { env: { SIGNET_WEBHOOK_INTERNAL: '127.0.0.1' } });
   const admin = await administrator(signet);
   const receiver = await openReceiver(t);
@@ -590,7 +590,7 @@ testSignet('the list of clients is searched, paged, and has changes apart', asyn
   assert.equal(new Set(ids).size, 4);
 });
 
-test('a page that has nothing for somebody leads somewhere', async (t) => {
+test('an empty page links to the next step', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
   const ordinary = await signet.signedInUser();

@@ -38,7 +38,7 @@ test('a session from before an administrator had TOTP is no administrator any mo
 });
 
 testSignet(
-  'whoever has just been made an administrator approves nothing of an administrator',
+  'a new administrator approves nothing of another administrator',
   { env, mail: true },
   async ({ signet, mailbox }) => {
     const [root, third, fourth] = [
@@ -110,51 +110,43 @@ testSignet(
   },
 );
 
-testSignet(
-  'whoever has just been made an administrator takes nothing from another one',
-  { env },
-  async ({ signet }) => {
-    const root = await signet.signedInUser({ role: 'admin' });
-    const [puppet, person] = [await signet.signedInUser(), await signet.signedInUser()];
-    const asPuppet = (method: string, path: string, body?: object) => sendAs(signet, puppet, method, path, body);
-    const made = await sendAs(signet, root, 'PUT', `/users/${puppet.user_id}/role`, { role: 'admin' });
-    assert.equal(made.status, 200, made.text);
-    const { json } = await root.browser.get(`/v1/admin/users/${root.user_id}/sessions`);
-    const [session] = (json?.sessions ?? []) as { session_id: string }[];
-    const reason = 'Reported.';
-    const acts: [method: string, path: string, body?: object][] = [
-      ['PUT', 'role', { role: 'user' }],
-      ['POST', 'disable', { reason }],
-      ['POST', 'reset-factors', { reason }],
-      ['POST', 'sign-out'],
-      ['DELETE', `sessions/${session?.session_id}`],
-    ];
-    for (const [method, act, body] of acts) {
-      const answer = await asPuppet(method, `/users/${root.user_id}/${act}`, body);
-      assert.deepEqual([answer.status, answer.json?.error], [403, 'access_denied'], `${act}: ${answer.text}`);
-      assert.match(
-        String(answer.json?.error_description),
-        sentence('users.new_administrator', { when: '2027-01-16 08:00 UTC' }),
-        act,
-      );
-      assert.equal(answer.json?.allowed_at, signet.clock() / 1000 + 86_400);
-    }
-    assert.equal((await root.browser.get('/v1/admin/keys')).status, 200, 'nothing was taken');
-    const page = (await puppet.browser.get(`/admin/users/${root.user_id}`)).text;
-    assert.match(page, sentence('users.new_administrator'));
-    assert.doesNotMatch(
-      page,
-      /action="[^"]*\/(?:role|disable|reset-factors|sign-out)"/,
-      'no form that could only fail',
+testSignet('a new administrator takes no role from another one', { env }, async ({ signet }) => {
+  const root = await signet.signedInUser({ role: 'admin' });
+  const [puppet, person] = [await signet.signedInUser(), await signet.signedInUser()];
+  const asPuppet = (method: string, path: string, body?: object) => sendAs(signet, puppet, method, path, body);
+  const made = await sendAs(signet, root, 'PUT', `/users/${puppet.user_id}/role`, { role: 'admin' });
+  assert.equal(made.status, 200, made.text);
+  const { json } = await root.browser.get(`/v1/admin/users/${root.user_id}/sessions`);
+  const [session] = (json?.sessions ?? []) as { session_id: string }[];
+  const reason = 'Reported.';
+  const acts: [method: string, path: string, body?: object][] = [
+    ['PUT', 'role', { role: 'user' }],
+    ['POST', 'disable', { reason }],
+    ['POST', 'reset-factors', { reason }],
+    ['POST', 'sign-out'],
+    ['DELETE', `sessions/${session?.session_id}`],
+  ];
+  for (const [method, act, body] of acts) {
+    const answer = await asPuppet(method, `/users/${root.user_id}/${act}`, body);
+    assert.deepEqual([answer.status, answer.json?.error], [403, 'access_denied'], `${act}: ${answer.text}`);
+    assert.match(
+      String(answer.json?.error_description),
+      sentence('users.new_administrator', { when: '2027-01-16 08:00 UTC' }),
+      act,
     );
+    assert.equal(answer.json?.allowed_at, signet.clock() / 1000 + 86_400);
+  }
+  assert.equal((await root.browser.get('/v1/admin/keys')).status, 200, 'nothing was taken');
+  const page = (await puppet.browser.get(`/admin/users/${root.user_id}`)).text;
+  assert.match(page, sentence('users.new_administrator'));
+  assert.doesNotMatch(page, /action="[^"]*\/(?:role|disable|reset-factors|sign-out)"/, 'no form that could only fail');
 
-    assert.equal((await asPuppet('POST', `/users/${person.user_id}/sign-out`)).status, 200, 'people are looked after');
-    assert.equal((await asPuppet('POST', `/users/${puppet.user_id}/sign-out`)).status, 200, 'their own are theirs');
-    signet.clock.advance(86_400);
-    await puppet.signIn();
-    assert.equal((await asPuppet('PUT', `/users/${root.user_id}/role`, { role: 'user' })).status, 200);
-  },
-);
+  assert.equal((await asPuppet('POST', `/users/${person.user_id}/sign-out`)).status, 200, 'people are looked after');
+  assert.equal((await asPuppet('POST', `/users/${puppet.user_id}/sign-out`)).status, 200, 'their own are theirs');
+  signet.clock.advance(86_400);
+  await puppet.signIn();
+  assert.equal((await asPuppet('PUT', `/users/${root.user_id}/role`, { role: 'user' })).status, 200);
+});
 
 onBothEngines(
   'of several links for the first administrator that are used at once, one makes one',

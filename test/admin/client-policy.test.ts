@@ -19,7 +19,7 @@ const consentRadios = (page: string, form: string) =>
 const sendPolicy = ({ browser }: TestUser, client_id: string, policy: object) =>
   browser.patch(`/v1/admin/clients/${client_id}/policy`, policy);
 
-test('the reviewer of a client that somebody registered chooses whether people are asked', async (t) => {
+test('the reviewer of a client chooses whether users are asked for consent', async (t) => {
   const signet = await startSignet(t);
   const admin = await administrator(signet);
   const owner = await signet.signedInUser();
@@ -87,7 +87,7 @@ testSignet('the policy of an approved client can be changed at any time, as an a
   assert.deepEqual(
     [approved.status, approved.json?.consent, approved.json?.refresh_retry_window],
     [200, 'skip', 0],
-    'the specified default, told in the answer',
+    'the specified default, named in the answer',
   );
   const asked = async () => redirectedTo(await person.browser.get(client.authorizePath())).has('request');
   assert.equal(await asked(), false, 'a session is answered with a code');
@@ -130,7 +130,7 @@ testSignet('the policy of an approved client can be changed at any time, as an a
   assert.equal((await sendPolicy(admin, client_id, { refresh_retry_window: 0 })).status, 200, 'while suspended');
 });
 
-test('nobody changes the policy of their own client; a lone administrator is told how it goes on', async (t) => {
+test('administrators do not change the policy of their own client; a lone administrator sees what to do', async (t) => {
   const signet = await startSignet(t);
   const alone = await administrator(signet);
   const { client_id } = await signet.registerClient({ owner: alone, approved: false });

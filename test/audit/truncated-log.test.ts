@@ -178,7 +178,7 @@ test('the newest place is kept in a file of the owner alone, and one that cannot
   assert.ok(restarted.logLines.some((line) => line.includes('sealing of the audit log has resumed')));
 });
 
-test('a place for the file that cannot be written is told once, and the log is sealed all the same', async (t) => {
+test('a file that cannot be written is reported once, and the log is sealed all the same', async (t) => {
   const env = { ...(await preparedSettings(t)), SIGNET_AUDIT_HEAD_FILE: '/proc/nope/head.json' };
   const { deps, logLines } = await openServer(t, env);
   for (const _ of [1, 2]) {

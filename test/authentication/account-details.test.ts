@@ -86,7 +86,7 @@ testSignet('NO-01: the log says who signed up, and from where', { mail: true }, 
   assert.match(created?.address ?? '', /127\.0\.0\.1|::1/);
 });
 
-testSignet('PW-03: a password that was replaced within the same second signs nobody in', async ({ signet }) => {
+testSignet('PW-03: a password that was replaced within the same second is refused', async ({ signet }) => {
   const person = await signet.signedInUser();
   const thief = person.elsewhere();
   const held = holdNextCall(signet.deps.db, /insert into sessions/);

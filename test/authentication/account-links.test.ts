@@ -21,7 +21,7 @@ async function signUpLink(signet: Signet, email: string, fields: Record<string, 
 
 const me = async (browser: Browser) => (await browser.get('/v1/me')).json ?? {};
 
-testSignet('somebody makes an account with a link from a mail', { mail: true }, async ({ signet, mailbox, t }) => {
+testSignet('a user signs up with a link from a mail', { mail: true }, async ({ signet, mailbox, t }) => {
   await t.test('the link asks for name and password, makes a verified account and signs in', async () => {
     const { browser, path } = await signUpLink(signet, 'new@example.com');
     for (let looks = 0; looks < 3; looks += 1) assert.equal((await browser.get(path)).status, 200); // as scanners do
@@ -200,7 +200,7 @@ testSignet(
       assert.equal((await moved.signIn()).status, 303);
     });
 
-    await t.test('a taken address answers alike, kills the same links, and its owner hears of it', async () => {
+    await t.test('a taken address is answered alike, ends the same links, and its owner gets a mail', async () => {
       const owner = await signet.newUser();
       await browser.postJson('/v1/me/email', { email: 'earlier@example.com' });
       const earlier = linkIn(await mailbox.next('earlier@example.com'), /^\/verify-email\//);
@@ -268,28 +268,32 @@ testSignet('a changed password ends all that the old one had opened', { mail: tr
   );
 });
 
-testSignet('the password comes and goes, but never as the last way in', { mail: true }, async ({ signet, mailbox }) => {
-  const { browser, user_id, email } = await signet.signedInUser();
-  assert.match((await browser.get('/account/security/password')).text, sentence('password.last_sign_in_method'));
-  assert.equal((await browser.post('/account/security/password/remove')).status, 409);
-  assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
-  assert.equal((await browser.get('/v1/me')).status, 200);
+testSignet(
+  'a password is set and removed, but never as the last sign-in method',
+  { mail: true },
+  async ({ signet, mailbox }) => {
+    const { browser, user_id, email } = await signet.signedInUser();
+    assert.match((await browser.get('/account/security/password')).text, sentence('password.last_sign_in_method'));
+    assert.equal((await browser.post('/account/security/password/remove')).status, 409);
+    assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
+    assert.equal((await browser.get('/v1/me')).status, 200);
 
-  await signet.deps.db.run(
-    `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
+    await signet.deps.db.run(
+      `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
      values ('c', $1, 'k', 0, '', 'Key', 0)`,
-    [user_id],
-  );
-  await signet.deps.db.run('update sessions set acr = $2 where user_id = $1', [user_id, twoFactors]); // shown in it
-  const gone = await browser.post('/account/security/password/remove');
-  assert.equal(gone.location, '/account/security/password?done=removed');
-  await mailbox.next(email, sentence('mail.password_removed.subject'));
-  assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
-  assert.equal((await browser.postJson('/v1/me/password', { password: phrase })).status, 204);
-  await mailbox.next(email, sentence('mail.password_set.subject'));
-  assert.equal((await browser.send('/v1/me/password', deletion(signet))).status, 204);
-  assert.equal((await browser.get('/v1/me')).status, 200);
-});
+      [user_id],
+    );
+    await signet.deps.db.run('update sessions set acr = $2 where user_id = $1', [user_id, twoFactors]); // shown in it
+    const gone = await browser.post('/account/security/password/remove');
+    assert.equal(gone.location, '/account/security/password?done=removed');
+    await mailbox.next(email, sentence('mail.password_removed.subject'));
+    assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
+    assert.equal((await browser.postJson('/v1/me/password', { password: phrase })).status, 204);
+    await mailbox.next(email, sentence('mail.password_set.subject'));
+    assert.equal((await browser.send('/v1/me/password', deletion(signet))).status, 204);
+    assert.equal((await browser.get('/v1/me')).status, 200);
+  },
+);
 
 const deletion = ({ url }: Signet, body?: unknown): RequestInit => ({
   method: 'DELETE',
@@ -297,7 +301,7 @@ const deletion = ({ url }: Signet, body?: unknown): RequestInit => ({
   body: body ? JSON.stringify(body) : undefined,
 });
 
-test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 minutes', async (t) => {
+test('SS-06: a change of sign-in methods requires a sign-in within the last 15 minutes', async (t) => {
   const signet = await startSignet(t, { mail: true });
   const { mailbox } = signet;
   const { browser, email } = await signet.signedInUser();
@@ -328,7 +332,7 @@ test('SS-06: what changes how somebody signs in takes a sign-in of the last 15 m
 });
 
 testSignet(
-  'a deleted account is gone at once, and its address is free for somebody else',
+  'a deleted account is gone at once, and its address can be used again',
   { mail: true },
   async ({ signet, mailbox }) => {
     const person = await signet.signedInUser();

@@ -83,7 +83,7 @@ test('no form acts for another account than the one that its page was drawn for'
   assert.equal((await browser.get('/v1/me')).json?.name, 'Robert');
 });
 
-test('pages that nobody has signed in for name nobody', async (t) => {
+test('pages without a session name no user', async (t) => {
   const signet = await startSignet(t);
   const person = await signet.signedInUser();
   for (const page of ['/signin', '/signup', '/reset']) {

@@ -220,7 +220,7 @@ async function comeFrom(site: string, browser: Browser, path = '/auth/acme/login
   return browser.get(pathname + search, fromElsewhere);
 }
 
-onBothEngines('a link on another site signs nobody in until they agree', async (t, engine) => {
+onBothEngines('a link on another site signs a user in only after they agree', async (t, engine) => {
   const { signet, upstream } = await federated(t, { engine });
   const { email, user_id } = await linkedPerson(signet, upstream);
   for (const site of ['cross-site', 'same-site', 'anything']) {
@@ -362,7 +362,7 @@ onBothEngines(
   },
 );
 
-test('a yes is worth nothing after the ten minutes of its detour', async (t) => {
+test('a confirmation expires ten minutes after the upstream authorization began', async (t) => {
   const { signet, upstream } = await federated(t);
   const person = await signet.newUser();
   upstream.account = { sub: 'p', email: person.email, email_verified: true };
@@ -443,7 +443,7 @@ test('to connect, a yes counts in the session that began alone', async (t) => {
   assert.equal(await countOf(signet, 'identities'), 0);
 });
 
-onBothEngines('a connection under way by a cookie that is dead meanwhile is not made', async (t, engine) => {
+onBothEngines('a connection that was begun in a session that has ended is not made', async (t, engine) => {
   const { signet } = await federated(t, { engine });
   const { browser, user_id, email } = await signet.signedInUser();
   const me = (await browser.get('/v1/me')).json;

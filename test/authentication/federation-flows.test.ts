@@ -53,7 +53,7 @@ test('configured providers are listed with an absolute address, and stand on the
   );
 });
 
-test('an unknown provider is not found, and neither is one that nobody switched on', async (t) => {
+test('a provider that is unknown or not configured is not found', async (t) => {
   const signet = await startSignet(t, { env: acmeAt('https://id.acme.example') });
   const browser = signet.newBrowser();
   for (const id of ['google', 'nobody', 'ACME', '__proto__', 'constructor']) {
@@ -131,7 +131,7 @@ test('a second Signet is an upstream like any other', async (t) => {
   assert.equal((await browser.get('/v1/me')).json?.email, person.email);
 });
 
-onBothEngines('a waiting authorization request survives the detour', async (t, engine) => {
+onBothEngines('a pending authorization request continues after the upstream sign-in', async (t, engine) => {
   const { signet, upstream } = await federated(t, { engine });
   const client = await signet.registerClient();
   const browser = signet.newBrowser();
@@ -178,7 +178,7 @@ test('the request that goes upstream has everything that the answer is checked w
   );
 });
 
-test('somebody who cancels at the upstream is back where they were, with a word about it', async (t) => {
+test('a user who cancels at the upstream returns to where they were, with a message', async (t) => {
   const { signet, upstream } = await federated(t);
   upstream.lies.callback = { code: undefined, error: 'access_denied' };
   const browser = signet.newBrowser();
@@ -193,7 +193,7 @@ test('somebody who cancels at the upstream is back where they were, with a word 
 });
 
 onBothEngines(
-  'an account with the same proved address is linked, told so, and disconnected again',
+  'an account with the same verified address is linked, gets a mail, and is disconnected again',
   async (t, engine) => {
     const mailbox = await openMailbox(t);
     const { signet, upstream } = await federated(t, { engine, env: { SIGNET_SMTP_URL: mailbox.url } });

@@ -151,7 +151,7 @@ const step: fc.Arbitrary<[string, Step]> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<[string, Step]>(['unlink', unlink]) },
 );
 
-test('FL-01: detours to an upstream: after each step exactly the session and the links that the model allows', async (t) => {
+test('FL-01: upstream authorizations: after each step exactly the session and the links that the model allows', async (t) => {
   let clock = () => 0;
   const upstream = await startUpstream(t, () => clock());
   const signet = await startSignet(t, { env: { ...acmeAt(upstream.issuer), SIGNET_RATE_LIMITS: 'off' } });

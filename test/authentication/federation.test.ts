@@ -87,7 +87,7 @@ const assertNobody = async (signet: Signet, browser: Browser) => {
 
 // FD-01: the answer of an upstream is for the browser that asked, once.
 
-test('the cookie of a detour is not sealed under the key of what is at rest', async (t) => {
+test('the upstream cookie is not sealed under the key of stored data', async (t) => {
   const { signet } = await federated(t);
   const browser = signet.newBrowser();
   const callback = await startUpstreamSignIn(browser);
@@ -112,7 +112,7 @@ test('FD-01: a callback works in the browser that left, and in no other', async 
   assert.equal((await left.get(callback)).status, 303, 'the one who left still may come back');
 });
 
-test('FD-01: a detour cookie that was altered, is old, or is for another provider is worth nothing', async (t) => {
+test('FD-01: an upstream cookie that was altered, has expired or is for another provider is refused', async (t) => {
   const { signet } = await federated(t);
   const browser = signet.newBrowser();
   const callback = await startUpstreamSignIn(browser);
@@ -164,7 +164,7 @@ onBothEngines(
   },
 );
 
-test('FD-01: of two tabs the newer wins, and the older is told kindly', async (t) => {
+test('FD-01: of two tabs the newer one continues, and the older one gets a helpful page', async (t) => {
   const { signet } = await federated(t);
   const browser = signet.newBrowser();
   const [older, newer] = [await startUpstreamSignIn(browser), await startUpstreamSignIn(browser)];
@@ -180,7 +180,7 @@ const leeway = { plus: (seconds: number) => (now: number) => now + seconds };
 const lies: [string, (now: number, issuer: string) => Lies, RegExp][] = [
   ['an id token for somebody else', () => ({ claims: { aud: 'another-client' } }), /claim_comparison/],
   [
-    'an id token for us and somebody else',
+    'an id token for us and another audience',
     () => ({ claims: { aud: ['signet-at-upstream', 'x'] } }),
     /claim_comparison/,
   ],
@@ -385,7 +385,7 @@ const misplaced: [string, Record<string, unknown>][] = [
   ['no place to sign in', { authorization_endpoint: undefined }],
 ];
 
-test('an upstream cannot send us, or anybody, where a configured issuer must not', async (t) => {
+test('an upstream can redirect neither us nor a user to where a configured issuer must not', async (t) => {
   const { signet, upstream } = await federated(t, { env: { SIGNET_RATE_LIMITS: 'off' } });
   for (const [what, discovery] of misplaced) {
     await t.test(what, async () => {
@@ -477,7 +477,7 @@ test('FD-02: an address and its verification are one statement of one document',
   assert.equal((await own.get('/v1/me')).status, 401);
 });
 
-test('when somebody signed in upstream is what the signed id token says, and nothing else', async (t) => {
+test('the time of the upstream sign-in comes from the signed id token only', async (t) => {
   const { signet, upstream } = await federated(t);
   const began = Math.floor(signet.clock() / 1000);
   upstream.lies = { claims: { email: undefined }, userinfo: { auth_time: began - 5000 } };
@@ -564,7 +564,7 @@ onBothEngines('FD-02: twenty first sign-ins of one identity make one account', a
   assert.equal(upstream.requests.filter((path) => path === '/token').length, 20);
 });
 
-test('without sign-up nobody new gets in, and who has an account does', async (t) => {
+test('without sign-up no account is created, and existing ones sign in', async (t) => {
   const { signet, upstream } = await federated(t, { env: { SIGNET_SIGN_UP: 'off' } });
   const browser = signet.newBrowser();
   const { answer } = await signInUpstream(browser);
@@ -641,7 +641,7 @@ test('FD-03: `next` is a path of ours, judged by the origin that it resolves to'
 // MF-05, FL-01: no step can be left out or taken for another.
 
 onBothEngines(
-  'MF-05: a provider is one factor: who has two is asked for the second, and is nobody before',
+  'MF-05: a provider is one factor: a user with two is asked for the second before there is a session',
   async (t, engine) => {
     const { signet, upstream } = await federated(t, { engine });
     const person = await signet.signedInUser();

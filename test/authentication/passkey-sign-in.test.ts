@@ -135,7 +135,7 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     assert.equal(answer.text, answers[0]);
   });
 
-  await t.test('a signature counter that does not grow is refused, written down and told', async () => {
+  await t.test('a signature counter that does not grow is refused, logged and reported by mail', async () => {
     const person = await signet.signedInUser();
     const authenticator = newAuthenticator(signet.url);
     authenticator.counts = true;
@@ -295,7 +295,7 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
   });
 });
 
-testSignet('refused passkeys stop nobody at their address, and are counted in one line', async ({ signet }) => {
+testSignet('refused passkeys do not block their address, and are counted in one row', async ({ signet }) => {
   const authenticator = await (await signet.signedInUser()).addPasskey();
   for (let times = 0; times < 35; times += 1)
     assertSignedIn(

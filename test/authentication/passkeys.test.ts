@@ -59,30 +59,27 @@ testSignet(
       assert.notEqual(assertion.challenge, (await passkeyOptions(signet.newBrowser(), '/signin/passkey')).challenge);
     });
 
-    await t.test(
-      'NO-01: adding, renaming and removing are in the log; the first and the last are told by one mail',
-      async () => {
-        const person = await signet.signedInUser();
-        const { id } = await person.addPasskey(undefined, 'Old name');
-        assert.match((await mailbox.next(person.email)).subject, sentence('mail.passkey_added.subject'));
-        const rename = {
-          method: 'PATCH',
-          body: JSON.stringify({ name: 'New name' }),
-          headers: { origin: signet.url, 'content-type': 'application/json' },
-        };
-        assert.equal((await person.browser.send(`/v1/me/passkeys/${id}`, rename)).json?.name, 'New name');
-        assert.equal((await person.browser.delete(`/v1/me/passkeys/${id}`)).status, 204);
-        const mail = await mailbox.next(person.email);
-        assert.match(mail.subject, sentence('mail.passkey_removed.subject'));
-        assert.match(mail.text, sentence('mail.passkey_removed.text', { passkey: 'New name' }));
-        const happened = await signet.auditLog({ target: person.user_id });
-        for (const action of ['passkey.added', 'passkey.renamed', 'passkey.removed']) {
-          assert.equal(happened.filter((event) => event.action === action).length, 1, action);
-        }
-        assert.deepEqual(await passkeysOf(person), []);
-        assert.equal(mailbox.mails.filter(({ to }) => to === person.email).length, 2);
-      },
-    );
+    await t.test('NO-01: adding, renaming and removing are in the log; adding and removing send one mail', async () => {
+      const person = await signet.signedInUser();
+      const { id } = await person.addPasskey(undefined, 'Old name');
+      assert.match((await mailbox.next(person.email)).subject, sentence('mail.passkey_added.subject'));
+      const rename = {
+        method: 'PATCH',
+        body: JSON.stringify({ name: 'New name' }),
+        headers: { origin: signet.url, 'content-type': 'application/json' },
+      };
+      assert.equal((await person.browser.send(`/v1/me/passkeys/${id}`, rename)).json?.name, 'New name');
+      assert.equal((await person.browser.delete(`/v1/me/passkeys/${id}`)).status, 204);
+      const mail = await mailbox.next(person.email);
+      assert.match(mail.subject, sentence('mail.passkey_removed.subject'));
+      assert.match(mail.text, sentence('mail.passkey_removed.text', { passkey: 'New name' }));
+      const happened = await signet.auditLog({ target: person.user_id });
+      for (const action of ['passkey.added', 'passkey.renamed', 'passkey.removed']) {
+        assert.equal(happened.filter((event) => event.action === action).length, 1, action);
+      }
+      assert.deepEqual(await passkeysOf(person), []);
+      assert.equal(mailbox.mails.filter(({ to }) => to === person.email).length, 2);
+    });
 
     await t.test('registration: whatever is not what we asked for is refused, and nothing is kept', async () => {
       const person = await signet.signedInUser();
@@ -173,7 +170,7 @@ testSignet(
       assert.equal((await signet.auditLog({ target: person.user_id, action: 'passkey.added' })).length, 2);
     });
 
-    await t.test('registration: a credential that somebody has cannot be registered again, by anybody', async () => {
+    await t.test('registration: a credential that is registered cannot be registered again by any user', async () => {
       const [owner, other] = [await signet.signedInUser(), await signet.signedInUser()];
       const authenticator = await owner.addPasskey();
       for (const person of [owner, other]) {
@@ -304,7 +301,7 @@ testSignet(
       );
     });
 
-    await t.test('whoever is half in starts again when a passkey is added or removed', async () => {
+    await t.test('a pending sign-in starts again when a passkey is added or removed', async () => {
       const person = await signet.signedInUser();
       await person.enableTotp();
       for (const change of [
@@ -318,7 +315,7 @@ testSignet(
       }
     });
 
-    await t.test('nothing that is posted ends in a 5xx, and nothing of it signs anybody in', async () => {
+    await t.test('nothing that is posted ends in a 5xx or signs a user in', async () => {
       const person = await signet.signedInUser();
       const authenticator = await person.addPasskey();
       const browser = signet.newBrowser();

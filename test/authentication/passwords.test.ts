@@ -288,7 +288,7 @@ async function workOf(t: TestContext, { deps: { db } }: Signet, task: () => Prom
   return work;
 }
 
-test('PW-03: nobody learns from words, status or work who has an account', async (t) => {
+test('PW-03: text, status and work of an answer do not disclose who has an account', async (t) => {
   const signet = await startSignet(t, { passwords });
   const known = await signet.newUser();
   const disabled = await signet.newUser();
@@ -326,7 +326,7 @@ test('PW-03: nobody learns from words, status or work who has an account', async
   assert.deepEqual([...new Set(await reasonsOf(known))], ['wrong_password']);
 });
 
-test('PW-03: the limit tells nothing either: an unknown address is blocked like a known one', async (t) => {
+test('PW-03: the limit discloses nothing either: an unknown address is blocked like a known one', async (t) => {
   const signet = await startSignet(t, { passwords });
   const known = await signet.newUser();
   const statuses = [];

@@ -55,7 +55,7 @@ const statusOf = async (person: Promise<TestUser>, code: () => string) =>
 const all = (count: number, status: number) => Array.from({ length: count }, () => status);
 
 onBothEngines(
-  'MF-02: whoever uses up the codes of an hour stops neither the own browser nor a backup code',
+  'MF-02: guesses that use up the codes of an hour block neither the known browser nor a backup code',
   async (t, engine) => {
     const here = await world(t, engine);
     const { person, app } = here;
@@ -154,7 +154,7 @@ onBothEngines('MF-02: a right code ends the row that it stands in, and a new sec
 });
 
 onBothEngines(
-  'MF-02: a change of the password opens the hour, and a reset buys nobody more than the hundred',
+  'MF-02: a change of the password clears the hourly limit, and a reset does not raise the limit of a hundred',
   async (t, engine) => {
     const mailbox = await openMailbox(t);
     const here = await world(t, engine, { SIGNET_SMTP_URL: mailbox.url });
@@ -188,7 +188,7 @@ test('MF-02: of guesses at once no more are looked at than one after the other',
   assert.equal(answers.filter((status) => status === 401).length, 10);
 });
 
-onBothEngines('NO-01: guesses are told from the first on, and at most once an hour', async (t, engine) => {
+onBothEngines('NO-01: guesses are reported by mail from the first on, and at most once an hour', async (t, engine) => {
   const mailbox = await openMailbox(t);
   const here = await world(t, engine, { SIGNET_SMTP_URL: mailbox.url });
   const { signet, person, app } = here;
@@ -224,7 +224,7 @@ onBothEngines('NO-01: guesses are told from the first on, and at most once an ho
   );
 });
 
-test('NO-01: sign-ins that end by five wrong codes are told, and fill no mailbox', async (t) => {
+test('NO-01: sign-ins that end by five wrong codes are reported by a limited number of mails', async (t) => {
   const mailbox = await openMailbox(t);
   const here = await world(t, 'sqlite', { SIGNET_SMTP_URL: mailbox.url });
   const wrong = `${here.app.backup_codes[0]!.slice(0, -4)}0000`; // not counted, so nothing else would stop it

@@ -83,7 +83,7 @@ testSignet(
       assert.equal((await browser.get('/v1/admin/users')).status, 200);
     });
 
-    await t.test('until an administrator resets the factors of whoever has lost theirs', async () => {
+    await t.test('until an administrator resets the factors of a user who has lost theirs', async () => {
       const person = await signet.signedInUser();
       await person.addPasskey();
       assertLacksFactor(await (await thiefOf(person)).postEmpty(enrollPath));
@@ -133,7 +133,7 @@ const guards =
 const isFree = ({ method, path }: Change) => method === 'PATCH' && path === '/v1/me';
 
 testSignet(
-  'SS-06: no change of a way in without the strongest kind of factor',
+  'SS-06: no sign-in method changes without the strongest kind of factor',
   { mail: true, env },
   async ({ signet, t }) => {
     const { db } = signet.deps;
@@ -164,13 +164,13 @@ testSignet(
       assert.equal(await state(), before);
     };
 
-    await t.test('of whoever has a passkey', async () => {
+    await t.test('for a user with a passkey', async () => {
       const owner = await signet.signedInUser();
       const { id } = await owner.addPasskey();
       await refusesAll(owner.with({ browser: await thiefOf(owner) }), id);
     });
 
-    await t.test('of whoever has an authenticator app, in a session from before', async () => {
+    await t.test('for a user with an authenticator app, in an older session', async () => {
       const owner = await signet.signedInUser();
       const thief = await thiefOf(owner);
       await owner.enableTotp();
@@ -216,7 +216,7 @@ test('SS-06: the page that asks once more offers what is enough, and says so', a
     assert.equal((await browser.postEmpty(enrollPath)).status, 200);
   });
 
-  await t.test('and whoever adds a passkey is told before', async () => {
+  await t.test('and the page for adding a passkey says so beforehand', async () => {
     const { browser } = await signet.signedInUser();
     const { text } = await browser.get('/account/security/passkeys');
     assert.match(text, pattern`${sentence('passkey.add.binds')}.*<form method="post"[^>]*data-passkey`);

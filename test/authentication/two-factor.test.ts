@@ -47,7 +47,7 @@ const at = ({ clock }: Signet) => clock() / 1000;
 const twenty = <Result>(of: (place: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: 20 }, (_, place) => of(place)));
 
-onBothEngines('decisions §10: the state is told in one shape from nothing to active and back', async (t, engine) => {
+onBothEngines('decisions §10: the state has one shape from nothing to active and back', async (t, engine) => {
   const { signet, person, browser } = await world(t, engine);
   const nothing = {
     enabled: false,
@@ -391,7 +391,7 @@ onBothEngines('a half sign-in ends with what it rests on: password, factors, the
   assert.equal((await (await person.awaitingSecondFactor()).giveCode(renewed.code())).status, 303);
 });
 
-test('SS-06: factors change after a recent sign-in only, and for whoever is signed in', async (t) => {
+test('SS-06: factors change only after a recent sign-in, and only for the signed-in user', async (t) => {
   const { signet, person, browser } = await world(t);
   const { secret_base32 } = await enroll(person);
   const everyChange = (who: Pick<TestUser, 'browser'>) => [

@@ -224,7 +224,7 @@ test('a service credential and a webhook: each secret is shown once, and gone wi
   expectQuiet();
 });
 
-test('somebody is found and barred; after 15 minutes the administrator confirms first, and lands on the same page', async (t) => {
+test('a user is found and disabled; after 15 minutes the administrator confirms first, and returns to the same page', async (t) => {
   const { signet, admin, page, expectQuiet } = await begin(t);
   const person = await signet.signedInUser();
   await page

@@ -100,7 +100,7 @@ test("by the browser's autofill, without a press of any button of ours, and on t
   expectQuiet();
 });
 
-test('whoever cancels is told kindly, and may sign in by password all the same', async (t) => {
+test('a user who cancels gets a helpful page, and may sign in with a password', async (t) => {
   const { url, person, page, authenticator, expectQuiet } = await begin(t);
   await authenticator.present(false);
   await page.goto(`${url}/signin`);

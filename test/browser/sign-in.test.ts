@@ -118,7 +118,7 @@ test('a wrong password says so and keeps the address', async (t) => {
   expectQuiet();
 });
 
-test('consent: Cancel tells the application, Allow is remembered', async (t) => {
+test('consent: Cancel informs the application, Allow is remembered', async (t) => {
   const { person, example, page, expectQuiet } = await begin(t, { consent: 'required' });
   await page.goto(`${example.url}/sign-in`);
   await signInWith(page, person.email, person.password);
@@ -138,7 +138,7 @@ test('consent: Cancel tells the application, Allow is remembered', async (t) => 
   expectQuiet();
 });
 
-test('prompt=select_account lets a person with a session go on or be somebody else', async (t) => {
+test('prompt=select_account lets a user with a session continue or switch the account', async (t) => {
   const { signet, person, example, page, expectQuiet } = await begin(t);
   const other = await named(signet, 'Mary Jackson');
   await page.goto(`${example.url}/sign-in`);
@@ -205,7 +205,7 @@ test('a client may send people on from its redirect URI to another origin of its
   expectQuiet();
 });
 
-test('an unknown client is told of on a page that names the parameter', async (t) => {
+test('an unknown client gets a page that names the parameter', async (t) => {
   const signet = await startSignet(t);
   const { page, expectQuiet } = await openBrowser(t, { origins: [signet.url] });
   const client = await signet.registerClient();

@@ -38,7 +38,7 @@ testSignet('clients', async ({ signet, t }) => {
   const client = await signet.registerClient({ owner });
   let zealot: { person: TestUser; client_ids: string[] } | undefined;
 
-  await t.test('CL-02: a secret is shown once, to whoever registered, and never again', async () => {
+  await t.test('CL-02: a secret is shown once, in the answer to the registration', async () => {
     assert.match(client.client_secret!, /^cs_[\w-]{43}$/);
     for (const answer of [await owner.browser.get(path), await owner.browser.get(one(client.client_id))]) {
       assert.equal(answer.status, 200);
@@ -98,7 +98,7 @@ testSignet('clients', async ({ signet, t }) => {
     assert.deepEqual([json?.name, json?.pending_change], ['Test product', null]);
   });
 
-  await t.test('ID-01: an administrator has no way through the door of owners', async () => {
+  await t.test('ID-01: the routes for owners do not serve administrators', async () => {
     const admin = await signet.signedInUser({ role: 'admin' });
     assertRefused(await admin.browser.get(one(client.client_id)), 404, 'not_found');
     assertRefused(await remove(admin, client.client_id), 404, 'not_found');
@@ -190,7 +190,7 @@ testSignet('clients', async ({ signet, t }) => {
     },
   );
 
-  await t.test('CL-01: a client that nobody has reviewed starts nothing, whatever its owner edits', async () => {
+  await t.test('CL-01: a client that was never reviewed starts no flow, whatever its owner edits', async () => {
     const keeper = await signet.signedInUser();
     const fresh = await signet.registerClient({ owner: keeper, approved: false });
     for (const body of [{ name: 'Renamed' }, { name: 'Renamed again' }]) {
@@ -242,15 +242,18 @@ test('what a registration may hold', async (t) => {
     for (const redirect_uris of lists) assertRefused(await register(owner, { redirect_uris }), 400, 'invalid_request');
   });
 
-  await t.test('CL-01: the service chooses id, secret, state and owner; whoever sends one is told so', async () => {
-    const chosen = ['client_id', 'client_secret', 'status', 'state', 'approved', 'owner', 'owner_user_id', 'consent'];
-    for (const member of [...chosen, 'revision', 'pending_change', 'refresh_retry_window', 'event_id', 'toString']) {
-      assertRefused(await register(owner, { [member]: 'approved' }), 400, 'invalid_request');
-    }
-    const wrong = [{ client_type: 'admin' }, { allowed_scopes: ['root'] }, { allowed_scopes: [] }, { name: null }];
-    for (const changes of wrong) assertRefused(await register(owner, changes), 400, 'invalid_request');
-    assert.deepEqual((await owner.browser.get(path)).json, { clients: [] });
-  });
+  await t.test(
+    'CL-01: the service chooses id, secret, state and owner, and refuses a request that sends one',
+    async () => {
+      const chosen = ['client_id', 'client_secret', 'status', 'state', 'approved', 'owner', 'owner_user_id', 'consent'];
+      for (const member of [...chosen, 'revision', 'pending_change', 'refresh_retry_window', 'event_id', 'toString']) {
+        assertRefused(await register(owner, { [member]: 'approved' }), 400, 'invalid_request');
+      }
+      const wrong = [{ client_type: 'admin' }, { allowed_scopes: ['root'] }, { allowed_scopes: [] }, { name: null }];
+      for (const changes of wrong) assertRefused(await register(owner, changes), 400, 'invalid_request');
+      assert.deepEqual((await owner.browser.get(path)).json, { clients: [] });
+    },
+  );
 
   await t.test('CL-03: logo and homepage are https addresses, and the server never visits one', async () => {
     const visits: string[] = [];

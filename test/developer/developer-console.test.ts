@@ -222,7 +222,7 @@ test('the form', async (t) => {
     assert.deepEqual([json?.status, json?.revision], ['pending_review', 1]);
   });
 
-  await t.test('the limits are told kindly, and nothing that was typed is lost', async () => {
+  await t.test('the limits are explained, and nothing that was typed is lost', async () => {
     const eve = await signet.signedInUser();
     for (let times = 0; times < 5; times += 1) assert.equal((await register(eve)).status, 200);
     const sixth = await register(eve, { name: 'Typed with care' });
@@ -286,7 +286,7 @@ testSignet('secrets of a client', async ({ signet, t }) => {
     return answer.status === 200;
   };
 
-  await t.test('a list tells when they were made and when they end, and nothing else', async () => {
+  await t.test('the list of secrets has the times of creation and expiry, and nothing else', async () => {
     const [first, ...others] = await secretsOf(ada, client_id);
     assert.deepEqual(Object.keys(first!).sort(), ['created_at', 'expires_at', 'secret_id']);
     assert.deepEqual([others.length, first?.expires_at], [0, null]);
@@ -761,7 +761,7 @@ test('the settings are what the libraries take', async (t) => {
     }
   });
 
-  await t.test('openid-client signs somebody in with them, with a secret and without', async () => {
+  await t.test('openid-client signs a user in with them, with a secret and without', async () => {
     const plain = "https://shop.test/it's/$HOME";
     for (const client_type of ['confidential', 'public'] as const) {
       const client = await signet.registerClient({ owner: ada, client_type, redirect_uris: [redirect_uri, plain] });

@@ -178,7 +178,7 @@ test('specification §4.11: a session counts beside the credentials of a proxy, 
   }
 });
 
-test('EN-01: only a service credential with the permission and the product opens the door', async (t) => {
+test('EN-01: only a service credential with the permission and the product may write', async (t) => {
   const signet = await startSignet(t);
   const person = await signet.signedInUser();
   const client = await signet.registerClient();

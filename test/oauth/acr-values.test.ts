@@ -69,7 +69,7 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
     assert.equal((await reached(client, await authorize(browser, two))).acr, two, 'not asked for again');
   });
 
-  await t.test('whoever declines goes on, and the token says so', async () => {
+  await t.test('a user who declines continues, and the token says so', async () => {
     const browser = await byPassword();
     const request = stepsUp(await authorize(browser, two));
     const { text } = await browser.get(`/signin/confirm?request=${request}`);
@@ -148,7 +148,7 @@ testSignet('acr_values: a user who has a passkey is asked for it, and may declin
   });
 });
 
-test('acr_values: where nothing stronger is to be had, nobody is asked, and the token says what there was', async (t) => {
+test('acr_values: a user without a stronger method is not asked, and the token has the actual acr', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient();
   const person = await signet.signedInUser();

@@ -92,7 +92,7 @@ test('what stands between a request and its code (OpenID Connect Core §3.1.2)',
     assert.equal(await errorOf(somebodyElse, client, { prompt: 'none', id_token_hint: id_token }), null);
   });
 
-  await t.test('AZ-14: prompt=login and max_age ask for a new sign-in, and auth_time tells of it', async () => {
+  await t.test('AZ-14: prompt=login and max_age require a new sign-in, which auth_time shows', async () => {
     const person = await signet.signedInUser();
     signet.clock.advance(600);
     for (const changes of [{ prompt: 'login' }, { max_age: '60' }, { max_age: '0' }, { max_age: '599' }]) {
@@ -255,7 +255,7 @@ testSignet('a client that is not approved', async ({ signet, t }) => {
     return page.text;
   };
 
-  await t.test('AZ-18: gets no code while it waits for its review, and its people are told so', async () => {
+  await t.test('AZ-18: gets no code while its review is pending, and its users see why', async () => {
     const client = await signet.registerClient({ owner, approved: false });
     await assertNoCode(client);
     const page = await readInGerman(client);
@@ -313,7 +313,7 @@ testSignet('a client that is not approved', async ({ signet, t }) => {
     assertRefused(await client.refresh(tokens.refresh_token), 401, 'invalid_client');
   });
 
-  await t.test('AZ-18: is not told anything on the way out of a consent page', async () => {
+  await t.test('AZ-18: receives nothing from a consent page', async () => {
     const client = await signet.registerClient({ consent: 'required' });
     const request = waitsAt('/consent', await person.browser.get(client.authorizePath()));
     await stop(client);

@@ -84,7 +84,7 @@ test('the authorization request (OAuth 2.1 §4.1.1, OpenID Connect Core §3.1.2)
     for (const redirect_uri of twins) assertStays(await ask({ redirect_uri }), redirect_uri);
   });
 
-  await t.test('AZ-02: without a known client and a registered redirect_uri nobody is redirected', async () => {
+  await t.test('AZ-02: without a known client and a registered redirect_uri there is no redirect', async () => {
     const requests: [string, string][] = [
       ['client_id', client.authorizePath({ client_id: 'cl_nobody' })],
       ['client_id', client.authorizePath({ client_id: `${client.client_id}' or '1'='1` })],

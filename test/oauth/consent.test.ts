@@ -65,7 +65,7 @@ test('CO-01: a first-party client is attributed to the service', async (t) => {
   );
 });
 
-test('CO-01: nobody answers for a client whose owner has left', async (t) => {
+test('CO-01: consent for a client without an owner shows no owner', async (t) => {
   const signet = await startSignet(t);
   const owner = await signet.signedInUser();
   const client = await signet.registerClient({ owner, consent: 'required' });
@@ -96,7 +96,7 @@ testSignet('CO-01: Allow leads to a code, and is remembered for those scopes and
   askedAbout(await ask(other, client, { scope: 'openid email' }));
 });
 
-testSignet('CO-01: Cancel tells the client access_denied and nothing is remembered', async ({ signet }) => {
+testSignet('CO-01: Cancel sends access_denied to the client and nothing is remembered', async ({ signet }) => {
   const client = await signet.registerClient({ consent: 'required' });
   const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client));
@@ -157,7 +157,7 @@ test("CO-01: another browser, another person and a stranger cannot answer somebo
   askedAbout(await ask(person, client));
 });
 
-test('CO-01: an answer counts for the person who was asked: whoever signed in meanwhile is asked themselves', async (t) => {
+test('CO-01: an answer counts only for the user who was asked, not for one who signed in meanwhile', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
   const first = await signet.signedInUser();
@@ -189,7 +189,7 @@ test('CO-01: a session that has ended is not asked and does not answer', async (
   assert.equal((await decide(person, request, 'allow')).location, location);
 });
 
-test('CO-01: nobody is asked for a client that was suspended meanwhile, and no answer counts', async (t) => {
+test('CO-01: a client that was suspended meanwhile gets no consent page, and no answer counts', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
   const person = await signet.signedInUser();
@@ -209,14 +209,14 @@ test('CO-01: a decision that is none is refused, and the request goes on waiting
   assert.ok((await goOn(person, await decide(person, request, 'allow'))).get('code'));
 });
 
-test('CO-01: where the approval asks nobody, nobody is asked', async (t) => {
+test('CO-01: a client approved with consent "skip" gets no consent page', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'skip' });
   const person = await signet.signedInUser();
   assert.ok((await person.obtainTokens(client)).access_token);
 });
 
-test('FL-01: an answer counts once, and only from whoever is asked by then', async (t) => {
+test('FL-01: an answer counts once, and only from the user who is being asked', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
   const person = await signet.signedInUser();

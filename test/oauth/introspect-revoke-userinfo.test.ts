@@ -100,7 +100,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
     assert.match(page.headers.get('location') ?? '', /^\/signin/);
   });
 
-  await t.test('IN-01: whoever introspects authenticates, by Basic and by POST', async () => {
+  await t.test('IN-01: introspection requires authentication, by Basic and by POST', async () => {
     const token = tokens.access_token;
     const asking = (headers: Record<string, string>, fields = {}) =>
       signet.postForm('/oauth/introspect', { token, ...fields }, headers);
@@ -126,7 +126,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
     assert.equal(inUrl.status, 400);
   });
 
-  await t.test('IN-01: guessing at the door of the introspection endpoint ends in 429', async () => {
+  await t.test('IN-01: guesses at a secret on the introspection endpoint end in 429', async () => {
     const guesses = [];
     for (let tries = 0; tries < 21; tries += 1) {
       guesses.push(await other.with({ client_secret: `cs_${tries}` }).introspect(tokens.access_token));

@@ -200,7 +200,7 @@ testSignet('JSON Web Tokens', async ({ signet, t }) => {
     assert.equal(claimsOf((await person.obtainTokens(rsaClient)).id_token).sub, sub);
   });
 
-  await t.test('JW-08: an id token says who, for whom and when, and at_hash fits', async () => {
+  await t.test('JW-08: an id token has the subject, audience and times, and at_hash fits', async () => {
     for (const [owner, { id_token, access_token }, alg] of both) {
       const { payload, protectedHeader } = await verifyAs(signet, owner.client_id, id_token, 'JWT');
       assert.equal(protectedHeader.alg, alg);

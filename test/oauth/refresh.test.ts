@@ -19,7 +19,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
   const app = await signet.registerClient({ owner, client_type: 'public' });
   const auditedEnds = async (reason: string) => (await signet.auditLog({ action: 'grant.revoked', reason })).length;
 
-  await t.test('RT-01: is replaced by each use, and the old one is dead', async () => {
+  await t.test('RT-01: is replaced by each use, and the old one is refused', async () => {
     for (const one of [client, app]) {
       const first = await person.obtainTokens(one);
       const second = tokensOf(await one.refresh(first.refresh_token));
@@ -112,7 +112,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
     assert.deepEqual((await client.introspect(tokens.access_token)).json, inactive);
   });
 
-  await t.test('RT-06: ends when its client is suspended, and stays dead when that is taken back', async () => {
+  await t.test('RT-06: is revoked when its client is suspended, and stays revoked after reinstatement', async () => {
     const suspended = await signet.registerClient({ owner, client_type: 'public' });
     const target = { client_id: suspended.client_id, caller: { actor: 'cli' } } as const;
     const tokens = await person.obtainTokens(suspended);
@@ -124,7 +124,7 @@ testSignet('a refresh token', async ({ signet, t }) => {
     assert.equal((await signet.userinfo(tokens.access_token)).status, 401);
   });
 
-  await t.test('RT-07: the id token of a refresh tells of the same sign-in', async () => {
+  await t.test('RT-07: the id token of a refresh describes the same sign-in', async () => {
     const first = await person.obtainTokens(client, { nonce: 'n-1' });
     signet.clock.advance(100);
     const second = tokensOf(await client.refresh(first.refresh_token));

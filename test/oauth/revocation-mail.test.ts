@@ -5,7 +5,7 @@ import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
-testSignet('a person hears by mail of a grant that others have ended', { mail: true }, async ({ signet, mailbox }) => {
+testSignet('a user gets a mail about a grant that others have revoked', { mail: true }, async ({ signet, mailbox }) => {
   const administrator = await signet.signedInUser({ role: 'admin' });
   const client = await signet.registerClient({ name: 'Notebook', owner: administrator });
   const person = await signet.signedInUser();

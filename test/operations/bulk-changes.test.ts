@@ -97,7 +97,7 @@ testSignet('a client with any number of grants is suspended at once and for good
   assert.deepEqual(
     (await grantsOf(administrator, person)).grants.map(({ client_id }) => client_id),
     [beside.client_id],
-    'what is not written yet is not shown as alive',
+    'a grant whose revocation is not written yet is not shown as active',
   );
   const anew = await person.obtainTokens(client);
   await signet.runJobs();
@@ -181,7 +181,7 @@ async function whileAnotherNodeHas(t: TestContext, { deps }: Signet, slice: Stat
   await working;
 }
 
-test('two nodes that write the same slice of an end leave no grant alive', async (t) => {
+test('two nodes that write the same slice of a bulk revocation leave no grant active', async (t) => {
   const signet = await startSignet(t, { engine: 'postgres' });
   const client = await signet.registerClient();
   const person = await signet.signedInUser();

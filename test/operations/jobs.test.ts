@@ -149,7 +149,7 @@ testSignet('a job that fails is logged, and the others run all the same', async 
   );
 });
 
-test('of a store that is away each job tells once a minute, on a short line', async (t) => {
+test('while the store is away each job logs one short line a minute', async (t) => {
   const signet = await startSignet(t);
   const stop = beforeEachCall(signet.deps.db, () => {
     throw new StoreUnavailable('The store is away.', { cause: new Error('connect ECONNREFUSED') });

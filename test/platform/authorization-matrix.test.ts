@@ -172,7 +172,7 @@ test('the matrix sees the addresses that it judges', async (t) => {
   }
 });
 
-test('a stranger is told to sign in, and so is a program with an access token alone', async (t) => {
+test('a request without a session must sign in, and so must one with an access token alone', async (t) => {
   const all = await world(t);
   await changesNothing(all, async () => {
     for (const endpoint of all.endpoints) {
@@ -205,7 +205,7 @@ test("what is somebody else's is not there, word for word as what is nobody's", 
   });
 });
 
-test('nobody without the role gets through an address for administrators', async (t) => {
+test('no route for administrators serves a user without the role', async (t) => {
   const all = await world(t);
   await changesNothing(all, async () => {
     for (const endpoint of all.endpoints.filter(isAdministrative)) {
@@ -258,7 +258,7 @@ test('what takes a recent sign-in is refused after it, and says how recent it mu
   });
 });
 
-test('a body that reaches for the prototype of things is refused, whoever sends it (HT-02)', async (t) => {
+test('a body that names a prototype is refused from every caller (HT-02)', async (t) => {
   const all = await world(t);
   const poisons = ['"__proto__":{"role":"admin"}', '"constructor":{"prototype":{"role":"admin"}}'];
   await changesNothing(all, async () => {

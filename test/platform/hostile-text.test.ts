@@ -36,7 +36,7 @@ async function longestComposed(t: TestContext, work: () => unknown): Promise<num
   return longest;
 }
 
-test('nobody makes us compose a long text: before sign-in, in any field', async (t) => {
+test('a long text is never composed: before sign-in, in any field', async (t) => {
   const signet = await startSignet(t);
   const browser = signet.newBrowser();
   const { email } = await signet.newUser();
@@ -60,7 +60,7 @@ test('nobody makes us compose a long text: before sign-in, in any field', async 
   }
 });
 
-test('nobody makes us compose a long text: signed in, in any field', async (t) => {
+test('a long text is never composed: signed in, in any field', async (t) => {
   const signet = await startSignet(t);
   const { browser } = await signet.signedInUser();
   const client = { client_type: 'public', redirect_uris: ['https://rp.test/cb'] };

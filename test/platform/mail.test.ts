@@ -82,7 +82,7 @@ testSignet(
   },
 );
 
-test('a mail that nobody takes is given up in the end, and the log says so without its text', async (t) => {
+test('a mail that is never accepted is given up in the end, and the log says so without its text', async (t) => {
   const signet = await startSignet(t, { mail: true });
   const { mailbox } = signet;
   const { email } = await signet.newUser();

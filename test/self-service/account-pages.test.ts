@@ -70,7 +70,7 @@ testSignet('a person says who they are', async ({ signet, t }) => {
   });
 });
 
-test('the security page tells what there is, and advises who has a password alone', async (t) => {
+test('the security page lists the sign-in methods, and advises a user with a password alone', async (t) => {
   const signet = await startSignet(t, {
     env: { SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' },
   });
@@ -102,7 +102,7 @@ test('the security page tells what there is, and advises who has a password alon
   assert.doesNotMatch((await other.browser.get('/account/security')).text, /security\/providers/);
 });
 
-test('nobody has entitlements yet, and both the program and the page say so', async (t) => {
+test('without entitlements both the API and the page say so', async (t) => {
   const signet = await startSignet(t);
   const person = await signet.signedInUser();
   const answer = await person.browser.get('/v1/me/entitlements');

@@ -35,7 +35,7 @@ async function assertDead(
 testSignet('a person looks after their sessions and applications', async ({ signet, t }) => {
   const client = await signet.registerClient({ name: 'Field Notes' });
 
-  await t.test('SS-05: the list tells the live sessions, last used first, and which one asks', async () => {
+  await t.test('SS-05: the list has the active sessions, last used first, and marks the current one', async () => {
     const desk = await signet.newUser();
     await desk.signedInElsewhere({
       'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1) AppleWebKit/605 Safari/604.1',

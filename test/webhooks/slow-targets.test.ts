@@ -41,7 +41,7 @@ async function until(what: () => boolean): Promise<void> {
   assert.ok(what());
 }
 
-test('a target that does not answer holds up nobody else, and gets a few deliveries at a time', async (t) => {
+test('a target that does not answer delays no other, and gets a few deliveries at a time', async (t) => {
   const signet = await startSignet(t, { env });
   const [hanging, receiver] = [await openHanging(t), await openReceiver(t)];
   await createWebhook(signet.deps, caller, { url: hanging.url, event_types });

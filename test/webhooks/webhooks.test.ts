@@ -59,7 +59,7 @@ testSignet('two nodes deliver each event once', { env }, async ({ signet, t }) =
   assert.equal(new Set(receiver.deliveries.map(({ headers }) => headers['webhook-id'])).size, 3);
 });
 
-test('a delivery that fails is tried again later and later, is dead in the end, and can be replayed', async (t) => {
+test('a delivery that fails is retried at growing intervals, is given up in the end, and can be replayed', async (t) => {
   const signet = await startSignet(t, { env });
   const receiver = await openReceiver(t);
   const { webhook_id } = await createWebhook(signet.deps, caller, { url: receiver.url, event_types: ['user.created'] });

@@ -92,7 +92,7 @@ onBothEngines('a batch is in order: later statements see the earlier', async (t,
   assert.deepEqual(await db.batch([]), []);
 });
 
-onBothEngines('a batch is all or nothing, and tells the first error', async (t, engine) => {
+onBothEngines('a batch is all or nothing, and reports the first error', async (t, engine) => {
   const { db } = await freshTables(t, engine);
   await put(db, 'taken');
   const nonsense = { sql: 'select nonsense from nowhere' };

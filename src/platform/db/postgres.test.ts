@@ -290,7 +290,7 @@ test('statements of a batch that lost its transaction change nothing', async (t)
   assert.deepEqual(await keys(db), ['c']);
 });
 
-test('batches that deadlock are asked again', async (t) => {
+test('batches that deadlock are retried', async (t) => {
   const { db, url } = await freshTable(t);
   await db.batch([insert('a'), insert('b')]);
   const raise = (k: string) => ({ sql: 'update things set n = n + 1 where k = $1', params: [k] });

@@ -270,7 +270,7 @@ onBothEngines('failures of a window are counted beyond the limit and apart from 
   );
 });
 
-onBothEngines('SIGNET_RATE_LIMITS=off counts nothing and refuses nobody', async (t, engine) => {
+onBothEngines('SIGNET_RATE_LIMITS=off counts nothing and refuses nothing', async (t, engine) => {
   const { deps, db } = await world(t, engine, { SIGNET_RATE_LIMITS: 'off' });
   const take = windowLimit(deps, { name: 'registration', limit: 1, windowSeconds: hour }).take;
   await times(200, async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { DescribedOperation } from './document.ts';
 import { curlFor, describeType, membersOf } from './reference.ts';
 
-test('a type is told in words', () => {
+test('a type is described in words', () => {
   assert.equal(describeType({ type: 'string', minLength: 1, maxLength: 100 }), 'string, 1 to 100 characters');
   assert.equal(describeType({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), 'integer, at least 1');
   assert.equal(describeType({ anyOf: [{ type: 'integer', minimum: 0 }, { type: 'null' }] }), 'integer or null');
