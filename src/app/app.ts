@@ -1,14 +1,13 @@
 import cookies from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+
 import { adminApiRoutes, adminPageRoutes, adminRoutes } from '../admin/routes.ts';
+import { accountLinkRoutes } from '../authentication/account-links/routes.ts';
 import { federationRoutes } from '../authentication/federation/routes.ts';
 import { passkeyRoutes } from '../authentication/passkeys/routes.ts';
 import { passwordRoutes } from '../authentication/passwords/routes.ts';
-import { recoveryRoutes } from '../authentication/recovery/routes.ts';
 import { sessionRoutes } from '../authentication/sessions/routes.ts';
-import { passkeySignInRoutes } from '../authentication/sign-in/passkey-routes.ts';
 import { signInRoutes } from '../authentication/sign-in/routes.ts';
-import { signUpRoutes } from '../authentication/sign-up/routes.ts';
 import { twoFactorRoutes } from '../authentication/two-factor/routes.ts';
 import { secondStepRoutes } from '../authentication/two-factor/second-step-routes.ts';
 import { developerRoutes } from '../developer/routes.ts';
@@ -75,13 +74,11 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await discoveryRoutes(app, deps);
   await authorizeRoutes(app, deps);
   await tokenRoutes(app, deps);
-  await signInRoutes(app, deps);
   await secondStepRoutes(app, deps);
+  await signInRoutes(app, deps);
   await twoFactorRoutes(app, deps);
-  await passkeySignInRoutes(app, deps);
   await passkeyRoutes(app, deps);
-  await signUpRoutes(app, deps);
-  await recoveryRoutes(app, deps);
+  await accountLinkRoutes(app, deps);
   await passwordRoutes(app, deps);
   await emailAddressRoutes(app, deps);
   await userRoutes(app, deps);

@@ -1,7 +1,7 @@
 import { purgeLinks, purgeSpentTokens } from '../accounts/one-time-links/store.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { purgeUnauthenticated } from '../audit/store.ts';
-import { deviceSeconds } from '../authentication/sessions/device.ts';
+import { deviceSeconds } from '../authentication/sessions/browser.ts';
 import { purgePendingSignIns } from '../authentication/sessions/pending-sign-ins.store.ts';
 import { purgeDevices, purgeSessions } from '../authentication/sessions/store.ts';
 import { suspensionRememberedSeconds } from '../clients/delete-client.ts';

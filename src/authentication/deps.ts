@@ -1,7 +1,7 @@
+import type { Sql } from '../platform/db/sql.ts';
 import type { Deps as WebhookDeps } from '../webhooks/deps.ts';
 import type { PasswordHasher } from './credentials/password-hash.ts';
 import type { ProviderConfig } from './credentials/providers.ts';
-import type { AuthorizationRequests, Grants } from './ports.ts';
 
 export type Deps = WebhookDeps & {
   readonly config: ProviderConfig;
@@ -16,3 +16,63 @@ export type RevocationDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'mail' | 'gr
 
 /** Completes a sign-in. */
 export type SignInDeps = RevocationDeps & Pick<Deps, 'authorizationRequests'>;
+
+/** Why a grant was revoked. It stays on the row. */
+export type RevocationReason =
+  | 'replay'
+  | 'code_replay'
+  | 'sign_out'
+  | 'user'
+  | 'client'
+  | 'administrator'
+  | 'client_suspended'
+  | 'password_change'
+  | 'user_disabled'
+  | 'expired';
+
+/**
+ * What ends together with sessions, passwords and clients. Grants live in the room `oauth`, which imports this one;
+ * `src/app` hands its functions down. Each returns statements for the batch of the change that ends them.
+ * `now` is in Unix seconds.
+ */
+export type Grants = {
+  revokeOfUser(user_id: string, reason: RevocationReason, now: number): readonly Sql[];
+  revokeOfSession(
+    session: { user_id: string; session_id: string },
+    reason: RevocationReason,
+    now: number,
+  ): readonly Sql[];
+  /** All grants of a user but those of one session, including those that have outlived their session. */
+  revokeOfOtherSessions(
+    user_id: string,
+    kept_session_id: string,
+    reason: RevocationReason,
+    now: number,
+  ): readonly Sql[];
+  revokeOfClient(client_id: string, reason: RevocationReason, now: number): readonly Sql[];
+  /** A condition: the user has an active grant that came from another session. */
+  hasGrantElsewhere(user_id: string, session_id: string): Sql;
+};
+
+/** An authorization request that waits in one browser until its user has signed in. */
+export type WaitingRequest = {
+  request_id: string;
+  parameters: {
+    client_id: string;
+    redirect_uri: string;
+    prompt: readonly string[];
+    max_age?: number;
+    login_hint?: string;
+    ui_locales?: string;
+  };
+};
+
+/** What signing in needs of the authorization request that asked for it; implemented by the room `oauth`. */
+export type AuthorizationRequests = {
+  /** @param browser_hash digest of the secret of the browser that made the request. */
+  find(request_id: string, browser_hash: string): Promise<WaitingRequest | undefined>;
+  /** The name of the application that sent the user, for the page. */
+  clientName(client_id: string): Promise<string | undefined>;
+  /** Belongs into the batch that starts or renews the session. */
+  markAuthenticated(request_id: string, session_id: string, token_hash: string): Sql;
+};

@@ -1,8 +1,6 @@
 import Type from 'typebox';
 import { requireUser } from '../../accounts/require-user.ts';
-import { endUserSession } from '../../authentication/sessions/end-user-session.ts';
-import { listSessions, sessionRecord } from '../../authentication/sessions/list-sessions.ts';
-import { SessionRecord } from '../../authentication/sessions/operations.ts';
+import { endUserSession, listSessions, SessionRecord, sessionRecord } from '../../authentication/sessions/sessions.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { entitlementHistory, historyRecord } from '../../entitlements/read-history.ts';
 import { grantRecord, listGrants, revokeGrantByAdministrator } from '../../oauth/grants/grants.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { readAdministratorProblem } from '../../accounts/new-administrator.ts';
 import { requireUser } from '../../accounts/require-user.ts';
-import { listSessions } from '../../authentication/sessions/list-sessions.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
+import { listSessions } from '../../authentication/sessions/sessions.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { entitlementHistory } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';

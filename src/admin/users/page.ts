@@ -1,6 +1,6 @@
 import type { User } from '../../accounts/user.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
-import { deviceName } from '../../authentication/sessions/device.ts';
+import { deviceName } from '../../authentication/sessions/browser.ts';
 import type { ListedSession } from '../../authentication/sessions/store.ts';
 import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';

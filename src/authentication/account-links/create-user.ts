@@ -9,7 +9,7 @@ import { emailProblem } from '../../platform/email-address.ts';
 import { type FieldProblem, fieldProblem, invalidFields, type RequestError } from '../../platform/errors.ts';
 import { newId, type UserId } from '../../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
-import { type PasswordContext, passwordProblems } from '../credentials/password-policy.ts';
+import { newPasswordProblems } from '../credentials/password-policy.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
 import type { Deps } from '../deps.ts';
 
@@ -88,7 +88,3 @@ function identityProblems({ email, name }: { email: string; name: string }): Fie
     ...(displayNameProblem(name) ? [fieldProblem('name', { key: 'problem.name' })] : []),
   ];
 }
-
-/** What stands against a new password, for the form field `password`. */
-export const newPasswordProblems = (password: string, context: PasswordContext): FieldProblem[] =>
-  passwordProblems(password, context).map((sentence) => fieldProblem('password', sentence));

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type FieldProblem, fieldProblem } from '../../platform/errors.ts';
 import type { MessageDescriptor, MessageKey } from '../../platform/i18n/translate.ts';
 import { isOverlong, longestPasswordBytes, normalizePassword } from './password-hash.ts';
 
@@ -36,6 +37,10 @@ export function passwordProblems(password: string, context: PasswordContext): Me
   const problem = guessable(normalized, least, contextWords(context));
   return problem === undefined ? [] : [{ key: problem }];
 }
+
+/** The same for the form field `password`. */
+export const newPasswordProblems = (password: string, context: PasswordContext): FieldProblem[] =>
+  passwordProblems(password, context).map((sentence) => fieldProblem('password', sentence));
 
 function guessable(password: string, least: number, personal: ReadonlySet<string>): MessageKey | undefined {
   const isKnown: Test = (word) => commonPasswords().has(word) || personal.has(word);

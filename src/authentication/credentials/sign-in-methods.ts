@@ -1,8 +1,16 @@
 import { lockUser } from '../../accounts/store.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { oneOf, raw, type Sql, sql } from '../../platform/db/sql.ts';
+import type { LimitDeps } from '../../platform/deps.ts';
 import type { UserId } from '../../platform/ids.ts';
-import type { ProviderConfig } from './providers.ts';
+import { windowLimit } from '../../platform/limits/failure-limits.ts';
+import type { Deps } from '../deps.ts';
+import { type Identity, listIdentities } from './identities.store.ts';
+import { listPasskeys } from './passkeys.store.ts';
+import { passwordOf } from './passwords.store.ts';
+import type { Provider, ProviderConfig } from './providers.ts';
+import { countBackupCodes, findTotp } from './two-factor.store.ts';
+import { canHavePasskeys } from './webauthn.ts';
 
 /** What other rooms read of a user's sign-in methods, and the statements that they put into changes of their own. */
 export { deleteIdentitiesOfUser, listIdentities } from './identities.store.ts';
@@ -32,3 +40,93 @@ export const canRemoveSignInMethod = (
   { db, config }: { db: Db; config: ProviderConfig },
   user_id: UserId,
 ): Promise<boolean> => db.holds(hasAnotherSignInMethod(config, user_id));
+
+/** What a form offers to sign in with. */
+export type ConfirmationMethods = {
+  providers: readonly Provider[];
+  offersPasskey: boolean;
+  /** False for a user who confirms and has no password, or for whom it would not be enough. */
+  offersPassword: boolean;
+  /** What a user who confirms must show: a code after the first step, or a passkey and nothing else. */
+  secondFactor?: 'totp' | 'passkey';
+};
+
+/** Before somebody has said who they are, everybody may have each of them. */
+export const allConfirmationMethods = ({ config }: { config: ProviderConfig }): ConfirmationMethods => ({
+  providers: config.providers,
+  offersPasskey: canHavePasskeys(config),
+  offersPassword: true,
+});
+
+/**
+ * What this person can confirm with: whatever ends in a session that has seen the strongest kind of factor that they
+ * have. After any of these ways TOTP is asked for; without TOTP a passkey is the only one that is two factors, and with
+ * another the page would lead back to itself.
+ */
+export async function confirmationMethodsOf(
+  { db, config }: { db: Db; config: ProviderConfig },
+  user_id: string,
+): Promise<ConfirmationMethods> {
+  const [password, passkeys, identities, totp] = await Promise.all([
+    passwordOf(db, user_id),
+    listPasskeys(db, user_id),
+    listIdentities(db, user_id),
+    findTotp(db, user_id),
+  ]);
+  const secondFactor = totp?.confirmed_at != null ? 'totp' : passkeys.length > 0 ? 'passkey' : undefined;
+  if (secondFactor === 'passkey') return { providers: [], offersPasskey: true, offersPassword: false, secondFactor };
+  const canProveHere = password !== undefined || passkeys.length > 0;
+  const providers = config.providers.filter(
+    ({ issuer, omitsAuthTime }) => identities.some((one) => one.issuer === issuer) && !(canProveHere && omitsAuthTime),
+  );
+  const hasOther = passkeys.length > 0 || providers.length > 0;
+  // Who has nothing at all sees the field all the same: the link to a reset is under it.
+  const offersPassword = password !== undefined || !hasOther;
+  return { providers, offersPasskey: passkeys.length > 0, offersPassword, secondFactor };
+}
+
+/** All the ways in which a person proves who they are, and since when. Times are Unix seconds. */
+export type SecurityOverview = {
+  password_changed_at: number | null;
+  passkeys: number;
+  totp_confirmed_at: number | null;
+  backupCodes: { total: number; remaining: number };
+  /** What is linked, by its label; undefined where nothing is and nothing can be. */
+  providers: readonly string[] | undefined;
+};
+
+export async function securityOverview(
+  { db, config }: Pick<Deps, 'db' | 'config'>,
+  user_id: string,
+): Promise<SecurityOverview> {
+  const [password, passkeys, totp, backupCodes, identities] = await Promise.all([
+    passwordOf(db, user_id),
+    listPasskeys(db, user_id),
+    findTotp(db, user_id),
+    countBackupCodes(db, user_id),
+    listIdentities(db, user_id),
+  ]);
+  const hasProviders = config.providers.length + identities.length > 0;
+  const labelOf = (identity: Identity) =>
+    config.providers.find(({ issuer }) => issuer === identity.issuer)?.label ?? identity.provider;
+  return {
+    password_changed_at: password?.changed_at ?? null,
+    passkeys: passkeys.length,
+    totp_confirmed_at: totp?.confirmed_at ?? null,
+    backupCodes,
+    providers: hasProviders ? identities.map(labelOf) : undefined,
+  };
+}
+
+/**
+ * Counts a change that a person makes of how they sign in. Each is a row of the audit log and a mail: without a limit one
+ * account could delay everybody's mail. Ending sessions and the reset of a password are never counted, so whoever has
+ * taken over a session cannot use up what its owner needs to end it.
+ * @throws {RequestError} `rate_limited`.
+ */
+export const limitSecurityChanges = (deps: LimitDeps, user_id: string): Promise<void> =>
+  windowLimit(deps, {
+    name: 'security-change',
+    limit: deps.config.limits.securityChangesPerHour,
+    windowSeconds: 3600,
+  }).take(user_id);

@@ -9,7 +9,7 @@ import type { View } from '../../platform/pages/view.ts';
 import { type Identity, listIdentities } from '../credentials/identities.store.ts';
 import type { Provider } from '../credentials/providers.ts';
 import type { Deps } from '../deps.ts';
-import { accountTab } from '../sessions/account-tabs.ts';
+import { accountTab } from '../sessions/page.ts';
 import {
   recentlySignedIn,
   requireRecentSession,

@@ -6,7 +6,7 @@ import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Provider } from '../credentials/providers.ts';
-import type { SignInRequest } from '../sessions/complete-sign-in.ts';
+import type { SignInRequest } from '../sessions/return-target.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 import type { UpstreamAuthorization } from './upstream-authorization.ts';
 

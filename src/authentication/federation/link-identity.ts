@@ -13,12 +13,10 @@ import {
   mayLink,
   mayLinkByEmail,
 } from '../credentials/identities.store.ts';
-import { limitSecurityChanges } from '../credentials/security-changes.ts';
-import { hasAnotherSignInMethod, lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { hasAnotherSignInMethod, limitSecurityChanges, lockSignInMethods } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { isCurrentSession, type SessionRef, sessionRefusal } from '../sessions/rotate-session-secret.ts';
-import type { Session } from '../sessions/session.ts';
+import { isCurrentSession, type Session, type SessionRef, sessionRefusal } from '../sessions/session.ts';
 import { type Confirmation, linkConfirmation } from './confirmation.ts';
 import { type CallbackContext, refuseIdentity } from './refuse-identity.ts';
 import { nameOf, type UpstreamAccount } from './upstream-account.ts';

@@ -7,13 +7,11 @@ import { fieldProblem, invalidFields, notFound, refusal } from '../../platform/e
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { deletePasskey, listPasskeys, type Passkey, renamePasskey } from '../credentials/passkeys.store.ts';
-import { limitSecurityChanges } from '../credentials/security-changes.ts';
-import { hasAnotherSignInMethod, lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { hasAnotherSignInMethod, limitSecurityChanges, lockSignInMethods } from '../credentials/sign-in-methods.ts';
 import { passkeyId } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
-import type { Session } from '../sessions/session.ts';
+import { isCurrentSession, type Session, sessionRefusal } from '../sessions/session.ts';
 
 /** A passkey as its user sees it. */
 export const passkeyRecord = (passkey: Passkey) => ({

@@ -4,7 +4,7 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Passkey } from '../credentials/passkeys.store.ts';
 import { maxPasskeys, passkeyId } from '../credentials/webauthn.ts';
-import { accountTab } from '../sessions/account-tabs.ts';
+import { accountTab } from '../sessions/page.ts';
 
 export const passkeysPath = '/account/security/passkeys';
 

@@ -7,8 +7,7 @@ import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { insertPasskey, isRegistered, listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
-import { limitSecurityChanges } from '../credentials/security-changes.ts';
-import { lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { limitSecurityChanges, lockSignInMethods } from '../credentials/sign-in-methods.ts';
 import {
   algorithms,
   maxPasskeys,
@@ -18,8 +17,7 @@ import {
   userHandle,
 } from '../credentials/webauthn.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
-import type { Session } from '../sessions/session.ts';
+import { isCurrentSession, type Session, sessionRefusal } from '../sessions/session.ts';
 import { transportsOf } from './accept-assertion.ts';
 import {
   type ChallengeUse,

@@ -6,19 +6,17 @@ import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
-import { invalidFields } from '../../platform/errors.ts';
+import { invalidFields, refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { clearHourlyCodeFailures, passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
-import { newPasswordProblems } from '../account-links/create-user.ts';
-import type { PasswordContext } from '../credentials/password-policy.ts';
-import { passwordOf, setPassword } from '../credentials/passwords.store.ts';
-import { limitSecurityChanges } from '../credentials/security-changes.ts';
+import { newPasswordProblems, type PasswordContext } from '../credentials/password-policy.ts';
+import { passwordOf, removePassword as removal, setPassword } from '../credentials/passwords.store.ts';
+import { hasAnotherSignInMethod, limitSecurityChanges, lockSignInMethods } from '../credentials/sign-in-methods.ts';
 import { deletePendingTotp, isTotpActive } from '../credentials/two-factor.store.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, RevocationDeps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { isCurrentSession, rotateSessionSecret, sessionRefusal } from '../sessions/rotate-session-secret.ts';
-import type { Session } from '../sessions/session.ts';
+import { isCurrentSession, rotateSessionSecret, type Session, sessionRefusal } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
 
 type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
@@ -112,4 +110,36 @@ export function endPasswordAccess(
     clearHourlyCodeFailures(deps, user_id),
     resetMailsTo(deps, 'reset', email), // their links are gone
   ];
+}
+
+/**
+ * Takes the password away from somebody who has another way in, and ends what it had opened.
+ * @returns the session's new secret, for its cookie.
+ * @throws {RequestError} `invalid_state` for the last way in, and without a password; `login_required`.
+ */
+export async function removePassword(deps: RevocationDeps, session: Session, address: string): Promise<string> {
+  if (!(await passwordOf(deps.db, session.user_id))) throw refusal('invalid_state', { key: 'password.none' });
+  const at = now(deps);
+  const { statement } = auditEvent(
+    { action: 'password.removed', actor: `user:${session.user_id}`, target: session.user_id, address },
+    at,
+  );
+  const rotation = rotateSessionSecret(session);
+  const done = await deps.db.change({
+    lock: lockSignInMethods(session.user_id),
+    require: {
+      session: isCurrentSession(session),
+      anotherMethod: hasAnotherSignInMethod(deps.config, session.user_id),
+    },
+    run: {
+      session: rotation.statement,
+      password: removal(session.user_id),
+      access: endPasswordAccess(deps, session, session.session_id),
+      mails: mailTo(deps, session, 'password_removed', { address }),
+      event: statement,
+    },
+  });
+  if (done.ok) return rotation.token;
+  if (done.failed === 'anotherMethod') throw refusal('invalid_state', { key: 'password.last_sign_in_method' });
+  throw await sessionRefusal(deps, session);
 }

@@ -1,92 +1,122 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { RequestError } from '../../platform/errors.ts';
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import type { FieldProblem } from '../../platform/errors.ts';
 import { jsonBody } from '../../platform/http/bodies.ts';
-import { cookie, cookieNames } from '../../platform/http/cookies.ts';
-import { readForm } from '../../platform/http/parameters.ts';
-import { sendPage } from '../../platform/pages/page.ts';
+import type { OperationDescription } from '../../platform/http/operation.ts';
+import { fieldAlert, newPasswordField, notice } from '../../platform/pages/form.ts';
+import { html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
+import type { View } from '../../platform/pages/view.ts';
 import { minCharacters } from '../credentials/password-policy.ts';
 import { passwordOf } from '../credentials/passwords.store.ts';
 import { canRemoveSignInMethod } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
-import { requireRecentSession, type Session, setSessionCookie } from '../sessions/session.ts';
-import { changePassword, passwordContext } from './change-password.ts';
-import { changePassword as change, PasswordBody, removePassword as remove } from './operations.ts';
-import { type PasswordForm, passwordPage } from './page.ts';
-import { removePassword } from './remove-password.ts';
+import { accountTab } from '../sessions/page.ts';
+import { recentlySignedIn, type Session, setSessionCookie } from '../sessions/session.ts';
+import { changePassword, passwordContext, removePassword } from './change-password.ts';
 
-const path = '/account/security/password';
-const config = { page: true, form: path } as const;
+const PasswordBody = Type.Object(
+  {
+    password: Type.String({
+      description: 'At least 15 characters, or 8 with TOTP; at most 1024 bytes; no common password.',
+    }),
+  },
+  { additionalProperties: false },
+);
 const readPassword = jsonBody(PasswordBody);
 
-/** The password of somebody who is signed in, as a page and as JSON. */
+const shared = { tag: 'Account', access: [recentlySignedIn] } as const;
+const consequence =
+  'Ends your other sessions, revokes all grants and invalidates open reset links. This session continues with a new cookie.';
+
+const change: OperationDescription = {
+  ...shared,
+  summary: 'Set or change your password',
+  description: consequence,
+  body: { schema: PasswordBody, example: { password: 'four unrelated ordinary words' } },
+  answers: { 204: { description: 'The password was changed.' } },
+  refusals: ['temporarily_unavailable', 'rate_limited'],
+};
+
+const remove: OperationDescription = {
+  ...shared,
+  summary: 'Remove your password',
+  description: `Only possible with another sign-in method. ${consequence}`,
+  answers: { 204: { description: 'The password was removed.' } },
+  refusals: ['invalid_state'],
+};
+
+const path = '/account/security/password';
+
+/** The signed-in user's password. Each change puts the session under a new secret, so every answer sets its cookie. */
 export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
-  app.get(path, { config }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    const { done } = request.queryParameters;
-    const isKnown = done === 'changed' || done === 'removed';
-    return showForm(deps, { request, reply, session }, isKnown ? { done } : {});
-  });
-
-  app.post(path, { config }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    const { password = '' } = readForm(request.body);
-    try {
-      setSessionCookie(
-        deps,
-        reply,
-        session,
-        await changePassword(deps, session, { password, ...originOf(deps, request) }),
-      );
-    } catch (error) {
-      if (!(error instanceof RequestError) || error.problems.length === 0) throw error;
-      return showForm(deps, { request, reply, session }, { problems: error.problems });
-    }
-    return reply.redirect(`${path}?done=changed`, 303);
-  });
-
-  app.post(`${path}/remove`, { config }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    readForm(request.body);
-    setSessionCookie(deps, reply, session, await removePassword(deps, session, request.ip));
-    return reply.redirect(`${path}?done=removed`, 303);
-  });
-
   app.post('/v1/me/password', { config: { operation: change } }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
+    const { session, caller, browser } = await recentlySignedIn.authenticate(deps, request);
     const { password } = readPassword(request.body);
-    setSessionCookie(
-      deps,
-      reply,
-      session,
-      await changePassword(deps, session, { password, ...originOf(deps, request) }),
-    );
+    const token = await changePassword(deps, session, { password, address: caller.address, ...browser });
+    setSessionCookie(deps, reply, session, token);
     return reply.code(204).send();
   });
 
   app.delete('/v1/me/password', { config: { operation: remove } }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    setSessionCookie(deps, reply, session, await removePassword(deps, session, request.ip));
+    const { session, caller } = await recentlySignedIn.authenticate(deps, request);
+    const token = await removePassword(deps, session, caller.address);
+    setSessionCookie(deps, reply, session, token);
     return reply.code(204).send();
+  });
+
+  const pages = pagesFor(app, deps, recentlySignedIn);
+  pages.show(path, ({ view, session, query: { done } }) =>
+    drawPassword(deps, view, session, { done: done === 'changed' || done === 'removed' ? done : undefined }),
+  );
+  pages.post(path, {
+    page: path,
+    async act({ session, caller: { address }, browser: { deviceToken }, reply }, { password = '' }) {
+      const token = await changePassword(deps, session, { password, address, deviceToken });
+      setSessionCookie(deps, reply, session, token);
+      return `${path}?done=changed`;
+    },
+    redraw: ({ view, session }, { refusal: { problems } }) => drawPassword(deps, view, session, { problems }),
+  });
+  pages.post(`${path}/remove`, {
+    page: path,
+    async act({ session, caller, reply }) {
+      setSessionCookie(deps, reply, session, await removePassword(deps, session, caller.address));
+      return `${path}?done=removed`;
+    },
   });
 }
 
-const originOf = ({ config }: Deps, request: FastifyRequest) => ({
-  address: request.ip,
-  deviceToken: cookie(request, cookieNames(config).device),
-});
+type Message = { done?: 'changed' | 'removed'; problems?: readonly FieldProblem[] };
 
-type Asked = { request: FastifyRequest; reply: FastifyReply; session: Session };
-
-async function showForm(deps: Deps, { request, reply, session }: Asked, said: Pick<PasswordForm, 'done' | 'problems'>) {
-  const view = request.view;
+async function drawPassword(deps: Deps, view: View, session: Session, { done, problems = [] }: Message): Promise<Page> {
   const { secondFactor = false } = await passwordContext(deps, session);
-  const form = {
-    email: session.email,
-    hasPassword: (await passwordOf(deps.db, session.user_id)) !== undefined,
-    hasAnotherWay: await canRemoveSignInMethod(deps, session.user_id),
-    secondFactor,
-    least: minCharacters({ secondFactor }),
-    ...said,
+  const hasPassword = (await passwordOf(deps.db, session.user_id)) !== undefined;
+  const least = minCharacters({ secondFactor });
+  const canRemove = await canRemoveSignInMethod(deps, session.user_id);
+  return {
+    title: view.plain('password.title'),
+    tab: accountTab('security'),
+    content: html`<p><a href="/account/security">${view.t('security.back')}</a></p>
+<h1>${view.t('password.title')}</h1>
+${done && notice(view.t(`password.done.${done}`))}
+${fieldAlert(view, problems)}
+<p class="soft">${view.t(hasPassword ? 'password.intro' : 'password.intro_first')}</p>
+${hasPassword && !secondFactor && html`<p class="soft">${view.t('password.if_short', { least })}</p>`}
+<form method="post" action="/account/security/password">
+<input type="hidden" name="username" autocomplete="username" value="${session.email}">
+${newPasswordField(view, least)}
+<button type="submit" id="password-submit">${view.t(hasPassword ? 'password.change' : 'password.set')}</button>
+</form>
+${hasPassword && html`<h2>${view.t('password.remove_title')}</h2>\n${removal(view, canRemove)}`}`,
   };
-  return sendPage(reply, view, passwordPage(view, form), said.problems ? 400 : 200);
 }
+
+const removal = (view: View, canRemove: boolean) =>
+  canRemove
+    ? html`<p class="soft">${view.t('password.remove_intro')}</p>
+<form method="post" action="/account/security/password/remove">
+<button type="submit" id="password-remove" class="danger">${view.t('password.remove')}</button>
+</form>`
+    : html`<p class="soft">${view.t('password.last_sign_in_method')}</p>`;

@@ -3,8 +3,7 @@ import type { Deps as PlatformDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
-import type { Deps } from '../deps.ts';
-import type { WaitingRequest } from '../ports.ts';
+import type { Deps, WaitingRequest } from '../deps.ts';
 
 /** How long an authorization request waits for its user (decisions §3). */
 export const waitingRequestSeconds = 600;
@@ -21,7 +20,7 @@ export function browserToken(deps: Pick<PlatformDeps, 'config'>, request: Fastif
 
 type Find<Found> = (request_id: string, browser_hash: string) => Promise<Found | undefined>;
 
-/** What `find` knows under that id, if this browser made the request. */
+/** The result of `find` for that id, if this browser made the request. */
 export async function findInBrowser<Found>(
   deps: Pick<PlatformDeps, 'config'>,
   request: FastifyRequest,
@@ -33,14 +32,14 @@ export async function findInBrowser<Found>(
   return find(request_id, digest(token));
 }
 
-/** The request of that id, if this browser made it and its ten minutes are not over. */
+/** The authorization request of that id, if this browser made it and it has not expired. */
 export const waitingRequestOf = (
   deps: Pick<Deps, 'config' | 'authorizationRequests'>,
   request: FastifyRequest,
   request_id: string | undefined,
 ): Promise<WaitingRequest | undefined> => findInBrowser(deps, request, request_id, deps.authorizationRequests.find);
 
-/** @throws {RequestError} `invalid_request` that tells the user how to start again. */
+/** @throws {RequestError} `invalid_request`, with a message for the user on how to start again. */
 export async function requireWaitingRequest(
   deps: Pick<Deps, 'config' | 'authorizationRequests'>,
   request: FastifyRequest,
@@ -52,3 +51,31 @@ export async function requireWaitingRequest(
 }
 
 export const startAgain = () => refusal('invalid_request', { key: 'signin.over' });
+
+/** A browser that a user has signed in with is remembered for a year after its last sign-in. */
+export const deviceSeconds = 365 * 86_400;
+
+const browsers = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|CriOS|HeadlessChrome)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+] as const;
+const systems = [
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+] as const;
+
+/** "Firefox, Linux", for users to recognise a device by. Undefined if the User-Agent names neither. */
+export function deviceName(userAgent: string | null | undefined): string | undefined {
+  const find = (known: readonly (readonly [RegExp, string])[]) =>
+    known.find(([sign]) => sign.test(userAgent ?? ''))?.[1];
+  return [find(browsers), find(systems)].filter(Boolean).join(', ') || undefined;
+}

@@ -2,59 +2,49 @@ import { mayMailTo } from '../../accounts/mail-limits.ts';
 import { findUser, lockUser } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { Requirements } from '../../platform/db/change.ts';
+import { mustChange, type Requirements } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
-import { digest, newSecret } from '../../platform/ids.ts';
+import { digest, newId, newSecret } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { isTotpActive } from '../credentials/two-factor.store.ts';
-import type { SignInDeps } from '../deps.ts';
-import type { Method } from './authentication.ts';
-import { deviceName } from './device.ts';
-import type { LocalPath } from './local-path.ts';
+import type { Deps, SignInDeps } from '../deps.ts';
+import { acrOf, type Method } from './authentication.ts';
+import { deviceName } from './browser.ts';
 import { insertPendingSignIn } from './pending-sign-ins.store.ts';
-import type { Session } from './session.ts';
-import { startSession } from './start-session.ts';
-import { deleteSurplusDevices, findDevice, rememberDevice } from './store.ts';
+import type { Outcome, SignInRequest } from './return-target.ts';
+import { type Session, sessionIdleSeconds, sessionSeconds } from './session.ts';
+import { signOutStatements } from './sessions.ts';
+import {
+  deleteSurplusDevices,
+  endSurplusSessions,
+  findDevice,
+  insertSession,
+  rememberDevice,
+  renewSession,
+} from './store.ts';
 
-/** What somebody has shown to be true, by whichever path they came. */
+/** What a user has proved, by any method. */
 export type Proof = {
   user_id: string;
   methods: readonly Method[];
-  /** True once a second factor was asked for and given. */
+  /** A second factor was requested and given in this sign-in. */
   secondStep: boolean;
-  /** When it was proved, if not now: an upstream may have asked days ago. Unix seconds. */
+  /** When it was proved, if not now: an upstream may have asked for it days ago. Unix seconds. */
   authTime?: number;
   /**
-   * What has to be true still when the session is made: a password may be changed while the old one is being verified,
-   * and a session by the old one must not outlive the change.
+   * Checked behind the lock of the user's row: a password may be changed while the old one is being verified, and a
+   * session by the old one must not outlive the change.
    */
   preconditions?: Requirements;
 };
 
-/** Where a sign-in comes from and where it leads. */
-export type SignInRequest = {
-  /** The session that the browser came with, if it lives. */
-  previous: Session | undefined;
-  /** The authorization request that waits for this sign-in. */
-  request_id: string | undefined;
-  /** Where to go if none waits. */
-  next: LocalPath | undefined;
-  /** The secret of this browser; it opens nothing. */
-  deviceToken: string;
-  address: string;
-  userAgent: string | undefined;
-};
-
-/** A session, or a sign-in that waits for its second factor. Each comes with the secret for its cookie. */
-export type Outcome = { kind: 'session'; token: string } | { kind: 'second_factor'; token: string };
-
 /**
- * The one gate between "who are you?" and a session. Password, passkey, provider, reset link, sign-up and invitation all
- * end here, and with TOTP active none of them ends in a session before the second step.
- * @param also commits with the session.
- * @returns undefined if the user was disabled or got a second factor, or a precondition became untrue, at this very
- * moment. Then nothing of it is committed.
+ * The only path from a first factor to a session, for password, passkey, provider, reset link, sign-up and invitation.
+ * With TOTP active none of them leads to a session before the second step.
+ * @param also statements that commit with the session.
+ * @returns undefined if the user was disabled or got a second factor meanwhile, or a precondition became false. Then
+ * nothing is committed.
  */
 export async function completeSignIn(
   deps: SignInDeps,
@@ -107,12 +97,12 @@ async function startPendingSignIn(
   return done.ok ? { kind: 'second_factor', token } : undefined;
 }
 
-/** Remembers the device; a mail tells the user of one that is new to the account, except the very first. */
+/** Remembers the device. The user gets a mail about a device that is new to the account, except the very first. */
 async function deviceStatements(deps: MailDeps, user_id: string, signInRequest: SignInRequest): Promise<Sql[]> {
   const device_hash = digest(signInRequest.deviceToken);
   const { isKnown, isFirst } = await findDevice(deps.db, user_id, device_hash);
   const user = isKnown || isFirst ? undefined : await findUser(deps.db, user_id);
-  // Whoever knows the password could else fill the mailbox, and the one mail that matters would be lost in it.
+  // An attacker with the password could otherwise fill the mailbox and hide the one mail that matters.
   const sendsMail = user !== undefined && (await mayMailTo(deps, 'new_device', user.email));
   const values = { device: deviceName(signInRequest.userAgent) ?? '?', address: signInRequest.address };
   return [
@@ -120,4 +110,76 @@ async function deviceStatements(deps: MailDeps, user_id: string, signInRequest: 
     ...(isKnown ? [] : [deleteSurplusDevices(user_id, device_hash)]),
     ...(user && sendsMail ? mailTo(deps, user, 'new_device', values) : []),
   ];
+}
+
+type SignInContext = {
+  user_id: string;
+  /** All that the user has proved: a session exists only after every factor. */
+  methods: readonly Method[];
+  /** The active session that the browser came with. */
+  previous: Session | undefined;
+  /** A second factor was requested and given. Without it, a user with TOTP gets no session. */
+  secondStep: boolean;
+  /** When it was proved, if not now. Unix seconds. */
+  authTime?: number;
+  /** Checked behind the lock of the user's row. */
+  preconditions?: Requirements;
+  address: string;
+  userAgent: string | undefined;
+};
+
+/**
+ * Starts a session after all factors. The cookie value is new each time, so that one that an attacker planted or kept is
+ * invalid (ASVS 7.2.4). A previous session of the same user keeps its id, so that their applications stay signed in; one
+ * of another user ends with all its grants, as by a sign-out.
+ * @param also statements to commit with it, given the session's id and secret.
+ * @returns the secret for the cookie; undefined if a precondition is no longer true, or the user was disabled or got a
+ * second factor meanwhile.
+ */
+async function startSession(
+  deps: StoreDeps & Pick<Deps, 'grants'>,
+  context: SignInContext,
+  also: (session: { session_id: string; token: string }) => readonly Sql[] = () => [],
+): Promise<{ session_id: string; token: string } | undefined> {
+  const at = now(deps);
+  const continues = context.previous?.user_id === context.user_id ? context.previous : undefined;
+  const replaced = continues ? undefined : context.previous;
+  const token = newSecret('st_');
+  const session = {
+    session_id: continues?.session_id ?? newId('ses'),
+    token_hash: digest(token),
+    user_id: context.user_id,
+    auth_time: context.authTime ?? at,
+    amr: context.methods.join(' '),
+    acr: acrOf(context.methods),
+    idle_expires_at: at + sessionIdleSeconds,
+    expires_at: at + sessionSeconds,
+    address: context.address,
+    user_agent: context.userAgent?.slice(0, 300) ?? null,
+    second_step: context.secondStep,
+  };
+  const { statement } = auditEvent(
+    {
+      action: 'session.started',
+      actor: `user:${context.user_id}`,
+      target: session.session_id,
+      after: { user_id: context.user_id, amr: session.amr },
+      address: context.address,
+    },
+    at,
+  );
+  const caller = { actor: `user:${context.user_id}`, address: context.address } as const;
+  const done = await deps.db.change({
+    // On PostgreSQL a sign-in commits before a change of password or factors, which then ends it, or after the change.
+    lock: lockUser(context.user_id),
+    require: context.preconditions,
+    run: {
+      session: mustChange(continues ? renewSession(session, at) : insertSession(session, at)),
+      surplus: continues ? undefined : endSurplusSessions(context.user_id, session.session_id, at),
+      replaced: replaced && signOutStatements(deps, replaced, caller, at),
+      also: also({ session_id: session.session_id, token }),
+      event: statement,
+    },
+  });
+  return done.ok ? { session_id: session.session_id, token } : undefined;
 }

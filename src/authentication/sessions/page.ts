@@ -1,10 +1,9 @@
 import { notice } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
-import type { Page } from '../../platform/pages/page.ts';
+import { navigation, type Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { accountTab } from './account-tabs.ts';
 import type { Method } from './authentication.ts';
-import { deviceName } from './device.ts';
+import { deviceName } from './browser.ts';
 import type { ListedSession } from './store.ts';
 
 type SessionsList = {
@@ -62,3 +61,12 @@ function methodsInWords({ locale, plain }: View, amr: string): string {
   const names = spoken.filter((method) => amr.split(' ').includes(method)).map((one) => plain(`sessions.how.${one}`));
   return new Intl.ListFormat(locale, { type: 'conjunction' }).format(names);
 }
+
+/** The pages that a person looks after an account with, in the order of their navigation. */
+export const accountTab = navigation('account.navigation', {
+  profile: { path: '/account', label: 'account.tab.profile' },
+  security: { path: '/account/security', label: 'account.tab.security' },
+  sessions: { path: '/account/sessions', label: 'account.tab.sessions' },
+  apps: { path: '/account/apps', label: 'account.tab.apps' },
+  entitlements: { path: '/account/entitlements', label: 'account.tab.entitlements' },
+});

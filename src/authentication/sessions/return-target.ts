@@ -5,15 +5,56 @@ import { newSecret } from '../../platform/ids.ts';
 import { hidden } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Deps } from '../deps.ts';
-import { waitingRequestOf } from './browser.ts';
-import type { Outcome, SignInRequest } from './complete-sign-in.ts';
-import { deviceSeconds } from './device.ts';
-import { defaultPath, localPath } from './local-path.ts';
+import { deviceSeconds, waitingRequestOf } from './browser.ts';
 import { pendingSignInSeconds } from './pending-sign-ins.store.ts';
-import { currentSession, sessionSeconds } from './session.ts';
+import { currentSession, type Session, sessionSeconds } from './session.ts';
 
 /** What a sign-in is for: a waiting authorization request, or a path. */
 export type ReturnTarget = { request_id?: string; next?: string };
+
+/** Where a sign-in comes from and where it leads. */
+export type SignInRequest = {
+  /** The active session that the browser came with. */
+  previous: Session | undefined;
+  /** The authorization request that waits for this sign-in. */
+  request_id: string | undefined;
+  /** Where to go if none waits. */
+  next: LocalPath | undefined;
+  /** The secret that this browser is recognised by; it grants no access. */
+  deviceToken: string;
+  address: string;
+  userAgent: string | undefined;
+};
+
+/** A session, or a sign-in that waits for its second factor. Each comes with the secret for its cookie. */
+export type Outcome = { kind: 'session'; token: string } | { kind: 'second_factor'; token: string };
+
+declare const checked: unique symbol;
+/** A path on our own origin, with its query and fragment: safe to redirect to. Only {@link localPath} makes one. */
+export type LocalPath = string & { readonly [checked]: true };
+
+/** Where a sign-in leads that no client requested, and that has no valid `next`. */
+const defaultPath = '/account' as LocalPath;
+
+const longestPath = 2000;
+
+/**
+ * Validates `next` (decisions §9): a path on our own origin, judged by the origin it resolves to, because
+ * `/\evil.example` and `/<tab>/evil.example` look like paths and are not (WHATWG URL §4.4).
+ * @param next any value, as sent or stored.
+ * @param baseUrl our origin, without a path.
+ * @returns the path as the URL parser writes it, which resolves to our origin from any page and which this function
+ * returns unchanged; undefined for anything else, and for more than 2000 characters.
+ */
+export function localPath(next: unknown, baseUrl: string): LocalPath | undefined {
+  if (typeof next !== 'string' || next.length > longestPath || !next.startsWith('/')) return undefined;
+  if (!URL.canParse(next, baseUrl)) return undefined;
+  const { origin, pathname, search, hash } = new URL(next, baseUrl);
+  // A path of two slashes, which the parser makes of "/.//host", would name a host when it is resolved again.
+  if (origin !== baseUrl || pathname.startsWith('//')) return undefined;
+  const path = pathname + search + hash;
+  return path.length > longestPath ? undefined : (path as LocalPath);
+}
 
 export const returnTargetFields = ({ request_id, next }: ReturnTarget): Html =>
   html`${hidden('request', request_id)}${hidden('next', next)}`;
@@ -27,11 +68,10 @@ export function returnTargetQuery({ request_id, next }: ReturnTarget, confirm?: 
   return query === '' ? '' : `?${query}`;
 }
 
-/** @param returnTarget what the sign-in is for: the id of a waiting authorization request, or a path. */
 export async function signInRequestOf(
   deps: SessionDeps,
   request: FastifyRequest,
-  returnTarget: { request_id?: string; next?: string },
+  returnTarget: ReturnTarget,
 ): Promise<SignInRequest> {
   const device = cookie(request, cookieNames(deps.config).device);
   return {
@@ -45,8 +85,9 @@ export async function signInRequestOf(
 }
 
 /**
- * What a sign-in by link, or the page that asks for the link, is for, as far as this browser can still get there: a mail
- * may be read elsewhere, or after the request's ten minutes. `endsAt` is for the page's form.
+ * The return target of a sign-in by link, or of the page that requests the link, as far as this browser can still reach
+ * it: a mail may be read in another browser, or after the authorization request has expired. `endsAt` is for the page's
+ * form.
  */
 export async function resolveReturnTarget(
   deps: Pick<Deps, 'config' | 'authorizationRequests'>,
@@ -62,7 +103,7 @@ export async function resolveReturnTarget(
   };
 }
 
-/** Sends the browser on with the cookie that it has earned. */
+/** Sets the cookie of the outcome and redirects: to the second factor, or back to the return target. */
 export function redirectAfterSignIn(
   deps: Pick<Deps, 'config'>,
   reply: FastifyReply,
@@ -80,6 +121,6 @@ export function redirectAfterSignIn(
   return reply.redirect(returnPathOf(signInRequest), 303);
 }
 
-/** Back to the request that waited, or to where the person wanted to go. */
+/** Back to the waiting authorization request, or to the path that the user wanted to open. */
 export const returnPathOf = ({ request_id, next = defaultPath }: Pick<SignInRequest, 'request_id' | 'next'>): string =>
   request_id === undefined ? next : `/oauth/authorize/continue?request=${request_id}`;

@@ -1,68 +1,92 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
 import { clearCookie, cookieNames } from '../../platform/http/cookies.ts';
-import { readForm } from '../../platform/http/parameters.ts';
-import { sendPage } from '../../platform/pages/page.ts';
+import { addOperations, operation } from '../../platform/http/operation.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { Deps } from '../deps.ts';
-import { type Ending, endOwnOtherSessions, endOwnSession } from './end-own-sessions.ts';
-import { listSessions, sessionRecord } from './list-sessions.ts';
-import * as operations from './operations.ts';
 import { sessionsPage } from './page.ts';
-import { requireSession } from './session.ts';
+import { signedIn } from './session.ts';
+import { endOwnOtherSessions, endOwnSession, listSessions, SessionRecord, sessionRecord } from './sessions.ts';
+
+const shared = { tag: 'Account', access: signedIn } as const;
+
+const listOwnSessions = operation({
+  ...shared,
+  id: 'listSessions',
+  method: 'GET',
+  path: '/v1/me/sessions',
+  summary: 'List your active sessions',
+  answer: {
+    description: 'The active sessions, last used first.',
+    schema: Type.Object({
+      sessions: Type.Array(
+        Type.Object({
+          ...SessionRecord.properties,
+          current: Type.Boolean({ description: 'Whether this is the session of the request.' }),
+        }),
+      ),
+    }),
+  },
+  run: async (deps: Deps, { session: { user_id, session_id } }) => ({
+    sessions: (await listSessions(deps, user_id)).map((one) => ({
+      ...sessionRecord(one),
+      current: one.session_id === session_id,
+    })),
+  }),
+});
+
+const endSession = operation({
+  ...shared,
+  id: 'endSession',
+  method: 'DELETE',
+  path: '/v1/me/sessions/:session_id',
+  summary: 'End one of your sessions and the grants that came from it',
+  parameters: { session_id: 'As in the list.' },
+  answer: { description: 'The session has ended on every node.' },
+  refusals: ['not_found'],
+  run: (deps: Deps, { session, caller: { address }, session_id }) =>
+    endOwnSession(deps, { session, address }, session_id),
+  setHeaders(reply, deps, { input: { session, session_id } }) {
+    if (session_id === session.session_id) clearCookie(reply, deps.config, cookieNames(deps.config).session);
+  },
+});
+
+const endOtherSessions = operation({
+  ...shared,
+  id: 'endOtherSessions',
+  method: 'DELETE',
+  path: '/v1/me/sessions',
+  summary: 'Sign out everywhere else',
+  description: 'Ends every other session and every grant that did not come from this session.',
+  answer: {
+    description: 'Number of ended sessions.',
+    schema: Type.Object({ ended: Type.Integer({ minimum: 0 }) }),
+  },
+  run: async (deps: Deps, { session, caller: { address } }) => ({
+    ended: await endOwnOtherSessions(deps, { session, address }),
+  }),
+});
 
 const path = '/account/sessions';
-const config = { page: true, form: path } as const;
-type SessionRoute = { Params: { session_id: string } };
 
-/** Where a person is signed in. Ending access is always allowed, so none of it asks for a recent sign-in. */
+/** A user's own sessions. Ending access is always allowed, so no route here requires a recent sign-in. */
 export async function sessionRoutes(app: FastifyInstance, deps: Deps) {
-  const endingOf = async (request: FastifyRequest): Promise<Ending> => ({
-    session: await requireSession(deps, request),
-    address: request.ip,
-  });
+  addOperations(app, deps, [listOwnSessions, endSession, endOtherSessions]);
+  const pages = pagesFor(app, deps, signedIn);
 
-  app.get('/v1/me/sessions', { config: { operation: operations.listSessions } }, async (request) => {
-    const { user_id, session_id } = await requireSession(deps, request);
-    const sessions = (await listSessions(deps, user_id)).map(sessionRecord);
-    return { sessions: sessions.map((one) => ({ ...one, current: one.session_id === session_id })) };
-  });
-
-  app.delete<SessionRoute>(
-    '/v1/me/sessions/:session_id',
-    { config: { operation: operations.endSession } },
-    async (request, reply) => {
-      const ending = await endingOf(request);
-      const { session_id } = request.params;
-      await endOwnSession(deps, ending, session_id);
-      if (session_id === ending.session.session_id) clearCookie(reply, deps.config, cookieNames(deps.config).session);
-      return reply.code(204).send();
-    },
-  );
-
-  app.delete('/v1/me/sessions', { config: { operation: operations.endOtherSessions } }, async (request) => {
-    return { ended: await endOwnOtherSessions(deps, await endingOf(request)) };
-  });
-
-  app.get(path, { config }, async (request, reply) => {
-    const session = await requireSession(deps, request);
-    const view = request.view;
-    const { done } = request.queryParameters;
-    const list = {
+  pages.show(path, async ({ view, session, caller: { address }, query: { done } }) =>
+    sessionsPage(view, {
       sessions: await listSessions(deps, session.user_id),
       current: session.session_id,
-      address: request.ip,
+      address,
       done: done === 'one' || done === 'others' ? done : undefined,
-    } as const;
-    return sendPage(reply, view, sessionsPage(view, list));
+    }),
+  );
+  pages.run(endSession, {
+    path: `${path}/end`,
+    page: path,
+    input: ({ session_id = '' }) => ({ session_id }),
+    done: `${path}?done=one`,
   });
-
-  app.post(`${path}/end`, { config }, async (request, reply) => {
-    const ending = await endingOf(request);
-    await endOwnSession(deps, ending, readForm(request.body).session_id ?? '');
-    return reply.redirect(`${path}?done=one`, 303);
-  });
-
-  app.post(`${path}/end-others`, { config }, async (request, reply) => {
-    await endOwnOtherSessions(deps, await endingOf(request));
-    return reply.redirect(`${path}?done=others`, 303);
-  });
+  pages.run(endOtherSessions, { path: `${path}/end-others`, page: path, done: `${path}?done=others` });
 }

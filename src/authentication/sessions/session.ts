@@ -1,15 +1,25 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { Deps, SessionDeps } from '../../platform/deps.ts';
-import { loginRequired, reauthenticationRequired, refusal } from '../../platform/errors.ts';
+import { mustChange } from '../../platform/db/change.ts';
+import type { Sql } from '../../platform/db/sql.ts';
+import type { Deps, SessionDeps, StoreDeps } from '../../platform/deps.ts';
+import { loginRequired, type RequestError, reauthenticationRequired, refusal } from '../../platform/errors.ts';
 import type { Access } from '../../platform/http/access.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
-import { digest } from '../../platform/ids.ts';
+import { digest, newSecret } from '../../platform/ids.ts';
 import { refuseFormOfAnother } from '../../platform/pages/form.ts';
 import { twoFactors } from './authentication.ts';
-import { expireSession, findSession, type SessionRow, touchSession } from './store.ts';
+import {
+  expireSession,
+  findSession,
+  replaceSessionSecret,
+  type SessionRow,
+  sessionCarries,
+  sessionMayChangeFactors,
+  touchSession,
+} from './store.ts';
 
 /** For statements of other rooms that depend on a session. */
 export { hasEveryFactor } from './store.ts';
@@ -22,13 +32,13 @@ const touchSeconds = 300;
 
 export type Session = Omit<SessionRow, 'has_expired' | 'amr' | 'lacks_second_factor' | 'lacks_strongest_factor'> & {
   amr: string[];
-  /** TOTP is on and this session has not seen it: it was there before, or a thief's. It gets no codes. */
+  /** The user has TOTP and this session was confirmed without it: it is older, or an attacker's. It gets no codes. */
   lacksSecondFactor: boolean;
-  /** The person has TOTP or a passkey, and has shown neither in this session. It changes no way in. */
+  /** The user has TOTP or a passkey, and has shown neither in this session. It cannot change how they sign in. */
   lacksStrongestFactor: boolean;
 };
 
-/** The live session that the request's cookie names, if any. One read; a write when it was last seen a while ago. */
+/** The active session of the request's cookie. One read; one write if it was last seen more than five minutes ago. */
 export async function currentSession(deps: SessionDeps, request: FastifyRequest): Promise<Session | undefined> {
   const token = cookie(request, cookieNames(deps.config).session);
   if (token === undefined || token.length > 200) return undefined;
@@ -36,7 +46,7 @@ export async function currentSession(deps: SessionDeps, request: FastifyRequest)
   const row = await findSession(deps.db, digest(token), at);
   if (!row) return undefined;
   if (row.has_expired) {
-    // By a clock that was just set it may be over by mistake, and is asked for again when the clock is right.
+    // While the clock is not settled, this may be wrong, and the session may be active again later.
     if (deps.timekeeper.isSettled()) await expireSession(deps.db, row.session_id, at);
     return undefined;
   }
@@ -50,9 +60,7 @@ export async function currentSession(deps: SessionDeps, request: FastifyRequest)
   };
 }
 
-/**
- * @throws {RequestError} `login_required`, never a redirect: the caller is a program; as {@link refuseFormOfAnother}.
- */
+/** @throws {RequestError} `login_required`; as {@link refuseFormOfAnother}. */
 export async function requireSession(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
   const session = await currentSession(deps, request);
   if (!session) throw loginRequired();
@@ -61,7 +69,7 @@ export async function requireSession(deps: SessionDeps, request: FastifyRequest)
   return session;
 }
 
-/** Changing how somebody signs in takes a sign-in that is at most this old (ASVS 7.5.1). */
+/** To change how they sign in, users need a sign-in of at most this age (ASVS 7.5.1). */
 const recentSeconds = 900;
 
 /** @throws {RequestError} `login_required`; as {@link requireRecentSignIn}. */
@@ -72,9 +80,8 @@ export async function requireRecentSession(deps: SessionDeps, request: FastifyRe
 }
 
 /**
- * @throws {RequestError} `reauthentication_required` when the last sign-in is older than that, or was by less than the
- * person has: whoever came by a password, a reset link or a provider alone neither takes a factor away nor adds one of
- * their own.
+ * @throws {RequestError} `reauthentication_required` when the last sign-in is older than that, or was without the strongest
+ * factor of the user: a sign-in by a password, a reset link or a provider alone neither removes a factor nor adds one.
  */
 export const requireRecentSignIn = (deps: Pick<Deps, 'clock'>, session: Session): void =>
   requireConfirmation(deps, session, recentSeconds);
@@ -88,10 +95,10 @@ function requireConfirmation(
   if (now(deps) - auth_time > maxAge) throw reauthenticationRequired(maxAge);
 }
 
-/** What a session is answered that {@link Session.lacksStrongestFactor}. */
-export const strongestFactorRequired = (maxAge = recentSeconds) => reauthenticationRequired(maxAge, twoFactors);
+/** The refusal of a session that {@link Session.lacksStrongestFactor}. */
+const strongestFactorRequired = (maxAge = recentSeconds) => reauthenticationRequired(maxAge, twoFactors);
 
-/** The same session goes on under a new secret, to the end that it had. */
+/** Sets the new secret of the same session. When the session expires does not change. */
 export const setSessionCookie = (
   deps: Pick<Deps, 'clock' | 'config'>,
   reply: FastifyReply,
@@ -99,11 +106,11 @@ export const setSessionCookie = (
   token: string,
 ) => setCookie(reply, deps.config, cookieNames(deps.config).session, token, session.expires_at - now(deps));
 
-/** An administrator's sign-in counts this long for looking; changing takes a recent one. */
+/** The age of an administrator's sign-in for reading; changes need a recent one. */
 const administratorSeconds = 3600;
 
 /**
- * For everything under /admin. Whoever has a second factor must have used it in this session, as for a change of factors.
+ * For everything under /admin. An administrator with a second factor must have used it in this session.
  * @throws {RequestError} `login_required`; `access_denied` without the role; `reauthentication_required`.
  */
 export async function requireAdministrator(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
@@ -119,7 +126,7 @@ const callerOf = ({ user_id }: Session, request: FastifyRequest): Required<Calle
   address: request.ip,
 });
 
-/** What a browser sends beside its session. */
+/** What a browser sends besides its session. */
 export type BrowserContext = {
   /** The secret by which a browser that has signed in before is recognised. */
   readonly deviceToken: string | undefined;
@@ -149,7 +156,7 @@ export const signedIn: Access<Deps, SignedIn> = {
   authenticate: async (deps, request) => signedInAs(deps, request, await requireSession(deps, request)),
 };
 
-/** A user whose last sign-in is recent enough to change how they sign in. */
+/** A user whose last sign-in is recent enough for a change of how they sign in. */
 export const recentlySignedIn: Access<Deps, SignedIn> = {
   scheme: 'SessionCookie',
   description: 'The sign-in must be at most 15 minutes old.',
@@ -168,5 +175,34 @@ export const administratorPage: Access<Deps, { caller: Caller; administrator_id:
   },
 };
 
-/** An administrator. The command line runs the same operations, with a caller and without a user. */
+/** An administrator. The command line runs the same operations, with a caller that is no user. */
 export const administrator: Access<Deps, { caller: Caller }> = administratorPage;
+
+/** The session and the secret with which the request was authenticated. */
+export type SessionRef = Pick<Session, 'session_id' | 'token_hash'>;
+
+/**
+ * A requirement, behind a lock of the user's row, for a change that must not outlive the cookie of its request. A password
+ * change puts the session under a new secret, so requests of an attacker with the old one are refused, even if they had
+ * begun before. So are those of a session of one factor when its user gets a second.
+ */
+export const isCurrentSession = ({ session_id, token_hash }: SessionRef): Sql =>
+  sessionMayChangeFactors(session_id, token_hash);
+
+/** As {@link isCurrentSession}, for what needs no factor: the proof of an address that the account has already. */
+export const isActiveSession = ({ session_id, token_hash }: SessionRef): Sql => sessionCarries(session_id, token_hash);
+
+/** @returns `login_required` or `reauthentication_required`: why {@link isCurrentSession} was not true. */
+export async function sessionRefusal(deps: StoreDeps, session: SessionRef): Promise<RequestError> {
+  return (await deps.db.holds(isActiveSession(session))) ? strongestFactorRequired() : loginRequired();
+}
+
+/**
+ * Puts a session under a new secret, so that a copy of the cookie from before the change is invalid (ASVS 7.2.4). It stays
+ * the same sign-in, of the same time. For a change that requires {@link isCurrentSession}.
+ * @returns the new secret, and the statement, which fails if another request has rotated the secret meanwhile.
+ */
+export function rotateSessionSecret({ session_id, token_hash }: SessionRef) {
+  const token = newSecret('st_');
+  return { token, statement: mustChange(replaceSessionSecret(session_id, { from: token_hash, to: digest(token) })) };
+}

@@ -2,7 +2,7 @@ import { alert, notice, pageOfUnfinished } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import type { ConfirmationMethods } from '../credentials/confirmation-methods.ts';
+import type { ConfirmationMethods } from '../credentials/sign-in-methods.ts';
 import { passkeyForm, passkeyScripts } from '../passkeys/page.ts';
 import { type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
 

@@ -6,8 +6,9 @@ import type { SignInDeps } from '../deps.ts';
 import { acceptAssertion, assertionOptions } from '../passkeys/accept-assertion.ts';
 import type { ChallengeUse } from '../passkeys/challenge.ts';
 import type { Method } from '../sessions/authentication.ts';
-import { completeSignIn, type Outcome, type Proof, type SignInRequest } from '../sessions/complete-sign-in.ts';
+import { completeSignIn, type Proof } from '../sessions/complete-sign-in.ts';
 import { consumeTry, findPendingSignIn, type PendingSignIn } from '../sessions/pending-sign-ins.store.ts';
+import type { Outcome, SignInRequest } from '../sessions/return-target.ts';
 import { completeSecondStep } from '../two-factor/check-code.ts';
 
 type PasskeyDeps = SignInDeps & Pick<Deps, 'vault'>;

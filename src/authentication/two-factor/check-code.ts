@@ -17,13 +17,14 @@ import {
 } from '../credentials/two-factor.store.ts';
 import type { SignInDeps } from '../deps.ts';
 import type { Method } from '../sessions/authentication.ts';
-import { completeSignIn, type Outcome, type Proof, type SignInRequest } from '../sessions/complete-sign-in.ts';
+import { completeSignIn, type Proof } from '../sessions/complete-sign-in.ts';
 import {
   consumeTry,
   deletePendingSignIn,
   type PendingSignIn,
   pendingSignInExists,
 } from '../sessions/pending-sign-ins.store.ts';
+import type { Outcome, SignInRequest } from '../sessions/return-target.ts';
 import { hasSignedInSince } from '../sessions/store.ts';
 import { backupCodeHash } from './backup-codes.ts';
 import { matchingStep, totpPurpose } from './totp.ts';

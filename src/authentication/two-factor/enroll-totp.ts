@@ -16,8 +16,7 @@ import {
 } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { acrOf, type Method } from '../sessions/authentication.ts';
-import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
-import type { Session } from '../sessions/session.ts';
+import { isCurrentSession, type Session, sessionRefusal } from '../sessions/session.ts';
 import { endOtherSessions as endOthers, recordFactors, touchDevice } from '../sessions/store.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import { changeFactors, invalidFactorState, type Owner, pendingSecret } from './factors.ts';

@@ -6,7 +6,7 @@ import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
 import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
-import { limitSecurityChanges } from '../credentials/security-changes.ts';
+import { limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import {
   type BackupCodeCount,
   countBackupCodes,
@@ -20,8 +20,7 @@ import {
   triesPerEnrollment,
 } from '../credentials/two-factor.store.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { isCurrentSession, sessionRefusal } from '../sessions/rotate-session-secret.ts';
-import type { Session } from '../sessions/session.ts';
+import { isCurrentSession, type Session, sessionRefusal } from '../sessions/session.ts';
 import { newBackupCodes } from './backup-codes.ts';
 
 type TotpStatus = 'none' | 'pending' | 'active';

@@ -1,5 +1,5 @@
 import { auditEvent } from '../../audit/audit.ts';
-import type { AuthorizationRequests } from '../../authentication/ports.ts';
+import type { AuthorizationRequests } from '../../authentication/deps.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';
 import type { Deps as ClientDeps } from '../../clients/deps.ts';

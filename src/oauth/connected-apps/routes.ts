@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { accountTab } from '../../authentication/sessions/account-tabs.ts';
+import { accountTab } from '../../authentication/sessions/page.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import { isScope } from '../../clients/scopes.ts';
 import { addOperations, nullable, operation, Time } from '../../platform/http/operation.ts';

@@ -1,4 +1,4 @@
-import type { RevocationReason } from '../../authentication/ports.ts';
+import type { RevocationReason } from '../../authentication/deps.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { allOf, asBigint, asText, raw, type Sql, sql } from '../../platform/db/sql.ts';

@@ -1,7 +1,7 @@
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
 import { findUser } from '../../accounts/require-user.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
-import type { Grants, RevocationReason } from '../../authentication/ports.ts';
+import type { Grants, RevocationReason } from '../../authentication/deps.ts';
 import type { Deps } from '../../clients/deps.ts';
 import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { raiseGrantsEpochOfUser } from '../../accounts/require-user.ts';
-import type { RevocationReason } from '../../authentication/ports.ts';
+import type { RevocationReason } from '../../authentication/deps.ts';
 import { hasEveryFactor } from '../../authentication/sessions/session.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/client-directory.ts';
 import type { Db } from '../../platform/db/db.ts';

@@ -8,8 +8,7 @@ import {
 } from '../../accounts/store.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { deleteIdentitiesOfUser, findTotp } from '../../authentication/credentials/sign-in-methods.ts';
-import { isCurrentSession, sessionRefusal } from '../../authentication/sessions/rotate-session-secret.ts';
-import type { Session } from '../../authentication/sessions/session.ts';
+import { isCurrentSession, type Session, sessionRefusal } from '../../authentication/sessions/session.ts';
 import { deleteSessionsOfUser } from '../../authentication/sessions/store.ts';
 import { orphanClientsOf } from '../../clients/store.ts';
 import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlements/store.ts';

@@ -21,9 +21,10 @@ import { auditEvent } from '../../audit/audit.ts';
 import {
   isActiveSession,
   isCurrentSession,
+  requireRecentSignIn,
+  type Session,
   sessionRefusal,
-} from '../../authentication/sessions/rotate-session-secret.ts';
-import { requireRecentSignIn, type Session } from '../../authentication/sessions/session.ts';
+} from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';

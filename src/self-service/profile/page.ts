@@ -1,4 +1,4 @@
-import { accountTab } from '../../authentication/sessions/account-tabs.ts';
+import { accountTab } from '../../authentication/sessions/page.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import { locales, nameOfLanguage } from '../../platform/i18n/translate.ts';

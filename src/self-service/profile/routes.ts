@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { securityOverview } from '../../authentication/credentials/security-overview.ts';
+import { securityOverview } from '../../authentication/credentials/sign-in-methods.ts';
 import { signedIn } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { jsonBody } from '../../platform/http/bodies.ts';

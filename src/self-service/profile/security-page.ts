@@ -1,5 +1,5 @@
-import type { SecurityOverview } from '../../authentication/credentials/security-overview.ts';
-import { accountTab } from '../../authentication/sessions/account-tabs.ts';
+import type { SecurityOverview } from '../../authentication/credentials/sign-in-methods.ts';
+import { accountTab } from '../../authentication/sessions/page.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';

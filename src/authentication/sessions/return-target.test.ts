@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { localPath } from './local-path.ts';
+import { localPath } from './return-target.ts';
 
 const base = 'https://id.example.com';
 const host = 'id.example.com';

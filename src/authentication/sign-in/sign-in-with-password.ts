@@ -7,7 +7,8 @@ import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { needsRehash } from '../credentials/password-hash.ts';
 import { passwordOf, passwordUnchanged, replaceHash } from '../credentials/passwords.store.ts';
 import type { Deps, SignInDeps } from '../deps.ts';
-import { completeSignIn, type Outcome, type SignInRequest } from '../sessions/complete-sign-in.ts';
+import { completeSignIn } from '../sessions/complete-sign-in.ts';
+import type { Outcome, SignInRequest } from '../sessions/return-target.ts';
 import { hasSignedInSince } from '../sessions/store.ts';
 
 type PasswordAttempt = { username: string; password: string; signInRequest: SignInRequest };

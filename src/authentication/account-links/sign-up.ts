@@ -1,6 +1,6 @@
 import { limitRequestsFrom, mayMailTo } from '../../accounts/mail-limits.ts';
-import { newLink } from '../../accounts/one-time-links/link.ts';
-import { insertSignUpLink } from '../../accounts/one-time-links/store.ts';
+import { newLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
+import { insertSignUpLink, type OneTimeLink } from '../../accounts/one-time-links/store.ts';
 import { findUserByEmail, isEmailFree, isEmailTaken } from '../../accounts/store.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
@@ -8,7 +8,10 @@ import type { LimitDeps, MailDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields } from '../../platform/errors.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
+import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
+import type { Deps } from '../deps.ts';
+import { createUser } from './create-user.ts';
 
 export type LinkRequest = {
   email: string;
@@ -52,4 +55,23 @@ export async function limitMailRequests(
   const problem = emailProblem(email);
   if (problem) throw invalidFields([fieldProblem('email', { key: problem })]);
   await limitRequestsFrom(deps, address);
+}
+
+/** `address` is where the request came from. */
+type Acceptance = { name: string; password: string; locale: Locale; address: string };
+
+/**
+ * Uses the link up and makes the account, both or neither. The link has proved the address.
+ * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and something else is not.
+ */
+export async function acceptSignUp(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords'>,
+  token: string,
+  { address, ...acceptance }: Acceptance,
+): Promise<{ user_id: string; link: OneTimeLink }> {
+  const link = await requireLink(deps, token, ['sign_up']);
+  const account = { ...acceptance, email: link.email, role: 'user', emailVerified: true } as const;
+  const also = passwordLimits(deps).reset(link.email); // of guesses at this address before it had an account
+  const permission = { link, also, spent: () => spentLink('sign_up') };
+  return { user_id: await createUser(deps, account, { address }, permission), link };
 }

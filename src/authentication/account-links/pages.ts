@@ -1,0 +1,117 @@
+import type { MessageDescriptor } from '../../platform/i18n/translate.ts';
+import { newPasswordField } from '../../platform/pages/form.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { View } from '../../platform/pages/view.ts';
+import { type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
+
+/** `problem`: the alert above the form. */
+export type EmailForm = ReturnTarget & { email?: string; problem?: Html | false };
+
+export const signUpPage = (view: View, form: EmailForm): Page => ({
+  title: view.plain('signup.title'),
+  content: html`${emailForm(view, 'signup', form, 'email')}
+<p class="soft">${view.t('signup.has_account', { link: html`<a href="/signin${returnTargetQuery(form)}">${view.t('signup.sign_in')}</a>` })}</p>`,
+});
+
+export const resetPage = (view: View, form: EmailForm): Page => ({
+  title: view.plain('reset.title'),
+  content: html`${emailForm(view, 'reset', form, 'username')}
+<p><a href="/signin${returnTargetQuery(form)}">${view.t('reset.back')}</a></p>`,
+});
+
+const emailForm = (view: View, flow: 'signup' | 'reset', form: EmailForm, autocomplete: string): Html =>
+  html`<h1>${view.t(`${flow}.title`)}</h1>
+<p class="soft">${view.t(`${flow}.intro`)}</p>
+${form.problem}
+<form method="post" action="/${flow}">
+${returnTargetFields(form)}
+<label for="email">${view.t('field.email')}</label>
+<input id="email" name="email" type="email" autocomplete="${autocomplete}" inputmode="email" autocapitalize="none"
+ spellcheck="false" required maxlength="254" autofocus value="${form.email ?? ''}">
+<button type="submit" id="${flow}-submit">${view.t(`${flow}.submit`)}</button>
+</form>`;
+
+/** The same for every address; if it has an account already, its owner learns that by mail. */
+export const signUpSentPage = (view: View): Page => ({
+  title: view.plain('signup.sent_title'),
+  content: sent(view, 'signup'),
+});
+
+/** The same whether the address has an account or not. */
+export const resetSentPage = (view: View): Page => ({
+  title: view.plain('reset.sent_title'),
+  content: html`${sent(view, 'reset')}
+<p><a href="/signin">${view.t('reset.back')}</a></p>`,
+});
+
+const sent = (view: View, flow: 'signup' | 'reset'): Html => html`<h1>${view.t(`${flow}.sent_title`)}</h1>
+<p>${view.t(`${flow}.sent`)}</p>
+<p class="soft">${view.t('mail_sent.nothing', { link: html`<a href="/${flow}">${view.t('mail_sent.again')}</a>` })}</p>`;
+
+/** Where only administrators create accounts. */
+export const noSignUpPage = (view: View): Page => ({
+  title: view.plain('signup.off_title'),
+  content: html`<h1>${view.t('signup.off_title')}</h1>
+<p>${view.t('signup.off')}</p>
+<p><a href="/signin">${view.t('signup.sign_in')}</a></p>`,
+});
+
+/** Without mail, users cannot prove that an address is theirs. */
+export const noResetPage = (view: View): Page => ({
+  title: view.plain('reset.title'),
+  content: html`<h1>${view.t('reset.title')}</h1>
+<p>${view.t('reset.off')}</p>
+<p><a href="/signin">${view.t('reset.back')}</a></p>`,
+});
+
+type AccountForm = { token: string; email: string; name?: string; endsAt?: string; problem?: Html | false };
+
+export const newAccountPage = (view: View, { token, email, name, endsAt, problem }: AccountForm): Page => ({
+  title: view.plain('signup.link_title'),
+  endsAt,
+  content: html`<h1>${view.t('signup.link_title')}</h1>
+<p class="soft">${view.t('signup.link_intro', { email: html`<strong>${email}</strong>` })}</p>
+${problem}
+<form method="post" action="/signup/${token}">
+<input type="hidden" name="username" autocomplete="username" value="${email}">
+<label for="name">${view.t('field.name')}</label>
+<input id="name" name="name" autocomplete="name" required maxlength="100" autofocus value="${name ?? ''}">
+${newPasswordField(view, undefined, 'field.password')}
+<button type="submit" id="signup-create">${view.t('signup.create')}</button>
+</form>`,
+});
+
+type NewPasswordForm = {
+  token: string;
+  email: string;
+  /** Characters. */
+  least: number;
+  endsAt?: string;
+  problem?: Html | false;
+  /** Remain after the reset. */
+  otherSignInMethods: readonly MessageDescriptor[];
+};
+
+export const newPasswordPage = (
+  view: View,
+  { token, email, least, endsAt, problem, otherSignInMethods }: NewPasswordForm,
+): Page => ({
+  title: view.plain('reset.link_title'),
+  endsAt,
+  content: html`<h1>${view.t('reset.link_title')}</h1>
+<p class="soft">${view.t('reset.link_intro', { email: html`<strong>${email}</strong>` })}</p>
+${problem}
+<form method="post" action="/reset/${token}">
+<input type="hidden" name="username" autocomplete="username" value="${email}">
+${newPasswordField(view, least)}
+<button type="submit" id="reset-save">${view.t('reset.save')}</button>
+</form>
+${
+  otherSignInMethods.length > 0 &&
+  html`<h2>${view.t('reset.stays.title')}</h2>
+<p>${view.t('reset.stays')}</p>
+<ul id="reset-stays">${otherSignInMethods.map(({ key, values }) => html`<li>${view.t(key, values)}</li>`)}</ul>
+<p class="soft">${view.t('reset.stays.page')}</p>`
+}`,
+});

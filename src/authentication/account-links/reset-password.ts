@@ -1,0 +1,137 @@
+import { mayMailTo } from '../../accounts/mail-limits.ts';
+import { linkSeconds, newLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
+import { insertAccountLink, type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
+import {
+  findUser,
+  findUserByEmail,
+  isDisabled,
+  isReachableAt,
+  lockUser,
+  markEmailVerified,
+} from '../../accounts/store.ts';
+import type { User } from '../../accounts/user.ts';
+import { auditEvent } from '../../audit/audit.ts';
+import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
+import { now } from '../../platform/clock.ts';
+import { mayConflict } from '../../platform/db/change.ts';
+import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
+import { type Locale, type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
+import { type Identity, listIdentities } from '../credentials/identities.store.ts';
+import { listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
+import { setPassword } from '../credentials/passwords.store.ts';
+import type { Deps } from '../deps.ts';
+import { endPasswordAccess, hashNewPassword } from '../passwords/change-password.ts';
+import { type LinkRequest, limitMailRequests } from './sign-up.ts';
+
+/**
+ * Sends the newest and only link that resets the password, to the address as the account has it: two spellings that
+ * fold to one may be two mailboxes. For an unknown address and a disabled account the same statements run, and the
+ * store drops link and mail.
+ * @throws {RequestError} `invalid_request` for what is no address; `rate_limited` by where it comes from.
+ */
+export async function requestPasswordReset(deps: MailDeps, request: LinkRequest): Promise<void> {
+  const { email, locale, address } = request;
+  await limitMailRequests(deps, request);
+  if (!(await mayMailTo(deps, 'reset', email))) return;
+  const user = await findUserByEmail(deps.db, email);
+  const to = { email: user?.email ?? email.trim(), name: user?.name ?? null, locale: user?.locale ?? locale };
+  const { link, url } = newLink(deps, { ...request, purpose: 'password_reset', email: to.email });
+  const user_id = user?.user_id ?? 'nobody';
+  const values = { url, minutes: linkSeconds.password_reset / 60 };
+  await deps.db.change({
+    run: {
+      link: insertAccountLink({ ...link, user_id }, now(deps)),
+      mails: mailTo(deps, to, 'reset', values, isDisabled(user_id, false)),
+      event: unauthenticatedEvent(deps, { action: 'password.reset_asked', target: user?.user_id, address }),
+    },
+  });
+}
+
+/** @throws {RequestError} `invalid_request` when the link is over, or its account is disabled or moved to another address. */
+export async function requireResetLink(deps: StoreDeps, token: string): Promise<{ link: OneTimeLink; user: User }> {
+  const link = await requireLink(deps, token, ['password_reset']);
+  const user = link.user_id === null ? undefined : await findUser(deps.db, link.user_id);
+  if (!user || user.disabled_at !== null || user.email !== link.email) throw spentLink('password_reset');
+  return { link, user };
+}
+
+/**
+ * Uses the link up and sets the password. Everything that was open ends, this browser included: what comes next is a
+ * sign-in, which asks for the second factor of whoever has one. It sets a first password, too: the mailbox is the
+ * recovery authority of every account here, and whoever takes it over could ask for a password in other ways as well
+ * (docs/decisions). Passkeys and providers stay, and the mail lists them: to remove one takes a session that was
+ * confirmed with the strongest factor of the account, which a mailbox is not.
+ * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and the password is not.
+ */
+export async function resetPassword(
+  deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail' | 'grants'>,
+  token: string,
+  { password, address }: { password: string; address: string },
+): Promise<string> {
+  const { link, user } = await requireResetLink(deps, token);
+  const { user_id, email } = user;
+  const password_hash = await hashNewPassword(deps, user, password);
+  const others = otherSignInMethodsText(deps, await otherSignInMethodsOf(deps, user_id), user.locale);
+  const at = now(deps);
+  const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;
+  const { statement } = auditEvent(event, at);
+  const done = await deps.db.change({
+    lock: lockUser(user_id),
+    require: { address: isReachableAt(user_id, email) },
+    run: {
+      link: mayConflict(spendLink(link)),
+      password: setPassword(user_id, password_hash, at),
+      address: markEmailVerified(user_id, email, at), // the link was sent there
+      access: endPasswordAccess(deps, user),
+      mails: mailTo(deps, user, 'password_reset', { address, others }),
+      event: statement,
+    },
+  });
+  if (!done.ok) throw spentLink('password_reset');
+  return user_id;
+}
+
+/** What signs in beside the password. A reset leaves it as it is: some of it may be a thief's, or all there is. */
+export type OtherSignInMethods = { passkeys: readonly Passkey[]; identities: readonly Identity[] };
+
+export async function otherSignInMethodsOf({ db }: Pick<Deps, 'db'>, user_id: string): Promise<OtherSignInMethods> {
+  const [passkeys, identities] = await Promise.all([listPasskeys(db, user_id), listIdentities(db, user_id)]);
+  return { passkeys, identities };
+}
+
+/** One sentence for each, oldest first. @param day how a moment in Unix seconds is written. */
+export const describeSignInMethods = (
+  { config }: Pick<Deps, 'config'>,
+  { passkeys, identities }: OtherSignInMethods,
+  day: (at: number) => string,
+): MessageDescriptor[] => [
+  ...passkeys.map(
+    ({ name, created_at }): MessageDescriptor => ({
+      key: 'reset.stays.passkey',
+      values: { passkey: name, day: day(created_at) },
+    }),
+  ),
+  ...identities.map(
+    ({ provider, issuer, email, subject, linked_at }): MessageDescriptor => ({
+      key: 'reset.stays.provider',
+      values: {
+        provider: config.providers.find((one) => one.issuer === issuer)?.label ?? provider,
+        account: email ?? subject,
+        day: day(linked_at),
+      },
+    }),
+  ),
+];
+
+/** The paragraphs of a mail about them, with what comes after set apart; empty when there are none. */
+function otherSignInMethodsText(deps: Pick<Deps, 'config'>, ways: OtherSignInMethods, locale: Locale | null): string {
+  const translate = (sentence: MessageDescriptor) => translatePlain(locale ?? 'en', sentence);
+  const lines = describeSignInMethods(deps, ways, isoDay).map((sentence) => `- ${translate(sentence)}`);
+  if (lines.length === 0) return '';
+  const [security, service] = [`${deps.config.baseUrl}/account/security`, deps.config.brand.name];
+  const how = translate({ key: 'mail.reset_stays', values: { security, service } });
+  return `${[translate({ key: 'reset.stays' }), ...lines].join('\n')}\n${how}\n\n`;
+}
+
+const isoDay = (at: number): string => new Date(at * 1000).toISOString().slice(0, 10);

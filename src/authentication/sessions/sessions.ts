@@ -1,0 +1,159 @@
+import Type from 'typebox';
+import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
+import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
+import { findUser, lockUser } from '../../accounts/store.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
+import { now } from '../../platform/clock.ts';
+import type { Sql } from '../../platform/db/sql.ts';
+import type { StoreDeps } from '../../platform/deps.ts';
+import { notFound } from '../../platform/errors.ts';
+import { nullable, Time } from '../../platform/http/operation.ts';
+import { mailTo } from '../../platform/mail/outbox.ts';
+import { deletePendingTotp } from '../credentials/two-factor.store.ts';
+import type { Deps, RevocationDeps } from '../deps.ts';
+import { deviceName } from './browser.ts';
+import { deletePendingSignInsOfUser } from './pending-sign-ins.store.ts';
+import type { Session } from './session.ts';
+import {
+  activeSessionsOf,
+  endOtherSessions,
+  endSession,
+  hasOtherActiveAccess,
+  isActiveSessionOf,
+  type ListedSession,
+} from './store.ts';
+
+/** The active sessions of a user, last used first. */
+export const listSessions = (deps: StoreDeps, user_id: string): Promise<ListedSession[]> =>
+  activeSessionsOf(deps.db, user_id, now(deps));
+
+/** A session in answers: without its secret, and without the User-Agent as it was sent. */
+export const SessionRecord = Type.Object({
+  session_id: Type.String(),
+  device: nullable(Type.String({ description: 'Browser and operating system, from the User-Agent header.' })),
+  address: nullable(Type.String({ description: 'Where it signed in from.' })),
+  created_at: Time,
+  auth_time: Time,
+  last_seen_at: Time,
+  expires_at: Time,
+  amr: Type.Array(Type.String()),
+  acr: Type.String(),
+});
+
+export const sessionRecord = ({ user_agent, amr, ...session }: ListedSession) => ({
+  ...session,
+  device: deviceName(user_agent) ?? null,
+  amr: amr.split(' '),
+});
+
+/** The statements that sign out. The event comes first: it is written only if the session is active. */
+export function signOutStatements(
+  { grants }: Pick<Deps, 'grants'>,
+  { user_id, session_id }: Session,
+  caller: Caller,
+  at: number,
+): Sql[] {
+  const event = { action: 'session.ended', ...caller, target: session_id, reason: 'sign_out', after: { user_id } };
+  return [
+    auditEvent({ ...event, onlyIf: isActiveSessionOf(user_id, session_id, at) }, at).statement,
+    endSession(session_id, 'sign_out', at),
+    ...grants.revokeOfSession({ user_id, session_id }, 'sign_out', at),
+  ];
+}
+
+/** Ends the session and every grant that came from it, at once and everywhere. */
+export async function signOut(deps: StoreDeps & Pick<Deps, 'grants'>, session: Session): Promise<void> {
+  const ended = signOutStatements(deps, session, { actor: `user:${session.user_id}` }, now(deps));
+  await deps.db.change({ run: { ended } });
+}
+
+/** The session that asks, and the address of the request. */
+type Requester = { session: Session; address: string };
+
+/**
+ * Ends one session of the requester, the present one or another, with every grant that came from it.
+ * @throws {RequestError} `not_found` for one that has ended, is unknown or belongs to another user, all alike.
+ */
+export const endOwnSession = (
+  deps: RevocationDeps,
+  { session: { user_id }, address }: Requester,
+  session_id: string,
+): Promise<void> => endUserSession(deps, { actor: `user:${user_id}`, address }, { user_id, session_id }, 'sign_out');
+
+/**
+ * Signs the requester out everywhere else: ends all other sessions, all grants that did not come from this one, also those
+ * that have outlived their session, all pending sign-ins, and an enrollment of TOTP that is not confirmed yet.
+ * @returns the number of active sessions among them.
+ */
+export async function endOwnOtherSessions(
+  deps: StoreDeps & Pick<Deps, 'grants'>,
+  { session, address }: Requester,
+): Promise<number> {
+  const { user_id, session_id } = session;
+  const at = now(deps);
+  const { statement } = auditEvent(
+    {
+      action: 'session.ended_others',
+      actor: `user:${user_id}`,
+      target: user_id,
+      reason: 'sign_out',
+      after: { kept_session_id: session_id },
+      address,
+      onlyIf: hasOtherActiveAccess(user_id, session_id, at, deps.grants.hasGrantElsewhere(user_id, session_id)),
+    },
+    at,
+  );
+  const { results } = await deps.db.change({
+    lock: lockUser(user_id),
+    run: {
+      event: statement, // first: it is written only if there is something to end
+      sessions: endOtherSessions(user_id, session_id, 'sign_out', at),
+      grants: deps.grants.revokeOfOtherSessions(user_id, session_id, 'sign_out', at),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+      pendingTotp: deletePendingTotp(user_id),
+    },
+  });
+  return results.sessions.changes;
+}
+
+/**
+ * Ends one session of a user, with every grant that came from it. The user gets a mail if an administrator ended it.
+ * @throws {RequestError} `not_found` for one that has ended, is unknown or belongs to another user, all alike;
+ * `access_denied` as {@link refuseAgainstAdministrator} says.
+ */
+export async function endUserSession(
+  deps: RevocationDeps,
+  caller: Caller,
+  { user_id, session_id }: { user_id: string; session_id: string },
+  reason: 'administrator' | 'sign_out' = 'administrator',
+): Promise<void> {
+  await refuseAgainstAdministrator(deps, caller, user_id);
+  const at = now(deps);
+  const { statement } = auditEvent(
+    { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } },
+    at,
+  );
+  const mails = reason === 'administrator' ? await mailAbout(deps, { user_id, session_id }, at) : [];
+  const done = await deps.db.change({
+    lock: lockUser(user_id), // of two requests for the same session only one finds it active
+    require: { session: isActiveSessionOf(user_id, session_id, at) },
+    run: {
+      session: endSession(session_id, reason, at),
+      grants: deps.grants.revokeOfSession({ user_id, session_id }, reason, at),
+      event: statement,
+      mails,
+    },
+  });
+  if (!done.ok) throw notFound();
+}
+
+async function mailAbout(
+  deps: RevocationDeps,
+  { user_id, session_id }: { user_id: string; session_id: string },
+  at: number,
+): Promise<Sql[]> {
+  const user = await findUser(deps.db, user_id);
+  if (!user || !(await deps.db.holds(isActiveSessionOf(user_id, session_id, at)))) return [];
+  const sendsMail = await mayMailAbout(deps, 'session_ended', user_id, maxMailsAboutRevocations);
+  return sendsMail ? mailTo(deps, user, 'session_ended') : [];
+}
