@@ -8,10 +8,10 @@ import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { type Authenticator, wrongCode } from '../support/two-factor.ts';
 
-type World = { signet: Signet; person: TestUser; app: Authenticator };
+type Given = { signet: Signet; person: TestUser; app: Authenticator };
 
-/** A person with TOTP, in a browser that has passed the second step. */
-async function world(t: TestContext, engine: Engine, env: Record<string, string> = {}): Promise<World> {
+/** A user with TOTP, in a browser that has passed the second step. */
+async function withTotp(t: TestContext, engine: Engine, env: Record<string, string> = {}): Promise<Given> {
   const signet = await startSignet(t, { engine, env });
   const person = await signet.signedInUser();
   const app = await person.enableTotp();
@@ -21,18 +21,11 @@ async function world(t: TestContext, engine: Engine, env: Record<string, string>
   return { signet, person, app };
 }
 
-/** Somebody with the password, in that browser or in one that nobody has used. */
-async function halfIn({ signet, person }: World, browser = signet.newBrowser()): Promise<TestUser> {
-  const other = person.with({ browser });
-  assert.equal((await other.signIn()).location, '/signin/second-factor');
-  return other;
-}
-
-/** Wrong codes by whoever has the password, each sign-in left before its last try. @returns the statuses. */
-async function guess(here: World, count: number, browser?: TestUser['browser']): Promise<number[]> {
+/** Wrong codes by an attacker with the password, each sign-in left before its last try. @returns the statuses. */
+async function guess(here: Given, count: number, browser?: TestUser['browser']): Promise<number[]> {
   const statuses: number[] = [];
   for (let left = count; left > 0; left -= 4) {
-    const thief = await halfIn(here, browser);
+    const thief = await here.person.awaitingSecondFactor(browser);
     for (let tries = 0; tries < Math.min(left, 4); tries += 1) {
       statuses.push((await thief.giveCode(wrongCode(here.signet, here.app.secret))).status);
     }
@@ -41,7 +34,7 @@ async function guess(here: World, count: number, browser?: TestUser['browser']):
 }
 
 /** Ten an hour, as long as it takes. */
-async function guessForHours(here: World, hours: number, browser?: TestUser['browser']): Promise<number[]> {
+async function guessForHours(here: Given, hours: number, browser?: TestUser['browser']): Promise<number[]> {
   const statuses: number[] = [];
   for (let hour = 0; hour < hours; hour += 1) {
     statuses.push(...(await guess(here, 10, browser)));
@@ -57,30 +50,41 @@ const all = (count: number, status: number) => Array.from({ length: count }, () 
 onBothEngines(
   'MF-02: guesses that use up the codes of an hour block neither the known browser nor a backup code',
   async (t, engine) => {
-    const here = await world(t, engine);
+    const here = await withTotp(t, engine);
     const { person, app } = here;
     assert.deepEqual(await guess(here, 11), [...all(10, 401), 429]);
-    assert.equal(await statusOf(halfIn(here), app.code), 429, 'the right code from anywhere else waits');
-    assert.equal(await statusOf(halfIn(here, person.browser), app.code), 303, 'the own browser does not');
-    assert.equal(await statusOf(halfIn(here), app.code), 429, 'and lets nobody else on');
+    assert.equal(
+      await statusOf(here.person.awaitingSecondFactor(), app.code),
+      429,
+      'the right code from anywhere else waits',
+    );
+    assert.equal(
+      await statusOf(here.person.awaitingSecondFactor(person.browser), app.code),
+      303,
+      'the own browser does not',
+    );
+    assert.equal(await statusOf(here.person.awaitingSecondFactor(), app.code), 429, 'and lets nobody else on');
 
     // Nor do wrong backup codes count, and a right one opens the hour again.
     for (let tries = 0; tries < 12; tries += 1) {
-      assert.equal(await statusOf(halfIn(here), () => `${app.backup_codes[9]!.slice(0, -4)}0000`), 401);
+      assert.equal(
+        await statusOf(here.person.awaitingSecondFactor(), () => `${app.backup_codes[9]!.slice(0, -4)}0000`),
+        401,
+      );
     }
-    assert.equal(await statusOf(halfIn(here), () => app.backup_codes[0]!), 303);
-    assert.equal(await statusOf(halfIn(here), app.code), 303);
+    assert.equal(await statusOf(here.person.awaitingSecondFactor(), () => app.backup_codes[0]!), 303);
+    assert.equal(await statusOf(here.person.awaitingSecondFactor(), app.code), 303);
   },
 );
 
 onBothEngines('MF-02: the own browser has its own ten an hour, and no more', async (t, engine) => {
-  const here = await world(t, engine);
+  const here = await withTotp(t, engine);
   const { signet, person, app } = here;
   assert.deepEqual(await guess(here, 11, person.browser), [...all(10, 401), 429]);
-  assert.equal(await statusOf(halfIn(here, person.browser), app.code), 429);
-  assert.equal(await statusOf(halfIn(here), app.code), 303);
+  assert.equal(await statusOf(here.person.awaitingSecondFactor(person.browser), app.code), 429);
+  assert.equal(await statusOf(here.person.awaitingSecondFactor(), app.code), 303);
   signet.clock.advance(3600);
-  assert.equal(await statusOf(halfIn(here, person.browser), app.code), 303);
+  assert.equal(await statusOf(here.person.awaitingSecondFactor(person.browser), app.code), 303);
 });
 
 test('MF-02: a browser that a thief used before there was a second factor is no known one', async (t) => {
@@ -99,71 +103,71 @@ testSignet('MF-02: the browser that turned the second factor on is a known one f
   signet.clock.advance(60);
   const here = { signet, person, app: await person.enableTotp() };
   assert.deepEqual(await guess(here, 11), [...all(10, 401), 429]);
-  assert.equal(await statusOf(halfIn(here, person.browser), here.app.code), 303);
+  assert.equal(await statusOf(here.person.awaitingSecondFactor(person.browser), here.app.code), 303);
 });
 
 onBothEngines(
   'MF-02: a hundred wrong codes in a row end the codes, until another factor is right',
   async (t, engine) => {
-    const here = await world(t, engine);
+    const here = await withTotp(t, engine);
     const { signet, person, app } = here;
     assert.deepEqual(await guessForHours(here, 9), all(90, 401));
     // Of the last ten one is the hundredth, which is not looked at any more.
     assert.deepEqual(await guess(here, 10), [...all(9, 401), 403]);
     signet.clock.advance(3600);
-    const half = await halfIn(here);
+    const half = await here.person.awaitingSecondFactor();
     const refused = await half.giveCode(app.code());
     assert.equal(refused.status, 403);
     assert.match(refused.text, sentence('second_factor.disabled'));
     assert.match(refused.text, /name="code"/, 'the page still takes a backup code');
     signet.clock.advance(400 * 86_400);
     await signet.runJobs();
-    assert.equal(await statusOf(halfIn(here), app.code), 403, 'time does not open it');
-    assert.equal(await statusOf(halfIn(here), () => app.backup_codes[0]!), 303);
-    assert.equal(await statusOf(halfIn(here), app.code), 303);
+    assert.equal(await statusOf(here.person.awaitingSecondFactor(), app.code), 403, 'time does not open it');
+    assert.equal(await statusOf(here.person.awaitingSecondFactor(), () => app.backup_codes[0]!), 303);
+    assert.equal(await statusOf(here.person.awaitingSecondFactor(), app.code), 303);
 
     assert.ok((await signet.auditLog({ target: person.user_id, reason: 'codes_disabled' })).length > 0);
   },
 );
 
 onBothEngines('MF-02: a hundred in a row elsewhere leave the own browser in, and a passkey', async (t, engine) => {
-  const here = await world(t, engine);
+  const here = await withTotp(t, engine);
   const { person, app } = here;
   const authenticator = await person.addPasskey();
   await guessForHours(here, 10);
-  assert.equal(await statusOf(halfIn(here, person.browser), app.code), 303);
-  assert.equal(await statusOf(halfIn(here), app.code), 403);
-  const { browser } = await halfIn(here);
+  assert.equal(await statusOf(here.person.awaitingSecondFactor(person.browser), app.code), 303);
+  assert.equal(await statusOf(here.person.awaitingSecondFactor(), app.code), 403);
+  const { browser } = await here.person.awaitingSecondFactor();
   const options = await passkeyOptions(browser, '/signin/second-factor/passkey');
   assertSignedIn(await postAssertion(browser, '/signin/second-factor/passkey', authenticator.get(options)), browser);
-  assert.equal(await statusOf(halfIn(here), app.code), 303);
+  assert.equal(await statusOf(here.person.awaitingSecondFactor(), app.code), 303);
 });
 
 onBothEngines('MF-02: a right code ends the row that it stands in, and a new secret begins anew', async (t, engine) => {
-  const here = await world(t, engine);
+  const here = await withTotp(t, engine);
   const { person, app } = here;
   await guessForHours(here, 9);
-  assert.equal(await statusOf(halfIn(here), app.code), 303);
+  assert.equal(await statusOf(here.person.awaitingSecondFactor(), app.code), 303);
   assert.deepEqual(await guessForHours(here, 9), all(90, 401));
   await guessForHours(here, 1);
-  assert.equal(await statusOf(halfIn(here), app.code), 403);
-  await halfIn(here, person.browser);
+  assert.equal(await statusOf(here.person.awaitingSecondFactor(), app.code), 403);
+  await here.person.awaitingSecondFactor(person.browser);
   assert.equal((await person.giveCode(app.code())).status, 303);
   const renewed = await person.enableTotp();
-  assert.equal(await statusOf(halfIn(here), renewed.code), 303);
+  assert.equal(await statusOf(here.person.awaitingSecondFactor(), renewed.code), 303);
 });
 
 onBothEngines(
   'MF-02: a change of the password clears the hourly limit, and a reset does not raise the limit of a hundred',
   async (t, engine) => {
     const mailbox = await openMailbox(t);
-    const here = await world(t, engine, { SIGNET_SMTP_URL: mailbox.url });
+    const here = await withTotp(t, engine, { SIGNET_SMTP_URL: mailbox.url });
     const { signet, person, app } = here;
     await guess(here, 10);
     const change = { password: 'another set of words here' };
     assert.equal((await person.browser.postJson('/v1/me/password', change)).status, 204);
     person.password = change.password;
-    assert.equal(await statusOf(halfIn(here), app.code), 303);
+    assert.equal(await statusOf(here.person.awaitingSecondFactor(), app.code), 303);
 
     let looked = 0;
     for (let resets = 0; resets < 12; resets += 1) {
@@ -179,9 +183,9 @@ onBothEngines(
 );
 
 test('MF-02: of guesses at once no more are looked at than one after the other', async (t) => {
-  const here = await world(t, 'sqlite');
+  const here = await withTotp(t, 'sqlite');
   const wrong = wrongCode(here.signet, here.app.secret);
-  const thieves = await Promise.all(Array.from({ length: 8 }, () => halfIn(here)));
+  const thieves = await Promise.all(Array.from({ length: 8 }, () => here.person.awaitingSecondFactor()));
   const answers = await Promise.all(
     thieves.flatMap((thief) => Array.from({ length: 4 }, () => thief.giveCode(wrong).then(({ status }) => status))),
   );
@@ -190,7 +194,7 @@ test('MF-02: of guesses at once no more are looked at than one after the other',
 
 onBothEngines('NO-01: guesses are reported by mail from the first on, and at most once an hour', async (t, engine) => {
   const mailbox = await openMailbox(t);
-  const here = await world(t, engine, { SIGNET_SMTP_URL: mailbox.url });
+  const here = await withTotp(t, engine, { SIGNET_SMTP_URL: mailbox.url });
   const { signet, person, app } = here;
   await signet.runJobs();
   const told = async () => {
@@ -198,7 +202,7 @@ onBothEngines('NO-01: guesses are reported by mail from the first on, and at mos
     return mailbox.mails.filter(({ subject }) => sentence('mail.second_factor_wrong.subject').test(subject)).length;
   };
   // A slip at home is nothing to tell.
-  const home = await halfIn(here, person.browser);
+  const home = await here.person.awaitingSecondFactor(person.browser);
   assert.equal((await home.giveCode(wrongCode(signet, app.secret))).status, 401);
   assert.equal(await told(), 0);
   await home.giveCode(app.code());
@@ -226,10 +230,10 @@ onBothEngines('NO-01: guesses are reported by mail from the first on, and at mos
 
 test('NO-01: sign-ins that end by five wrong codes are reported by a limited number of mails', async (t) => {
   const mailbox = await openMailbox(t);
-  const here = await world(t, 'sqlite', { SIGNET_SMTP_URL: mailbox.url });
+  const here = await withTotp(t, 'sqlite', { SIGNET_SMTP_URL: mailbox.url });
   const wrong = `${here.app.backup_codes[0]!.slice(0, -4)}0000`; // not counted, so nothing else would stop it
   for (let signIns = 0; signIns < 8; signIns += 1) {
-    const thief = await halfIn(here);
+    const thief = await here.person.awaitingSecondFactor();
     for (let tries = 0; tries < 5; tries += 1) assert.equal((await thief.giveCode(wrong)).status, 401);
   }
   await here.signet.runJobs();
@@ -240,7 +244,7 @@ test('NO-01: sign-ins that end by five wrong codes are reported by a limited num
 });
 
 test('nothing that was counted outlives a deleted account', async (t) => {
-  const here = await world(t, 'sqlite');
+  const here = await withTotp(t, 'sqlite');
   const { signet, person } = here;
   await guess(here, 3);
   const counters = () => signet.deps.db.all<{ counter_key: string }>('select counter_key from failure_counters');

@@ -599,7 +599,7 @@ async function beginning({ signet }: World): Promise<Model> {
   };
 }
 
-async function openWorld(t: TestContext): Promise<World> {
+async function startWithClients(t: TestContext): Promise<World> {
   const env = { SIGNET_RATE_LIMITS: 'off', SIGNET_GOOGLE_CLIENT_ID: 'x', SIGNET_GOOGLE_CLIENT_SECRET: 'y' };
   const signet = await startSignet(t, { env });
   const owner = await signet.newUser();
@@ -612,7 +612,7 @@ async function openWorld(t: TestContext): Promise<World> {
 }
 
 test('FL-01: of all steps in all orders only the allowed edges succeed, and none leads around the second factor', async (t) => {
-  const world = await openWorld(t);
+  const world = await startWithClients(t);
   const seed = randomInt(2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const anyOrder = fc.commands(everyCommand, { maxCommands: 90, size: 'max' });

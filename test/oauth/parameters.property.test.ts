@@ -114,7 +114,7 @@ async function holds<Input>(t: TestContext, input: fc.Arbitrary<Input>, property
   await fc.assert(fc.asyncProperty(input, property), { seed, numRuns: 250 });
 }
 
-async function openHouse(t: TestContext, engine: Engine) {
+async function setUp(t: TestContext, engine: Engine) {
   // Without limits: behind a 429 nothing would be tried.
   const signet = await startSignet(t, { engine, env: { SIGNET_RATE_LIMITS: 'off' } });
   const person = await signet.signedInUser();
@@ -163,7 +163,7 @@ function assertDecided(answer: Answer, query: string, client: RegisteredClient, 
 }
 
 onBothEngines('TK-10: whatever authorize is asked, the answer is one of the decided ones', async (t, engine) => {
-  const { signet, person, clients } = await openHouse(t, engine);
+  const { signet, person, clients } = await setUp(t, engine);
   const session = [...person.browser.cookies].map((pair) => pair.join('=')).join('; ');
   const names = ['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'nonce', 'code_challenge', 'prompt'];
   const more = ['code_challenge_method', 'max_age', 'login_hint', 'id_token_hint', 'ui_locales', 'acr_values'];
@@ -196,7 +196,7 @@ onBothEngines('TK-10: whatever authorize is asked, the answer is one of the deci
 onBothEngines(
   'TK-10: whatever the token endpoint is sent, the answer is one of the decided ones',
   async (t, engine) => {
-    const { signet, person, clients } = await openHouse(t, engine);
+    const { signet, person, clients } = await setUp(t, engine);
     const [client] = clients;
     const names = [
       'grant_type',
