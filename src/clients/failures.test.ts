@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import pino from 'pino';
 import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
+import { plain } from '../../test/support/plain-sql.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { countFailure, failuresOf } from './failures.store.ts';
 import { closestMatch, commonEnd, commonStart, openFailureRecorder, withoutSecrets } from './failures.ts';
@@ -91,18 +92,18 @@ onBothEngines('what was kept before failures were counted stays, and counts as o
     if (name < '0004') await copyFile(new URL(name, migrations), join(before, name));
   }
   await migrate(db, 0, pathToFileURL(`${before}/`));
-  await db.run(
+  await plain(db).run(
     `insert into clients (client_id, name, client_type, redirect_uris, allowed_scopes, id_token_signed_response_alg,
                           refresh_retry_window, consent, status, revision, event_id, created_at, updated_at)
      values ('cl_x', 'App', 'public', '[]', '[]', 'EdDSA', 0, 'skip', 'approved', 1, 'evt_x', 1, 1)`,
   );
-  await db.run(
+  await plain(db).run(
     `insert into client_failures (failure_id, client_id, at, stage, code, detail)
      values ('fail_old', 'cl_x', 7, 'token', 'request', '{"description":"x"}')`,
   );
   assert.ok((await migrate(db, 0)).includes('0004-failures-counted'));
   const place = { client_id: 'cl_x', stage: 'token', code: 'request', detail: null };
-  for (const at of [8, 9]) await db.batch([countFailure({ ...place, failure_id: 'fail_new', at })]);
+  for (const at of [8, 9]) await plain(db).batch([countFailure({ ...place, failure_id: 'fail_new', at })]);
   const rows = await failuresOf(db, 'cl_x');
   assert.deepEqual(
     rows.map(({ failure_id, at, last_at, count }) => [failure_id, at, last_at, count]),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { ada, asReviewer, eventsOf, openClients, refusedWith } from '../../test/support/clients.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
+import { plain } from '../../test/support/plain-sql.ts';
 import type { Db } from '../platform/db/db.ts';
 import { RequestError } from '../platform/errors.ts';
 import { deleteClient } from './delete-client.ts';
@@ -177,7 +178,7 @@ onBothEngines('a name is compared with those that are approved by now', async (t
 });
 
 const insertGrant = (db: Db, grant_id: string, client_id: string) =>
-  db.run(
+  plain(db).run(
     `insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
        code_expires_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr, created_at)
      values ($1, $2, 'usr_ada', 'ses_1', 'openid', 'https://rp.test/cb', $1, 'x', 1, 0, 1, 1, 1, 'pwd', '0', 1)`,
@@ -192,7 +193,7 @@ onBothEngines('a suspension revokes the grants of that client, for good', async 
   await insertGrant(db, 'gr_2', other.client_id);
   const ends = async () =>
     (
-      await db.all<{ grant_id: string; revoked_at: number | null; revoked_reason: string | null }>(
+      await plain(db).all<{ grant_id: string; revoked_at: number | null; revoked_reason: string | null }>(
         'select grant_id, revoked_at, revoked_reason from grants order by grant_id',
       )
     ).map(({ grant_id, revoked_at, revoked_reason }) => [grant_id, revoked_at, revoked_reason]);
@@ -215,7 +216,7 @@ onBothEngines('a deleted client is gone with its secrets and grants; the log kee
   const target = { client_id: client.client_id, owner_user_id: 'usr_ada', caller: ada };
   await deleteClient(deps, target);
   for (const table of ['clients', 'client_secrets', 'grants'])
-    assert.deepEqual(await db.all(`select * from ${table}`), []);
+    assert.deepEqual(await plain(db).all(`select * from ${table}`), []);
   assert.equal(await deps.clients.find(client.client_id), undefined);
   await assert.rejects(deleteClient(deps, target), refusedWith('not_found'));
   const last = (await eventsOf(db, client)).at(-1);

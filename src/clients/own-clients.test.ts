@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { asReviewer, openClients, refusedWith } from '../../test/support/clients.ts';
 import { onBothEngines } from '../../test/support/databases.ts';
+import { plain } from '../../test/support/plain-sql.ts';
 import type { Caller } from '../audit/audit.ts';
 import { matchesActiveSecret } from '../platform/ids.ts';
 import { type Client, clientRecord } from './client.ts';
@@ -26,7 +27,7 @@ onBothEngines('a new client waits for review, belongs to its owner, and shows it
   for (const wrong of ['', 'cs_', `${client_secret}x`, stored.secrets[0]?.secret_hash ?? '', 'é'.repeat(9)]) {
     assert.equal(matchesActiveSecret(stored.secrets, wrong, at()), false);
   }
-  const everything = [await db.all('select * from clients'), await db.all('select * from audit_log')];
+  const everything = [await plain(db).all('select * from clients'), await plain(db).all('select * from audit_log')];
   const digest = stored.secrets[0]?.secret_hash ?? 'none';
   for (const told of [everything, clientRecord(stored)]) {
     assert.ok(!JSON.stringify(told).includes(client_secret ?? 'none'));
@@ -45,8 +46,8 @@ onBothEngines('a secret that has expired is wrong; while it lasts two are right'
   const { db, deps, register, at, pass } = await openClients(t, engine);
   const { client, client_secret } = await register();
   const other = await register();
-  await db.run('update client_secrets set expires_at = $1 where client_id = $2', [at() + 10, client.client_id]);
-  await db.run('update client_secrets set client_id = $1', [client.client_id]);
+  await plain(db).run('update client_secrets set expires_at = $1 where client_id = $2', [at() + 10, client.client_id]);
+  await plain(db).run('update client_secrets set client_id = $1', [client.client_id]);
   const stored = await findAnyClient(deps, client.client_id);
   for (const secret of [client_secret, other.client_secret]) {
     assert.equal(matchesActiveSecret(stored.secrets, secret ?? '', at()), true);
@@ -88,7 +89,7 @@ onBothEngines(
     const { db, deps, register } = await openClients(t, engine);
     for (let count = 0; count < 20; count++) await register();
     await assert.rejects(register(), refusedWith('rate_limited'));
-    const rowsOf = async (table: string) => (await db.all(`select * from ${table}`)).length;
+    const rowsOf = async (table: string) => (await plain(db).all(`select * from ${table}`)).length;
     assert.deepEqual(
       [await rowsOf('clients'), await rowsOf('client_secrets'), await rowsOf('audit_log')],
       [20, 20, 20],
@@ -115,7 +116,7 @@ onBothEngines('a rejected client that is edited waits again only where one more 
     rejected.push(await rejectClient(deps, asReviewer(client), 'Not ours.'));
   }
   const fresh = [await register(), await register(), await register()];
-  const events = async () => (await db.all('select event_id from audit_log')).length;
+  const events = async () => (await plain(db).all('select event_id from audit_log')).length;
   const before = await events();
   for (const client of rejected) {
     await assert.rejects(edit(client, { name: 'Again' }), refusedWith('rate_limited'));

@@ -3,6 +3,7 @@ import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { freshDatabase, onBothEngines } from '../../test/support/databases.ts';
+import { plain } from '../../test/support/plain-sql.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { listVersions } from './store.ts';
 
@@ -17,14 +18,14 @@ onBothEngines(
       if (name < '0005') await copyFile(new URL(name, migrations), join(before, name));
     }
     await migrate(db, 0, pathToFileURL(`${before}/`));
-    await db.run(
+    await plain(db).run(
       `insert into users (user_id, email, email_key, role, created_at, updated_at) values ('usr_x', 'x@y.z', 'x@y.z', 'user', 1, 1)`,
     );
-    await db.run(
+    await plain(db).run(
       `insert into entitlements (user_id, product, plan, status, source, version, external_customer_id, metadata, write_id,
                                updated_at) values ('usr_x', 'editor', 'pro', 'active', 'billing', 2, 'cus_2', '{"a":1}', 'ew', 2)`,
     );
-    await db.run(
+    await plain(db).run(
       `insert into entitlement_versions (user_id, product, version, plan, status, source, credential_id, written_at)
      values ('usr_x', 'editor', 1, 'pro', 'active', 'billing', 'svc', 1), ('usr_x', 'editor', 2, 'pro', 'active', 'billing', 'svc', 2)`,
     );

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -175,7 +176,7 @@ testSignet('people are found by address, name and id, a page at a time', { env }
   const root = await administratorOf(signet);
   const people: TestUser[] = [];
   for (let count = 0; count < 5; count += 1) people.push(await signet.newUser());
-  await signet.deps.db.run(`update users set name = '100% Åsa_Öberg' where user_id = $1`, [people[0]!.user_id]);
+  await plain(signet.deps.db).run(`update users set name = '100% Åsa_Öberg' where user_id = $1`, [people[0]!.user_id]);
   const found = async (query: string) =>
     ids(await root.get(`/users?query=${encodeURIComponent(query)}`), 'users', 'user_id');
 
@@ -200,7 +201,7 @@ testSignet('people are found by address, name and id, a page at a time', { env }
   const two = ids(await root.get('/users?limit=2'), 'users', 'user_id');
   const first = await root.get(`/users?limit=${two[1] === root.user_id ? 3 : 2}`);
   const last = ids(first, 'users', 'user_id').at(-1);
-  await signet.deps.db.run('delete from users where user_id = $1', [String(last)]);
+  await plain(signet.deps.db).run('delete from users where user_id = $1', [String(last)]);
   const rest = ids(await root.get(`/users?after=${first.next}`), 'users', 'user_id');
   assert.deepEqual([...ids(first, 'users', 'user_id'), ...rest].sort(), [...seen].map(String).sort());
 });
@@ -311,7 +312,7 @@ testSignet(
     const { db } = signet.deps;
     const root = await administratorOf(signet);
     const person = await signet.newUser();
-    await db.batch([
+    await plain(db).batch([
       {
         sql: `insert into totp (user_id, secret_sealed, confirmed_at, last_step) values ($1, 'x', 1, 1)`,
         params: [person.user_id],
@@ -384,7 +385,9 @@ testSignet(
       ...[1, 2, 3].flatMap(() => [disable(root, person), disable(person, root)]),
     ]);
     for (const { status, text } of answers) assert.ok([200, 401, 403, 409].includes(status), text);
-    const left = await signet.deps.db.all(`select user_id from users where role = 'admin' and disabled_at is null`);
+    const left = await plain(signet.deps.db).all(
+      `select user_id from users where role = 'admin' and disabled_at is null`,
+    );
     assert.equal(left.length, 1);
   },
 );
@@ -464,7 +467,7 @@ test('webhooks are made and removed, and what was given up is sent again', async
   );
   const replay = `${path}/deliveries/${deliveries[0]?.delivery_id}/replay`;
   refused(await root.send('POST', replay), [409, 'invalid_state'], { current_status: 'waiting' });
-  await signet.deps.db.run('update webhook_deliveries set dead_at = 1, next_attempt_at = null');
+  await plain(signet.deps.db).run('update webhook_deliveries set dead_at = 1, next_attempt_at = null');
   await root.post(replay);
   const again = (await root.get(`${path}/deliveries`)) as { deliveries: Json[] };
   assert.equal(again.deliveries[0]?.state, 'waiting');
@@ -476,7 +479,7 @@ test('webhooks are made and removed, and what was given up is sent again', async
 test('an administrator with a second factor must have used it in this session', async (t) => {
   const signet = await startSignet(t, { env });
   const root = await administratorOf(signet);
-  await signet.deps.db.run(
+  await plain(signet.deps.db).run(
     `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
      values ('c', $1, 'x', 0, '', 'Key', 1)`,
     [root.user_id],
@@ -486,9 +489,10 @@ test('an administrator with a second factor must have used it in this session', 
   refused(looking, [403, 'reauthentication_required'], { max_age: 3600, acr_values });
   assert.match(String(looking.json?.error_description), /Confirm with your second factor first/);
   refused(await root.send('POST', '/keys/rotate'), [403, 'reauthentication_required'], { max_age: 900, acr_values });
-  await signet.deps.db.run(`update sessions set amr = 'hwk mfa', acr = 'urn:signet:acr:2fa' where user_id = $1`, [
-    root.user_id,
-  ]);
+  await plain(signet.deps.db).run(
+    `update sessions set amr = 'hwk mfa', acr = 'urn:signet:acr:2fa' where user_id = $1`,
+    [root.user_id],
+  );
   assert.equal((await root.send('GET', '/users')).status, 200);
 });
 
@@ -496,7 +500,7 @@ testSignet('of many who replay one delivery or remove one webhook at once, one d
   const root = await administratorOf(signet);
   const made = await root.post('/webhooks', { url: 'https://hooks.example.com/', event_types: ['user.disabled'] });
   const path = `/webhooks/${made.webhook_id}`;
-  await signet.deps.db.run(
+  await plain(signet.deps.db).run(
     `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts, dead_at)
      values ('msg_1', $1, 'evt_1', 'user.disabled', '{}', 1, 10, 1)`,
     [String(made.webhook_id)],
@@ -506,7 +510,7 @@ testSignet('of many who replay one delivery or remove one webhook at once, one d
   assert.deepEqual(await many('POST', `${path}/deliveries/msg_1/replay`), [200, 409, 409, 409]);
 
   // All that was given up, after days without an answer: found a page at a time, and sent again by one request.
-  await signet.deps.db.run(
+  await plain(signet.deps.db).run(
     `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts,
                                      next_attempt_at, delivered_at, dead_at)
      values ('msg_2', $1, 'evt_2', 'user.disabled', '{}', 2, 11, null, null, 9),

@@ -5,6 +5,7 @@ import { revokeGrantByAdministrator } from '../../src/oauth/grants/grants.ts';
 import { eventTypes } from '../../src/webhooks/event-types.ts';
 import type { Answer } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -395,7 +396,7 @@ test('a service credential shows its secret once, is narrowed, rotated and retir
   );
   assert.notEqual(secretOf(rotated), secretOf(made));
   const secrets = 'select count(*) as alive from service_secrets where expires_at is null or expires_at > $1';
-  const left = await signet.deps.db.get<{ alive: number }>(secrets, [signet.clock() / 1000]);
+  const left = await plain(signet.deps.db).get<{ alive: number }>(secrets, [signet.clock() / 1000]);
   assert.equal(left?.alive, 1);
   await follow(admin, await admin.browser.post(`${path}/retire`));
   assert.equal((await admin.browser.post(`${path}/rotate`)).status, 409);
@@ -440,7 +441,7 @@ test('a webhook shows its secret once and its deliveries, and sends a failed one
   assert.equal((await admin.browser.get(`${path}/deliveries?state=odd`)).status, 400);
   await follow(admin, await admin.browser.post(`${path}/replay-all`));
   assert.doesNotMatch((await admin.browser.get(path)).text, /id="webhook-replay-all"/);
-  await signet.deps.db.run('update webhook_deliveries set dead_at = 1, next_attempt_at = null');
+  await plain(signet.deps.db).run('update webhook_deliveries set dead_at = 1, next_attempt_at = null');
   await follow(admin, await admin.browser.post(`${path}/replay`, { delivery_id }));
   await signet.runJobs();
   assert.match((await admin.browser.get(path)).text, sentence('admin.webhooks.state.delivered'));
@@ -508,7 +509,7 @@ testSignet('the audit log is filtered, paged, exported and verified', async ({ s
   const verified = await admin.browser.post('/admin/audit/verify');
   assert.match(told(verified), sentence('admin.audit.intact', { verified: 62, unsealed: 0 }));
   assert.match(verified.text, /<code>\d+:[\w-]{43}<\/code>/, 'as `audit verify --expect` takes it');
-  await signet.deps.db.run("update audit_log set reason = 'altered' where seq = 1");
+  await plain(signet.deps.db).run("update audit_log set reason = 'altered' where seq = 1");
   const broken = await admin.browser.post('/admin/audit/verify');
   assert.match(told(broken), sentence('admin.audit.broken.altered', { seq: 1 }));
 });
@@ -563,7 +564,7 @@ testSignet('the list of clients is searched, paged, and has changes apart', asyn
   const everything = ['100% Melon', 'Changed', 'Field Notes', 'Melon_Farm', 'Test product'];
   assert.deepEqual(await namesIn('q=field+notes'), ['Field Notes'], 'approved, from the queue');
   assert.deepEqual((await namesIn('state=all')).sort(), everything);
-  await signet.deps.db.run(`update users set name = 'Zoë Öberg' where user_id = $1`, [owner.user_id]);
+  await plain(signet.deps.db).run(`update users set name = 'Zoë Öberg' where user_id = $1`, [owner.user_id]);
   for (const query of [owner.email, owner.email.slice(2).toUpperCase(), 'oë Ö', 'Öberg'].map(encodeURIComponent)) {
     assert.deepEqual((await namesIn(`q=${query}`)).sort(), everything, query);
     const { json } = await admin.browser.get(`/v1/admin/clients?query=${query}`);

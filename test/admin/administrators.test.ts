@@ -7,6 +7,7 @@ import { registerClient as registerByOperator } from '../../src/clients/register
 import { readRegistration } from '../../src/clients/registration.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { basic } from '../support/relying-party.ts';
 import { rememberingHasher } from '../support/remembering-hasher.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
@@ -28,7 +29,7 @@ test('a session from before an administrator had TOTP is no administrator any mo
   assert.equal((await root.browser.get('/v1/admin/keys')).status, 200);
   await root.enableTotp();
   // Whatever confirming it did to the session: one that has seen one factor alone is what a thief would hold.
-  await signet.deps.db.run('update sessions set acr = $2, amr = $3 where user_id = $1', [
+  await plain(signet.deps.db).run('update sessions set acr = $2, amr = $3 where user_id = $1', [
     root.user_id,
     acrOf(['pwd']),
     'pwd',
@@ -78,7 +79,7 @@ testSignet(
     assert.equal(await approve(second, left), 403, 'left behind by whoever it was');
     const leaving = await signet.signedInUser({ role: 'admin' });
     const half = await waiting(leaving);
-    await signet.deps.db.batch(deleteUser(leaving.user_id, signet.clock() / 1000).slice(1)); // more rows than go at once
+    await plain(signet.deps.db).batch(deleteUser(leaving.user_id, signet.clock() / 1000).slice(1)); // more rows than go at once
     assert.equal(await approve(second, half), 403, 'left behind by an account of which rows are still being deleted');
 
     assert.equal(await approve(second, await waiting(person)), 200, 'what people register can be reviewed at once');
@@ -175,7 +176,7 @@ onBothEngines(
       });
     const answers = await Promise.all(links.map(use));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 400, 400, 400]);
-    const people = await signet.deps.db.all<{ role: string }>('select role from users');
+    const people = await plain(signet.deps.db).all<{ role: string }>('select role from users');
     assert.deepEqual(
       people.map(({ role }) => role),
       ['admin'],
@@ -184,7 +185,7 @@ onBothEngines(
     assert.match(late?.text ?? '', sentence('invitation.spent'));
 
     // Once nobody may sign in as an administrator, the next start's link is good again.
-    await signet.deps.db.run('update users set disabled_at = 1');
+    await plain(signet.deps.db).run('update users set disabled_at = 1');
     assert.equal((await use(await invite(), 9)).status, 303);
   },
 );
@@ -204,7 +205,8 @@ testSignet('of the secrets of a back end two work, and a leaked one ends at once
     return (await postEntitlement(signet, basic(client_id, secret), writeOf(user_id, { version }))).status === 200;
   };
   const countSecrets = async () =>
-    (await signet.deps.db.all('select secret_id from service_secrets where credential_id = $1', [client_id])).length;
+    (await plain(signet.deps.db).all('select secret_id from service_secrets where credential_id = $1', [client_id]))
+      .length;
   const second = await rotate();
   assert.deepEqual([await works(client_secret), await works(second)], [true, true]);
   const third = await rotate({ overlap_seconds: 3600 });
@@ -225,7 +227,9 @@ test('administrators edit a first-party client and change its secrets, and no ot
   const signet = await startSignet(t, { env });
   const root = await signet.signedInUser({ role: 'admin' });
   const firstParty = await signet.registerClient();
-  await signet.deps.db.run('update clients set owner_user_id = null where client_id = $1', [firstParty.client_id]);
+  await plain(signet.deps.db).run('update clients set owner_user_id = null where client_id = $1', [
+    firstParty.client_id,
+  ]);
   const at = `/clients/${firstParty.client_id}`;
   const edited = await sendAs(signet, root, 'PATCH', at, { revision: 1, name: 'Desk' });
   assert.deepEqual([edited.status, edited.json?.pending_change], [200, { name: 'Desk' }], edited.text);

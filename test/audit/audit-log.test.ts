@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { auditEvent } from '../../src/audit/audit.ts';
+import { plain } from '../support/plain-sql.ts';
 import { basic, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
@@ -131,7 +132,7 @@ test('each change is one event, with who, why and from where, and no secret is i
       ],
     ],
   );
-  const rows = JSON.stringify(await signet.deps.db.all('select * from audit_log'));
+  const rows = JSON.stringify(await plain(signet.deps.db).all('select * from audit_log'));
   assert.ok(!rows.includes('from the back end alone'), 'what a back end notes is in the log');
   assert.ok(secrets.length >= 10);
   for (const secret of secrets) assert.ok(secret && !rows.includes(secret), `a secret is in the log: ${secret}`);
@@ -158,7 +159,7 @@ test('the log is filtered and read a page at a time', async (t) => {
   const alike = ['client.made', 'clientele.made', 'client_made'].map(
     (action) => auditEvent({ action, actor: 'cli' }, later).statement,
   );
-  await signet.deps.db.batch(alike);
+  await plain(signet.deps.db).batch(alike);
   assert.deepEqual(await actions('?action=client'), ['client.made'], 'a word up to its dot, and no longer one');
   assert.deepEqual(await actions('?since=2027-01-16'), []);
   assert.deepEqual(await actions('?until=2027-01-14'), []);
@@ -193,15 +194,15 @@ testSignet('a family of actions is found by the index, however few events it has
   const { browser } = await signet.signedInUser({ role: 'admin' });
   await signet.runJobs();
   const { db } = signet.deps;
-  const head = (await db.get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq;
-  await db.run(
+  const head = (await plain(db).get<{ seq: number }>('select max(seq) as seq from audit_log'))!.seq;
+  await plain(db).run(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
      insert into audit_log (event_id, at, action, actor, seq, seal)
      select 'evt_' || i, 1, case when i <= 2 then 'rare.' || i when i = 3 then 'rare_.x' else 'often.' || (i % 3) end,
             'cli', cast($1 as bigint) + i, 'x' from n`,
     [head],
   );
-  if (signet.deps.db.engine === 'postgres') await db.run('analyze audit_log');
+  if (signet.deps.db.engine === 'postgres') await plain(db).run('analyze audit_log');
 
   const asked: { sql: string; params: readonly (string | number | null)[] | undefined }[] = [];
   const { query: read } = db;
@@ -236,13 +237,13 @@ testSignet('a family of actions is found by the index, however few events it has
 test('the log is exported whole, a page at a time, and no cell of it is a formula', async (t) => {
   const { signet, browser, get } = await world(t);
   const { db } = signet.deps;
-  await db.batch(
+  await plain(db).batch(
     Array.from({ length: 1200 }, (_, index) => ({
       sql: `insert into audit_log (event_id, at, action, actor, target, reason) values ($1, $2, 'test.done', 'cli', $3, $4)`,
       params: [`evt_${index}`, 1_700_000_000 + index, `thing_${index}`, '=HYPERLINK("https://evil.example")\n,x'],
     })),
   );
-  const total = (await db.get<{ count: number }>('select count(*) as count from audit_log'))?.count;
+  const total = (await plain(db).get<{ count: number }>('select count(*) as count from audit_log'))?.count;
 
   const lines = await get('/export');
   assert.equal(lines.status, 200);
@@ -282,4 +283,4 @@ test('what was changed or taken out of the log is found', async (t) => {
   assert.deepEqual(report?.broken, { seq: 2, why: 'altered' });
 });
 
-const tamper = ({ deps }: Signet) => deps.db.run(`update audit_log set reason = 'nothing' where seq = 2`);
+const tamper = ({ deps }: Signet) => plain(deps.db).run(`update audit_log set reason = 'nothing' where seq = 2`);

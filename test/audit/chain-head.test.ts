@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Deps } from '../../src/app/deps.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { AuditLogTampered, sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
+import { plain } from '../support/plain-sql.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
 
@@ -10,7 +11,7 @@ const now = 1_800_000_000;
 async function addEvents(deps: Deps, count: number, at = now): Promise<void> {
   for (let number = 0; number < count; number += 1) {
     const { statement } = auditEvent({ action: 'test.happened', actor: 'cli', target: `t${number}` }, at);
-    await deps.db.run(statement.sql, statement.params);
+    await plain(deps.db).run(statement.sql, statement.params);
   }
 }
 const unseal = "update audit_log set reason = 'nothing to see', seq = null, seal = null where seq > 3";
@@ -18,7 +19,7 @@ const unseal = "update audit_log set reason = 'nothing to see', seq = null, seal
 testSignet('events that were altered and lost their place are not sealed anew', async ({ signet }) => {
   await addEvents(signet.deps, 6);
   await sealAuditLog(signet.deps);
-  await signet.deps.db.run(unseal);
+  await plain(signet.deps.db).run(unseal);
   await assert.rejects(sealAuditLog(signet.deps), AuditLogTampered);
   const { broken, verified } = await verifyAuditLog(signet.deps);
   assert.deepEqual([broken, verified], [{ seq: 4, why: 'missing' }, 3]);
@@ -27,20 +28,20 @@ testSignet('events that were altered and lost their place are not sealed anew', 
 testSignet('taking the record of the head away, or putting an older one back, does not help', async ({ signet, t }) => {
   await addEvents(signet.deps, 4);
   await sealAuditLog(signet.deps);
-  const older = await signet.deps.db.get<{ seq: number; sealed: string }>('select seq, sealed from audit_heads');
+  const older = await plain(signet.deps.db).get<{ seq: number; sealed: string }>('select seq, sealed from audit_heads');
   await addEvents(signet.deps, 3);
   await sealAuditLog(signet.deps);
   await verifyAuditLog(signet.deps);
-  await signet.deps.db.run('update audit_heads set seq = $1, sealed = $2', [older!.seq, older!.sealed]);
-  await signet.deps.db.run('update audit_log set seq = null, seal = null where seq > 4');
+  await plain(signet.deps.db).run('update audit_heads set seq = $1, sealed = $2', [older!.seq, older!.sealed]);
+  await plain(signet.deps.db).run('update audit_log set seq = null, seal = null where seq > 4');
   await assert.rejects(sealAuditLog(signet.deps), AuditLogTampered, 'this process has seen a newer one');
 
-  await signet.deps.db.run('delete from audit_heads');
+  await plain(signet.deps.db).run('delete from audit_heads');
   const another = await startSignet(t, { beside: signet });
   await assert.rejects(sealAuditLog(another.deps), AuditLogTampered, 'a chain without its head');
   assert.deepEqual((await verifyAuditLog(another.deps)).broken, { seq: 4, why: 'head' });
 
-  await signet.deps.db.run(`insert into audit_heads (name, seq, sealed) values ('head', 4, 'forged')`);
+  await plain(signet.deps.db).run(`insert into audit_heads (name, seq, sealed) values ('head', 4, 'forged')`);
   await assert.rejects(sealAuditLog(another.deps), AuditLogTampered);
 });
 
@@ -101,13 +102,15 @@ test('a long value is kept as a digest, and a batch of seals is bounded by bytes
     { action: 'a', actor: 'cli', target: 'x', after: { uris: 'u'.repeat(40_000), name: 'n' } },
     now,
   );
-  await signet.deps.db.batch([long.statement]);
-  const row = await signet.deps.db.get<{ after_state: string }>("select after_state from audit_log where target = 'x'");
+  await plain(signet.deps.db).batch([long.statement]);
+  const row = await plain(signet.deps.db).get<{ after_state: string }>(
+    "select after_state from audit_log where target = 'x'",
+  );
   const { uris, name } = JSON.parse(row?.after_state ?? '');
   assert.deepEqual([name, uris.bytes, uris.sha256.length], ['n', 40_002, 43]);
 
   await addEvents(signet.deps, 6);
-  await signet.deps.db.run("update audit_log set after_state = $1 where target <> 'x'", [
+  await plain(signet.deps.db).run("update audit_log set after_state = $1 where target <> 'x'", [
     JSON.stringify('y'.repeat(100_000)),
   ]);
   const sizes: number[] = [];

@@ -4,12 +4,13 @@ import { auditEvent } from '../../src/audit/audit.ts';
 import { sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { plain } from '../support/plain-sql.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 
 async function addEvents(deps: Deps, count: number): Promise<void> {
   for (let number = 0; number < count; number += 1) {
     const { statement } = auditEvent({ action: 'test.happened', actor: 'cli', target: `t${number}` }, 1_800_000_000);
-    await deps.db.run(statement.sql, statement.params);
+    await plain(deps.db).run(statement.sql, statement.params);
   }
 }
 
@@ -41,7 +42,9 @@ testSignet('nodes that seal at the same moment make one chain without gap or for
 });
 
 const rowAt = async (db: Db, seq: number): Promise<Record<string, string | number | null>> => {
-  const row = await db.get<Record<string, string | number | null>>('select * from audit_log where seq = $1', [seq]);
+  const row = await plain(db).get<Record<string, string | number | null>>('select * from audit_log where seq = $1', [
+    seq,
+  ]);
   return { ...(row ?? assert.fail('no such event')) };
 };
 
@@ -54,7 +57,7 @@ onBothEngines('every column of an event is sealed: one that is altered breaks th
   };
   // The full one third, the one with nothing but what every event has fourth.
   for (const [place, event] of [full, { action: 'thing.looked_at', actor: 'cli' } as const].entries()) {
-    await deps.db.batch([auditEvent(event, 1_800_000_001 + place).statement]);
+    await plain(deps.db).batch([auditEvent(event, 1_800_000_001 + place).statement]);
   }
   await sealAuditLog(deps);
   for (const seq of [3, 4]) {
@@ -65,10 +68,10 @@ onBothEngines('every column of an event is sealed: one that is altered breaks th
     assert.ok(Object.keys(event).length >= 9);
     for (const [column, value] of Object.entries(event)) {
       const forged = typeof value === 'number' ? value + 1 : value === null ? '' : `${value} `;
-      await deps.db.run(`update audit_log set ${column} = $1 where seq = $2`, [forged, seq]);
+      await plain(deps.db).run(`update audit_log set ${column} = $1 where seq = $2`, [forged, seq]);
       const { broken, verified } = await verifyAuditLog(deps);
       assert.deepEqual([broken, verified], [{ seq, why: 'altered' }, seq - 1], `${column} of event ${seq}`);
-      await deps.db.run(`update audit_log set ${column} = $1 where seq = $2`, [value, seq]);
+      await plain(deps.db).run(`update audit_log set ${column} = $1 where seq = $2`, [value, seq]);
     }
   }
   assert.equal((await verifyAuditLog(deps)).broken, undefined);
@@ -87,7 +90,7 @@ for (const [what, sql] of Object.entries(tamperings)) {
     await addEvents(signet.deps, 6);
     await sealAuditLog(signet.deps);
     assert.equal((await verifyAuditLog(signet.deps)).broken, undefined);
-    for (const statement of sql.split('; ')) await signet.deps.db.run(statement);
+    for (const statement of sql.split('; ')) await plain(signet.deps.db).run(statement);
     const { broken, verified } = await verifyAuditLog(signet.deps);
     assert.equal(broken?.seq, 3);
     assert.equal(verified, 2);

@@ -12,27 +12,28 @@ import { preparedSettings, refused, runCommand, succeed } from '../support/comma
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
 import { openServer } from '../support/open-server.ts';
+import { plain } from '../support/plain-sql.ts';
 import { startSignet } from '../support/signet.ts';
 
 async function addEvents(deps: Deps, count: number): Promise<void> {
   for (let number = 0; number < count; number += 1) {
     const { statement } = auditEvent({ action: 'test.happened', actor: 'cli', target: `t${number}` }, now(deps));
-    await deps.db.run(statement.sql, statement.params);
+    await plain(deps.db).run(statement.sql, statement.params);
   }
 }
 
 /** What somebody does who can write the database: the newest events go, and an older record of the head comes back. */
 async function cutAfter(db: Db, seq: number, heads: readonly { name: string; seq: number; sealed: string }[]) {
-  await db.run('delete from audit_log where seq > $1 or seq is null', [seq]);
-  await db.run('delete from audit_heads');
+  await plain(db).run('delete from audit_log where seq > $1 or seq is null', [seq]);
+  await plain(db).run('delete from audit_heads');
   for (const { name, seq: place, sealed } of heads) {
-    await db.run('insert into audit_heads (name, seq, sealed) values ($1, $2, $3)', [name, place, sealed]);
+    await plain(db).run('insert into audit_heads (name, seq, sealed) values ($1, $2, $3)', [name, place, sealed]);
   }
 }
 
-const headsOf = (db: Db) => db.all<{ name: string; seq: number; sealed: string }>('select * from audit_heads');
+const headsOf = (db: Db) => plain(db).all<{ name: string; seq: number; sealed: string }>('select * from audit_heads');
 const sealedIn = async (db: Db) =>
-  (await db.get<{ n: number }>('select count(*) as n from audit_log where seq is not null'))?.n;
+  (await plain(db).get<{ n: number }>('select count(*) as n from audit_log where seq is not null'))?.n;
 
 /** A server that has sealed five events, with the records of before the last two. */
 async function sealed(t: TestContext, engine: Engine) {
@@ -114,7 +115,7 @@ onBothEngines('an operator acknowledges a loss, and old acknowledgements excuse 
 
 onBothEngines('an acknowledgement of another loss excuses none on a node that had lost nothing', async (t, engine) => {
   const { env, server, db } = await sealed(t, engine);
-  await db.run('update audit_heads set sealed = $1', ['forged']);
+  await plain(db).run('update audit_heads set sealed = $1', ['forged']);
   const { lost } = await succeed(['audit', 'accept-loss', '--reason', 'the record of the head was forged'], env);
   assert.equal((lost as { why: string }).why, 'head');
   await runJobs(server.deps);
@@ -194,8 +195,8 @@ test('administrators read on the overview and in the check that nothing is seale
   const { browser } = await signet.signedInUser({ role: 'admin' });
   await signet.runJobs();
   assert.doesNotMatch((await browser.get('/admin')).text, sentence('admin.overview.audit.stopped'));
-  await signet.deps.db.run('delete from audit_heads');
-  await signet.deps.db.run('delete from audit_log where seq = (select max(seq) from audit_log)');
+  await plain(signet.deps.db).run('delete from audit_heads');
+  await plain(signet.deps.db).run('delete from audit_log where seq = (select max(seq) from audit_log)');
   assert.match((await browser.get('/admin')).text, sentence('admin.overview.audit.stopped'));
   assert.match(
     (await browser.post('/admin/audit/verify')).text,

@@ -3,6 +3,7 @@ import { verifyAuditLog } from '../../src/audit/chain.ts';
 import { refusalReasons } from '../../src/audit/unauthenticated.ts';
 import { succeed } from '../support/command-line.ts';
 import { pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Signet, testSignet } from '../support/signet.ts';
 
@@ -18,7 +19,7 @@ const env = {
 const guess = (signet: Signet, username: string, address: string) =>
   signet.newBrowser().post('/signin', { username, password: 'wrong' }, { 'x-forwarded-for': address });
 
-const auditRows = async ({ deps }: Signet) => (await deps.db.all('select 1 as one from audit_log')).length;
+const auditRows = async ({ deps }: Signet) => (await plain(deps.db).all('select 1 as one from audit_log')).length;
 
 testSignet(
   'what strangers cause is counted, bounded and kept for a time, outside of the audit log',
@@ -84,14 +85,14 @@ testSignet(
     signet.clock.advance(2 * 86_400);
     await signet.runJobs();
     assert.deepEqual(
-      (await signet.deps.db.all<{ count: number }>('select count from unauthenticated_events')).map(
+      (await plain(signet.deps.db).all<{ count: number }>('select count from unauthenticated_events')).map(
         ({ count }) => count,
       ),
       [1],
     );
     signet.clock.advance(3600);
     await signet.runJobs();
-    assert.deepEqual(await signet.deps.db.all('select count from unauthenticated_events'), []);
+    assert.deepEqual(await plain(signet.deps.db).all('select count from unauthenticated_events'), []);
   },
 );
 
@@ -191,7 +192,7 @@ testSignet(
           values ($1, 0, 'sign_up.asked', 100, 100, 1)`,
       params: [`pad_${index}`],
     }));
-    await signet.deps.db.batch([...rows, ...padding]);
+    await plain(signet.deps.db).batch([...rows, ...padding]);
     const first = await page();
     const older = /id="unauthenticated-older" href="([^"]*)"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
     const second = (await browser.get(older)).text;

@@ -5,6 +5,7 @@ import { twoFactors } from '../../src/authentication/sessions/authentication.ts'
 import type { Browser } from '../support/browser.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
@@ -278,12 +279,12 @@ testSignet(
     assertRefused(await browser.send('/v1/me/password', deletion(signet)), 409, 'invalid_state');
     assert.equal((await browser.get('/v1/me')).status, 200);
 
-    await signet.deps.db.run(
+    await plain(signet.deps.db).run(
       `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
      values ('c', $1, 'k', 0, '', 'Key', 0)`,
       [user_id],
     );
-    await signet.deps.db.run('update sessions set acr = $2 where user_id = $1', [user_id, twoFactors]); // shown in it
+    await plain(signet.deps.db).run('update sessions set acr = $2 where user_id = $1', [user_id, twoFactors]); // shown in it
     const gone = await browser.post('/account/security/password/remove');
     assert.equal(gone.location, '/account/security/password?done=removed');
     await mailbox.next(email, sentence('mail.password_removed.subject'));

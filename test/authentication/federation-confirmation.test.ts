@@ -7,6 +7,7 @@ import type { Session } from '../../src/authentication/sessions/session.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import {
   acceptConfirmation,
@@ -45,12 +46,12 @@ const now = ({ clock }: Pick<Signet, 'clock'>) => Math.floor(clock() / 1000);
 const authTime = async (browser: Browser) =>
   ((await browser.get('/v1/me')).json?.session as { auth_time: number } | undefined)?.auth_time;
 const countOf = async ({ deps }: Signet, table: 'identities' | 'users' | 'sessions') =>
-  (await deps.db.get<{ n: number }>(`select count(*) as n from ${table}`))?.n ?? 0;
+  (await plain(deps.db).get<{ n: number }>(`select count(*) as n from ${table}`))?.n ?? 0;
 
 async function assertRefused({ deps }: Signet, answer: Answer, status: number, reason: string) {
   assert.equal(answer.status, status, answer.text);
   assert.match(answer.text, /id="way-back" href="\/[^"/]/);
-  const rows = await deps.db.all(
+  const rows = await plain(deps.db).all(
     `select 1 as one from unauthenticated_events where action = 'session.refused' and reason = $1`,
     [reason],
   );
@@ -134,10 +135,10 @@ test('the confirm page does not offer what would not confirm', async (t) => {
   assert.equal((await person.signIn()).status, 303);
   const link = `insert into identities (issuer, subject, user_id, provider, linked_at, last_used_at)
                 values ($1, 'g', $2, 'google', 1, 1)`;
-  await deps.db.run(link, [issuer, person.user_id]);
+  await plain(deps.db).run(link, [issuer, person.user_id]);
   const offered = async () => /auth\/google/.test((await person.browser.get('/signin/confirm')).text);
   assert.equal(await offered(), false, 'a password does it');
-  await deps.db.run('delete from passwords where user_id = $1', [person.user_id]);
+  await plain(deps.db).run('delete from passwords where user_id = $1', [person.user_id]);
   assert.equal(await offered(), true, 'nothing else does');
 });
 
@@ -448,7 +449,7 @@ onBothEngines('a connection that was begun in a session that has ended is not ma
   const { browser, user_id, email } = await signet.signedInUser();
   const me = (await browser.get('/v1/me')).json;
   const session_id = (me?.session as { id: string } | undefined)?.id ?? '';
-  const row = await signet.deps.db.get<{ token_hash: string }>(
+  const row = await plain(signet.deps.db).get<{ token_hash: string }>(
     'select token_hash from sessions where session_id = $1',
     [session_id],
   );
@@ -483,7 +484,7 @@ test('failures cannot flood the log from many addresses of one IPv6 subscriber',
     const headers = { 'x-forwarded-for': `2001:db8::${(times % 7) + 1}` };
     assert.equal((await browser.get('/auth/acme/callback?state=x', headers)).status, 400);
   }
-  const rows = await signet.deps.db.all<{ address: string; count: number }>(
+  const rows = await plain(signet.deps.db).all<{ address: string; count: number }>(
     'select address, count from unauthenticated_events',
   );
   assert.deepEqual(

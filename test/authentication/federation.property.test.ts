@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Answer, Browser } from '../support/browser.ts';
+import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { acceptConfirmation, acmeAt, followUpstream, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -119,7 +120,7 @@ const unlink: Step = async (model, { browser }) => {
 async function compare(model: Model, { signet, browser, people, run }: World): Promise<void> {
   const me = await browser.get('/v1/me');
   assert.equal(me.json?.user_id, model.session && people[model.session.name].user_id);
-  const rows = await signet.deps.db.all<{ subject: string; user_id: string }>(
+  const rows = await plain(signet.deps.db).all<{ subject: string; user_id: string }>(
     'select subject, user_id from identities where subject like $1',
     [`%-${run}`],
   );

@@ -17,6 +17,7 @@ import type { Answer, Browser } from '../support/browser.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import {
   acceptConfirmation,
@@ -59,14 +60,14 @@ async function federated(t: TestContext, { engine, env = {} }: { engine?: Engine
 type Refused = { reason: string; problem?: string };
 
 async function refusals({ deps }: Signet): Promise<Refused[]> {
-  const rows = await deps.db.all<{ reason: string; detail: string }>(
+  const rows = await plain(deps.db).all<{ reason: string; detail: string }>(
     `select reason, detail from unauthenticated_events where action = 'session.refused' order by last_at`,
   );
   return rows.map(({ reason, detail }) => ({ reason, problem: JSON.parse(detail ?? '{}').problem }));
 }
 
 const countOf = async ({ deps }: Signet, table: 'identities' | 'users' | 'sessions') =>
-  (await deps.db.get<{ n: number }>(`select count(*) as n from ${table}`))?.n ?? 0;
+  (await plain(deps.db).get<{ n: number }>(`select count(*) as n from ${table}`))?.n ?? 0;
 
 /** Refused with this status and reason, by a page with a way on; and nobody is signed in or linked. */
 async function assertRefused(signet: Signet, answer: Answer, status: number, reason: string): Promise<Refused> {
@@ -246,7 +247,7 @@ test('FD-01: whatever an upstream gets wrong ends in a page that says so, and ne
         !code || code === 'stolen' || !signet.logLines.some((line) => line.includes(code)),
         'a code was logged',
       );
-      await signet.deps.db.run('delete from audit_log', []);
+      await plain(signet.deps.db).run('delete from audit_log', []);
     });
   }
   assert.ok(
@@ -462,7 +463,7 @@ test('FD-02: an address and its verification are one statement of one document',
   ];
   for (const [what, opens, claims, userinfo] of documents) {
     await t.test(what, async () => {
-      await signet.deps.db.run('delete from identities', []);
+      await plain(signet.deps.db).run('delete from identities', []);
       upstream.lies = { claims, userinfo };
       const browser = signet.newBrowser();
       const { answer } = await signInUpstream(browser);
@@ -493,7 +494,7 @@ onBothEngines(
     const { signet, upstream } = await federated(t, { engine });
     const now = Math.floor(signet.clock() / 1000);
     const planted = { user_id: 'usr_planted', email: 'victim@example.com', name: 'V', email_verified_at: null };
-    await signet.deps.db.batch([insertUser({ ...planted, role: 'user' }, now)]);
+    await plain(signet.deps.db).batch([insertUser({ ...planted, role: 'user' }, now)]);
     for (const email of ['victim@example.com', 'VICTIM@Example.com', 'ｖictim@example.com']) {
       const browser = signet.newBrowser();
       upstream.account = { sub: 'victim', email, email_verified: true };
@@ -516,7 +517,7 @@ test('FD-02: an address that only looks the same is not the same', async (t) => 
     email_verified_at: now,
     role: 'user',
   } as const;
-  await signet.deps.db.batch([insertUser(kim, now)]);
+  await plain(signet.deps.db).batch([insertUser(kim, now)]);
   for (const email of ['\u212aim@example.com', 'ｋim@example.com', 'kim@ｅxample.com', 'kim@example．com']) {
     const browser = signet.newBrowser();
     upstream.account = { sub: 'twin', email, email_verified: true };
@@ -600,7 +601,7 @@ test('JW-07: a subject is ours and never given out again, also when the upstream
   await signInUpstream(browser);
   const first = String((await browser.get('/v1/me')).json?.sub);
   assert.match(first, /^usr_[\w-]{22}$/);
-  await signet.deps.db.batch(deleteUser(first, now(signet.deps)));
+  await plain(signet.deps.db).batch(deleteUser(first, now(signet.deps)));
   assert.equal((await browser.get('/v1/me')).status, 401);
   await signInUpstream(browser);
   assert.notEqual((await browser.get('/v1/me')).json?.sub, first);

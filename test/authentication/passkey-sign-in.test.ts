@@ -13,6 +13,7 @@ import {
   signInWithPasskey,
   twenty,
 } from '../support/passkeys.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
 
@@ -106,7 +107,7 @@ testSignet('sign-in by passkey', { env: { SIGNET_RATE_LIMITS: 'off' }, mail: tru
     const answers = await twenty(() => postAssertion(browser, '/signin/passkey', assertion));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [303, ...Array(19).fill(400)]);
     const { db } = signet.deps;
-    const sessions = await db.all('select session_id from sessions where user_id = $1', [person.user_id]);
+    const sessions = await plain(db).all('select session_id from sessions where user_id = $1', [person.user_id]);
     assert.equal(sessions.length, 2);
     assert.equal((await signet.auditLog({ target: person.user_id })).length, before);
   });
@@ -309,7 +310,7 @@ testSignet('refused passkeys do not block their address, and are counted in one 
       const answer = await postAssertion(browser, '/signin/passkey', authenticator.get(options, { verified: false }));
       assertNotSignedIn(answer, browser, 403);
     }
-    const rows = await signet.deps.db.all<{ count: number }>(
+    const rows = await plain(signet.deps.db).all<{ count: number }>(
       `select count from unauthenticated_events where reason = 'passkey_refused'`,
     );
     return rows.map((row) => row.count);

@@ -17,6 +17,7 @@ import {
   signInWithPasskey,
   twenty,
 } from '../support/passkeys.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 
@@ -26,7 +27,7 @@ testSignet(
   async ({ signet, mailbox, t }) => {
     async function everyMailSent() {
       for (let looks = 0; looks < 500; looks += 1) {
-        if ((await signet.deps.db.all('select mail_id from outgoing_mails')).length === 0) return;
+        if ((await plain(signet.deps.db).all('select mail_id from outgoing_mails')).length === 0) return;
         await signet.deps.mail.deliver();
         await sleep(20);
       }
@@ -268,7 +269,7 @@ testSignet(
       const person = await signet.signedInUser();
       const [one, other] = [await person.addPasskey(), await person.addPasskey()];
       const { sql, params } = removePassword(person.user_id);
-      await signet.deps.db.run(sql, params);
+      await plain(signet.deps.db).run(sql, params);
       const answers = await Promise.all([
         person.browser.delete(`/v1/me/passkeys/${one.id}`),
         person.browser.delete(`/v1/me/passkeys/${other.id}`),

@@ -12,6 +12,7 @@ import { digest } from '../../src/platform/ids.ts';
 import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import type { Answer } from '../support/browser.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall, holdNextCall } from '../support/store-spy.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -114,7 +115,7 @@ testSignet(
       const password = letters(20);
       const ids = [];
       for (let times = 0; times < 2; times += 1) ids.push(await createUser(signet.deps, newAccount(password), 'cli'));
-      const rows = await signet.deps.db.all<{ password_hash: string }>(
+      const rows = await plain(signet.deps.db).all<{ password_hash: string }>(
         'select password_hash from passwords where user_id in ($1, $2)',
         ids,
       );
@@ -131,7 +132,7 @@ testSignet('PW-02: guessing', { passwords }, async ({ signet, t }) => {
   const failuresOf = async ({ email }: TestUser) => {
     const key = `password-account:${digest(email)}`;
     const sql = 'select failures from failure_counters where counter_key = $1';
-    return (await signet.deps.db.get<{ failures: number }>(sql, [key]))?.failures ?? 0;
+    return (await plain(signet.deps.db).get<{ failures: number }>(sql, [key]))?.failures ?? 0;
   };
 
   await t.test('PW-02: five failures block for 30 seconds, and each further one for twice as long', async () => {
@@ -208,7 +209,7 @@ testSignet('PW-02: guessing', { passwords }, async ({ signet, t }) => {
     assert.equal((await thief.signIn()).status, 429);
     assert.equal((await person.signIn()).status, 429, 'the browser that the cookie was taken from');
     assert.equal((await other.signIn()).status, 303);
-    await signet.deps.db.batch(passwordLimits(signet.deps).reset(person.email));
+    await plain(signet.deps.db).batch(passwordLimits(signet.deps).reset(person.email));
     assert.equal((await person.signIn()).status, 303, 'a reset opens it as well');
   });
 
@@ -295,7 +296,7 @@ test('PW-03: text, status and work of an answer do not disclose who has an accou
   await disableUser(signet.deps, disabled.user_id, 'cli');
   const federated = await signet.newUser();
   const { sql, params } = removePassword(federated.user_id);
-  await signet.deps.db.run(sql, params);
+  await plain(signet.deps.db).run(sql, params);
   const kinds: [string, string, string][] = [
     ['unknown', 'nobody@example.com', 'some password of theirs'],
     ['known', known.email, 'some password of theirs'],
@@ -321,7 +322,9 @@ test('PW-03: text, status and work of an answer do not disclose who has an accou
   // The log alone tells them apart: whoever runs Signet reads there why somebody is not let in.
   const why = 'select reason from unauthenticated_events where action = $1 and target = $2';
   const reasonsOf = async ({ user_id }: { user_id: string }) =>
-    (await signet.deps.db.all<{ reason: string }>(why, ['session.refused', user_id])).map(({ reason }) => reason);
+    (await plain(signet.deps.db).all<{ reason: string }>(why, ['session.refused', user_id])).map(
+      ({ reason }) => reason,
+    );
   assert.deepEqual(await reasonsOf(disabled), ['account_disabled']);
   assert.deepEqual([...new Set(await reasonsOf(known))], ['wrong_password']);
 });

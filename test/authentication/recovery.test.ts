@@ -6,6 +6,7 @@ import { passwordLimits } from '../../src/platform/limits/failure-limits.ts';
 import type { Answer } from '../support/browser.ts';
 import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
@@ -132,7 +133,7 @@ testSignet('PW-04: a reset link', { mail: true }, async ({ signet, mailbox, t })
   await t.test('sets the first password of a user who had none, and verifies the address', async () => {
     const { user_id } = await signet.newUser({ email: 'first@example.com', emailVerified: false });
     const { sql, params } = removePassword(user_id);
-    await signet.deps.db.run(sql, params);
+    await plain(signet.deps.db).run(sql, params);
     const browser = signet.newBrowser();
     assert.equal((await spend(signet, await resetLink(signet, 'first@example.com'), phrase, browser)).status, 303);
     assert.equal((await browser.get('/v1/me')).json?.email_verified, true);
@@ -184,7 +185,7 @@ test('PW-03: a request for a reset or an account does not disclose who has one',
   await disableUser(signet.deps, disabled.user_id, 'cli');
   const federated = await signet.newUser();
   const { sql, params } = removePassword(federated.user_id);
-  await signet.deps.db.run(sql, params);
+  await plain(signet.deps.db).run(sql, params);
   for (const path of ['/reset', '/signup']) {
     const seen: string[] = [];
     for (const email of ['nobody@example.com', known.email, disabled.email, federated.email]) {
@@ -417,15 +418,16 @@ for (const withTotp of [false, true]) {
     if (withTotp) await person.enableTotp();
     const { db } = signet.deps;
     signet.clock.advance(1);
-    const [row] = await db.all<{ password_hash: string }>('select password_hash from passwords where user_id = $1', [
-      person.user_id,
-    ]);
+    const [row] = await plain(db).all<{ password_hash: string }>(
+      'select password_hash from passwords where user_id = $1',
+      [person.user_id],
+    );
     let changes = 0;
     const stop = beforeEachCall(db, (sql) => {
       if (!sql.some((text) => /insert into (sessions|sign_in_attempts)/.test(text))) return;
       changes += 1;
       const change = setPassword(person.user_id, row?.password_hash ?? '', signet.clock() / 1000);
-      void db.run(change.sql, change.params); // enters the queue before the batch that asks
+      void plain(db).run(change.sql, change.params); // enters the queue before the batch that asks
     });
     const late = signet.newBrowser();
     const answer = await person.with({ browser: late }).signIn();

@@ -4,6 +4,7 @@ import { type Engine, onBothEngines } from '../support/databases.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { assertSignedIn, passkeyOptions, postAssertion } from '../support/passkeys.ts';
+import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 import { type Authenticator, wrongCode } from '../support/two-factor.ts';
@@ -247,7 +248,7 @@ test('nothing that was counted outlives a deleted account', async (t) => {
   const here = await withTotp(t, 'sqlite');
   const { signet, person } = here;
   await guess(here, 3);
-  const counters = () => signet.deps.db.all<{ counter_key: string }>('select counter_key from failure_counters');
+  const counters = () => plain(signet.deps.db).all<{ counter_key: string }>('select counter_key from failure_counters');
   const theirs = async () => (await counters()).filter(({ counter_key }) => /^(totp|second)/.test(counter_key));
   assert.equal((await theirs()).length, 2);
   const answer = await person.browser.send('/v1/me', {

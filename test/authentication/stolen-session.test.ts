@@ -9,6 +9,7 @@ import { linkIn } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
 import { passkeyOptions, passkeysOf, postPasskey, sessionOf } from '../support/passkeys.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
@@ -155,9 +156,10 @@ testSignet(
 
     await t.test('and when the password is reset, or the account disabled', async () => {
       const waiting = async () =>
-        signet.deps.db.get('select 1 as one from totp where user_id = $1 and pending_secret_sealed is not null', [
-          owner.user_id,
-        ]);
+        plain(signet.deps.db).get(
+          'select 1 as one from totp where user_id = $1 and pending_secret_sealed is not null',
+          [owner.user_id],
+        );
       await enroll(owner);
       assert.ok(await waiting());
       await signet.newBrowser().post('/reset', { email: owner.email });
@@ -262,7 +264,7 @@ testSignet(
       const owner = await signet.signedInUser();
       const client = await signet.registerClient();
       const code = await owner.authorize(client);
-      await db.run(`update sessions set token_hash = 'another' where user_id = $1`, [owner.user_id]);
+      await plain(db).run(`update sessions set token_hash = 'another' where user_id = $1`, [owner.user_id]);
       assertRefused(await client.redeem(code), 400, 'invalid_grant');
     });
   },
@@ -332,7 +334,7 @@ test('MF-05: on PostgreSQL no sign-in slips past the second factor that is being
   await devices.commit();
   assert.equal((await confirming).status, 200);
   await entering;
-  const live = await signet.deps.db.all('select acr from sessions where user_id = $1 and ended_at is null', [
+  const live = await plain(signet.deps.db).all('select acr from sessions where user_id = $1 and ended_at is null', [
     owner.user_id,
   ]);
   assert.deepEqual(live, [{ acr: 'urn:signet:acr:2fa' }], 'nobody is in but who turned it on');
@@ -345,7 +347,7 @@ testSignet(
     const owner = await signet.signedInUser();
     const { db } = signet.deps;
     const before = now(signet.deps) - 3600;
-    await db.batch(
+    await plain(db).batch(
       Array.from({ length: 120 }, (_, place) => [
         {
           sql: `insert into sessions (session_id, token_hash, user_id, created_at, auth_time, amr, acr, last_seen_at,
@@ -363,11 +365,11 @@ testSignet(
     assert.equal(await isIn(owner), true, 'the one that was used last');
     const { sessions } = (await newest.browser.get('/v1/me/sessions')).json as { sessions: unknown[] };
     assert.equal(sessions.length, 100);
-    const left = await db.all<{ session_id: string }>(
+    const left = await plain(db).all<{ session_id: string }>(
       `select session_id from sessions where end_reason = 'surplus' order by last_seen_at`,
     );
     assert.deepEqual([left.length, left[0]?.session_id, left.at(-1)?.session_id], [22, 'ses_0', 'ses_21']);
-    const devices = async () => (await db.get<{ n: number }>('select count(*) as n from known_devices'))?.n;
+    const devices = async () => (await plain(db).get<{ n: number }>('select count(*) as n from known_devices'))?.n;
     assert.equal(await devices(), 100);
 
     for (let place = 0; place < 8; place += 1) await owner.signedInElsewhere();
@@ -390,7 +392,9 @@ test('FL-01: a sign-in keeps no longer way on than it would follow', async (t) =
     assert.equal((await owner.elsewhere().signIn({ next })).status, 303);
   }
   await owner.elsewhere().signIn({ next: '/account/apps?x=1#y' });
-  const kept = await signet.deps.db.all<{ next: string | null }>('select next from sign_in_attempts order by next');
+  const kept = await plain(signet.deps.db).all<{ next: string | null }>(
+    'select next from sign_in_attempts order by next',
+  );
   assert.deepEqual(
     kept.map(({ next }) => next),
     [null, null, null, '/account/apps?x=1#y'],

@@ -15,6 +15,7 @@ import {
   sessionOf,
   signInWithPasskey,
 } from '../support/passkeys.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { holdNextCall } from '../support/store-spy.ts';
@@ -140,12 +141,12 @@ testSignet(
     const changes = changesOf(signet).filter((change) => guards.test(change.path) && !isFree(change));
     const state = async () =>
       JSON.stringify([
-        await db.all('select user_id, email, name from users order by user_id'),
-        await db.all('select * from passkeys order by credential_id'),
-        await db.all('select * from totp order by user_id'),
-        await db.all('select * from passwords order by user_id'),
-        await db.all('select code_hash from backup_codes order by code_hash'),
-        await db.all('select token_hash from one_time_links'),
+        await plain(db).all('select user_id, email, name from users order by user_id'),
+        await plain(db).all('select * from passkeys order by credential_id'),
+        await plain(db).all('select * from totp order by user_id'),
+        await plain(db).all('select * from passwords order by user_id'),
+        await plain(db).all('select code_hash from backup_codes order by code_hash'),
+        await plain(db).all('select token_hash from one_time_links'),
       ]);
 
     const refusesAll = async ({ browser }: TestUser, id: string) => {
@@ -248,16 +249,16 @@ testSignet(
       await signet.newBrowser().post('/reset', { email: owner.email });
       return linkIn(await mailbox.next(owner.email, sentence('mail.reset.subject')), /^\/reset\/./);
     };
-    const plain = await resetLink();
-    assert.doesNotMatch((await signet.newBrowser().get(plain)).text, sentence('reset.stays.title'));
-    await signet.newBrowser().post(plain, { password: phrase });
+    const bare = await resetLink();
+    assert.doesNotMatch((await signet.newBrowser().get(bare)).text, sentence('reset.stays.title'));
+    await signet.newBrowser().post(bare, { password: phrase });
     assert.doesNotMatch(
       (await mailbox.next(owner.email, sentence('mail.password_reset.subject'))).text,
       sentence('reset.stays'),
     );
 
     await owner.with({ password: phrase }).signIn();
-    await signet.deps.db.run(
+    await plain(signet.deps.db).run(
       `insert into identities (issuer, subject, user_id, provider, email, linked_at, last_used_at)
      values ('http://localhost:9', 's', $1, 'acme', 'thief@acme.example', 1800000000, 1800000000)`,
       [owner.user_id],

@@ -6,6 +6,7 @@ import { disableUser, enableUser } from '../../src/admin/users/administer-user.t
 import { type Engine, onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -287,7 +288,7 @@ onBothEngines('MF-03, MF-04: neither the database nor the log can give a factor 
   const secrets = [app.secret, pending.secret_base32, ...app.backup_codes];
   const raw = secrets.flatMap((secret) => [secret, secret.toLowerCase(), secret.replaceAll('-', '')]);
   const tables = ['totp', 'backup_codes', 'audit_log', 'outgoing_mails', 'sign_in_attempts', 'sessions'];
-  const rows = await Promise.all(tables.map((table) => signet.deps.db.all(`select * from ${table}`)));
+  const rows = await Promise.all(tables.map((table) => plain(signet.deps.db).all(`select * from ${table}`)));
   const { dataDir } = signet.deps.config;
   const files = readdirSync(dataDir).map((file) => readFileSync(join(dataDir, file), 'latin1'));
   const places = [JSON.stringify(rows), signet.logLines.join('\n'), ...files];
@@ -298,7 +299,7 @@ onBothEngines('MF-03, MF-04: neither the database nor the log can give a factor 
   const thief = await signet.signedInUser();
   await thief.enableTotp();
   const { db } = signet.deps;
-  await db.run(
+  await plain(db).run(
     'update totp set secret_sealed = (select t.secret_sealed from totp t where t.user_id = $2) where user_id = $1',
     [thief.user_id, person.user_id],
   );

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { rejectClient } from '../../src/clients/review-client.ts';
 import { expectAccessible, openBrowser } from '../support/chromium.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -68,12 +69,12 @@ test('every page of administration is accessible, light and dark, on a phone and
   await signet.signedInUser();
   await signet.runJobs();
   await signet.newBrowser().post('/signin', { username: owner.email, password: 'wrong' });
-  await signet.deps.db.run(
+  await plain(signet.deps.db).run(
     `insert into unauthenticated_events (event_key, hour, action, reason, detail, address, first_at, last_at, count)
      values ('x', 0, 'session.refused', 'upstream_failed', $1, $2, 0, 3599, 12)`,
     [JSON.stringify({ provider: 'google', problem: 'p'.repeat(60) }), 'W'.repeat(64)],
   );
-  await signet.deps.db.run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
+  await plain(signet.deps.db).run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
 
   const { page, expectQuiet } = await withScripts(t, signet, admin);
   const paths = [
@@ -266,13 +267,16 @@ test('what strangers chose breaks no page: markup, what turns letters around, wo
   const client = await signet.registerClient({ owner });
   const word = 'W'.repeat(300);
   const change = JSON.stringify({ name: word, redirect_uris: [`https://${word}.example/${word}`], logo_url: word });
-  await signet.deps.db.run('update clients set name = $1, status_reason = $1, logo_url = $1, pending_change = $2', [
+  await plain(signet.deps.db).run(
+    'update clients set name = $1, status_reason = $1, logo_url = $1, pending_change = $2',
+    [word, change],
+  );
+  await plain(signet.deps.db).run('update users set name = $1', [word]);
+  await plain(signet.deps.db).run('update sessions set user_agent = $1', [word]);
+  await plain(signet.deps.db).run('update audit_log set reason = $1, after_state = $2', [
     word,
-    change,
+    JSON.stringify({ word }),
   ]);
-  await signet.deps.db.run('update users set name = $1', [word]);
-  await signet.deps.db.run('update sessions set user_agent = $1', [word]);
-  await signet.deps.db.run('update audit_log set reason = $1, after_state = $2', [word, JSON.stringify({ word })]);
   const { page, expectQuiet } = await withScripts(t, signet, admin);
   for (const path of [
     '/admin/clients',

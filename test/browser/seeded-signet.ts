@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Visitor } from '../support/chromium.ts';
 import type { Mailbox } from '../support/mailbox.ts';
+import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -70,7 +71,7 @@ async function withEveryFactor(signet: Signet): Promise<TestUser> {
   await grace.enableTotp();
   const at = Math.floor(signet.clock() / 1000);
   for (const [place, name] of ['YubiKey', 'Telefon mit der gesprungenen Scheibe'].entries()) {
-    await db.run(
+    await plain(db).run(
       `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, backed_up_at, name, created_at,
                              last_used_at) values ($1, $2, 'x', 0, 'usb', $3, $4, $5, $6)`,
       [
@@ -83,7 +84,7 @@ async function withEveryFactor(signet: Signet): Promise<TestUser> {
       ],
     );
   }
-  await db.run(
+  await plain(db).run(
     `insert into identities (issuer, subject, user_id, provider, email, linked_at, last_used_at)
      values ('https://accounts.google.com', '1', $1, 'google', 'amazing.grace@gmail.example', $2, $2)`,
     [grace.user_id, at],

@@ -8,6 +8,7 @@ import { succeed } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { message, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { bareSettings, startServer } from '../support/server-process.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -90,7 +91,7 @@ test('it all works without JavaScript', async (t) => {
   assert.match(await textOf(page), /What the refresh changed/);
   await page.locator('#sign-out').click();
   assert.match(await textOf(page), /You are signed out here/);
-  const grants = await signet.deps.db.all<{ refresh_seq: number; revoked_at: number | null }>(
+  const grants = await plain(signet.deps.db).all<{ refresh_seq: number; revoked_at: number | null }>(
     'select refresh_seq, revoked_at from grants',
   );
   assert.equal(grants.length, 1);

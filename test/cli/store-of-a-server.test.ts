@@ -11,12 +11,13 @@ import { preparedSettings, refused, runCommand, succeed } from '../support/comma
 import { onBothEngines } from '../support/databases.ts';
 import { openMailbox } from '../support/mailbox.ts';
 import { openServer } from '../support/open-server.ts';
+import { plain } from '../support/plain-sql.ts';
 import { bareSettings } from '../support/server-process.ts';
 
 const create = ['users', 'create', '--email', 'asa@example.com', '--name', 'Asa', '--verified', '--password-stdin'];
 const password = 'ordinary words in a row';
 
-const keysIn = async (db: Db) => (await db.all('select kid from signing_keys')).length;
+const keysIn = async (db: Db) => (await plain(db).all('select kid from signing_keys')).length;
 
 onBothEngines('a command refuses a database that no server has set up, and makes no key in it', async (t, engine) => {
   const env = await bareSettings(t, engine);
@@ -25,7 +26,7 @@ onBothEngines('a command refuses a database that no server has set up, and makes
   assert.equal(existsSync(join(String(env.SIGNET_DATA_DIR), 'master.key')), false);
   const { deps } = await openServer(t, env); // as `serve` and `migrate` do
   assert.equal(await keysIn(deps.db), 4);
-  await deps.db.run(`delete from signing_keys where status = 'next'`);
+  await plain(deps.db).run(`delete from signing_keys where status = 'next'`);
   await succeed(['keys', 'list'], env);
   assert.equal(await keysIn(deps.db), 2, 'a command leaves missing keys to the server');
 });
@@ -34,11 +35,11 @@ onBothEngines('a command changes no tables: a database of another version is ref
   const env = await preparedSettings(t, engine);
   const { db } = (await openServer(t, env)).deps;
   const newest = `(select max(name) from schema_migrations)`;
-  await db.run(`update schema_migrations set name = '9999-newer' where name = ${newest}`);
+  await plain(db).run(`update schema_migrations set name = '9999-newer' where name = ${newest}`);
   await refused(['clients', 'list'], env, /9999-newer, which is unknown to this version of Signet/);
-  await db.run(`delete from schema_migrations where name = ${newest}`);
+  await plain(db).run(`delete from schema_migrations where name = ${newest}`);
   await refused(['clients', 'list'], env, /from an older version: a migration is missing\..*run: signet migrate/);
-  assert.equal((await db.all(`select name from schema_migrations where name = '9999-newer'`)).length, 0);
+  assert.equal((await plain(db).all(`select name from schema_migrations where name = '9999-newer'`)).length, 0);
   const json = await runCommand(['clients', 'list', '--json'], { env });
   assert.equal(JSON.parse(json.stdout).error, 'migration_refused');
 });
@@ -71,7 +72,11 @@ onBothEngines('mail that waits is sent by the server, never by a command with ot
   await command.mail.deliver();
   await command.db.close();
   assert.deepEqual(lines, [], 'nothing of the queue is printed');
-  assert.equal((await server.db.all('select mail_id from outgoing_mails')).length, 1, 'nothing is taken out of it');
+  assert.equal(
+    (await plain(server.db).all('select mail_id from outgoing_mails')).length,
+    1,
+    'nothing is taken out of it',
+  );
 
   await server.mail.deliver();
   const { text } = await mailbox.next('asa@example.com');
@@ -94,12 +99,12 @@ onBothEngines('a command says when a mail that it promised cannot be sent soon',
   assert.deepEqual([code, JSON.parse(stdout).warnings.length], [0, 1]);
   assert.match(stderr, /SIGNET_SMTP_URL is not set there/);
 
-  const waiting = async () => (await server.db.all('select mail_id from outgoing_mails')).length;
+  const waiting = async () => (await plain(server.db).all('select mail_id from outgoing_mails')).length;
   const queued = await waiting();
   assert.ok(queued >= 2);
   await server.mail.deliver();
   assert.equal(await waiting(), queued, 'kept: the setting may be made yet');
-  await server.db.run('update outgoing_mails set created_at = created_at - 3 * 86400 - 1');
+  await plain(server.db).run('update outgoing_mails set created_at = created_at - 3 * 86400 - 1');
   await server.mail.deliver();
   assert.equal(await waiting(), 0, 'the queue of a server without mail does not grow for ever');
   assert.ok(lines.some((line) => line.includes(`"mails":${queued}`) && line.includes('SIGNET_SMTP_URL')));

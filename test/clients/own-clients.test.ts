@@ -5,6 +5,7 @@ import { approveClient, rejectClient } from '../../src/clients/review-client.ts'
 import { freePort } from '../support/free-port.ts';
 import { sentence } from '../support/messages.ts';
 import { openBatchConnections, openTransaction } from '../support/open-transaction.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, redirectedTo } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -366,7 +367,7 @@ test('AZ-01: a redirect URI with %2F in its query serves; one with a parameter o
   }
 
   const old = 'https://rp.test/old?state=x';
-  await signet.deps.db.run('update clients set redirect_uris = $2 where client_id = $1', [
+  await plain(signet.deps.db).run('update clients set redirect_uris = $2 where client_id = $1', [
     client.client_id,
     JSON.stringify([old]),
   ]);

@@ -6,6 +6,7 @@ import * as openidClient from 'openid-client';
 import { approveClient, reinstateClient, rejectClient, suspendClient } from '../../src/clients/review-client.ts';
 import type { Answer, Browser } from '../support/browser.ts';
 import { message, pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
@@ -353,7 +354,9 @@ testSignet('secrets of a client', async ({ signet, t }) => {
     assert.match(added.text, sentence('developer.secret.replaced'));
     assert.ok((await works(secretIn(added))) && (await works(second)));
     // The one that ended is not kept: nobody needs its digest any more.
-    const kept = await signet.deps.db.all('select secret_id from client_secrets where client_id = $1', [client_id]);
+    const kept = await plain(signet.deps.db).all('select secret_id from client_secrets where client_id = $1', [
+      client_id,
+    ]);
     assert.equal(kept.length, 2);
     const [old, made] = await secretsOf(ada, client_id);
     assert.deepEqual([old?.expires_at, made?.expires_at], [Math.floor(signet.clock() / 1000) + 3600, null]);
@@ -560,7 +563,7 @@ testSignet('who signed in lately, and what failed and why', async ({ signet, t }
     const [failure] = await failuresOf(owner, client.client_id, before + 1);
     assert.equal(failure?.code, 'redirect_uri_differs');
     assert.ok(String(failure?.sent).length <= 300);
-    const rows = await signet.deps.db.all<{ detail: string | null }>('select detail from client_failures', []);
+    const rows = await plain(signet.deps.db).all<{ detail: string | null }>('select detail from client_failures', []);
     assert.doesNotMatch(JSON.stringify(rows), /cs_|eyJ|ac_|rt_|dBjft/);
   });
 
@@ -637,7 +640,8 @@ testSignet(
     }
 
     const countRows = async () =>
-      (await signet.deps.db.get<{ count: number }>('select count(*) as count from client_failures', []))?.count ?? 0;
+      (await plain(signet.deps.db).get<{ count: number }>('select count(*) as count from client_failures', []))
+        ?.count ?? 0;
     signet.clock.advance(28 * 86_400);
     await signet.runJobs();
     assert.equal(await countRows(), 1, 'by when it happened last');
@@ -654,7 +658,7 @@ test('a failure that cannot be kept changes no answer', async (t) => {
   const wrong = () => client.with({ client_secret: 'cs_wrong' }).post('/oauth/introspect', { token: 'x' });
   const expected = await wrong();
   await failuresOf(owner, client.client_id, 1);
-  await signet.deps.db.run('drop table client_failures', []);
+  await plain(signet.deps.db).run('drop table client_failures', []);
   const answer = await wrong();
   assert.deepEqual([answer.status, answer.text], [expected.status, expected.text]);
   const isLogged = () => signet.logLines.some((line) => line.includes('a client failure was not recorded'));

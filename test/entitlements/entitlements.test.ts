@@ -7,6 +7,7 @@ import {
 } from '../../src/entitlements/service-credentials/manage-credential.ts';
 import type { Browser } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, basic, RegisteredClient } from '../support/relying-party.ts';
 import { postEntitlement, type Service, type Write, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
@@ -290,7 +291,7 @@ test('EN-03: what no page could draw is refused: a date beyond the calendar, let
   assert.equal((await postEntitlement(signet, authorization, writeOf(person.user_id, last))).status, 200);
   assert.equal((await person.browser.get('/account/entitlements')).status, 200);
   // A row of before that was refused.
-  await signet.deps.db.run('update entitlements set current_period_end = 9007199254740991');
+  await plain(signet.deps.db).run('update entitlements set current_period_end = 9007199254740991');
   assert.match((await person.browser.get('/account/entitlements')).text, /9007199254740991/);
 });
 

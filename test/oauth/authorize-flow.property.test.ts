@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { digest } from '../../src/platform/ids.ts';
 import type { Answer, Browser } from '../support/browser.ts';
+import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -464,7 +465,9 @@ async function receivesCode(model: Model, world: World, wanted: Wanted, answer: 
   model.codes += 1;
   const code = new URL(answer.location).searchParams.get('code') ?? '';
   const { db } = world.signet.deps;
-  const grant = await db.get<{ user_id: string }>('select user_id from grants where code_hash = $1', [digest(code)]);
+  const grant = await plain(db).get<{ user_id: string }>('select user_id from grants where code_hash = $1', [
+    digest(code),
+  ]);
   const isTheirs = ({ account }: { account: Account }) => account.person.user_id === grant?.user_id;
   const { trace } = model;
   const signedIn = trace.some((one) => one.did === 'signed in' && one.request === wanted.id && isTheirs(one));
@@ -495,7 +498,7 @@ async function compare(model: Model, world: World): Promise<void> {
     assert.equal(auth_time, session.auth_time);
   }
   const users = model.accounts.map(({ person }) => person.user_id);
-  const live = await db.all<{ user_id: string }>(
+  const live = await plain(db).all<{ user_id: string }>(
     'select user_id from sessions where ended_at is null and user_id in ($1, $2) order by user_id',
     users,
   );
@@ -505,7 +508,7 @@ async function compare(model: Model, world: World): Promise<void> {
     expected,
     'no session but those of the two browsers',
   );
-  const codes = await db.get<{ count: number }>(
+  const codes = await plain(db).get<{ count: number }>(
     'select count(*) as count from grants where user_id in ($1, $2)',
     users,
   );

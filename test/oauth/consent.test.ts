@@ -5,6 +5,7 @@ import { suspendClient } from '../../src/clients/review-client.ts';
 import { now } from '../../src/platform/clock.ts';
 import type { Answer } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { type RegisteredClient, redirectedTo, tokensOf } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -54,7 +55,7 @@ test('CO-01: the page names client, owner, host, review, scopes in plain words, 
 test('CO-01: a first-party client is attributed to the service', async (t) => {
   const signet = await startSignet(t);
   const client = await signet.registerClient({ consent: 'required' });
-  await signet.deps.db.run('update clients set owner_user_id = null, is_first_party = 1 where client_id = $1', [
+  await plain(signet.deps.db).run('update clients set owner_user_id = null, is_first_party = 1 where client_id = $1', [
     client.client_id,
   ]);
   const person = await signet.signedInUser();
@@ -71,10 +72,10 @@ test('CO-01: consent for a client without an owner shows no owner', async (t) =>
   const client = await signet.registerClient({ owner, consent: 'required' });
   const person = await signet.signedInUser();
   const request = askedAbout(await ask(person, client));
-  await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [owner.user_id]);
+  await plain(signet.deps.db).run('update users set email_verified_at = null where user_id = $1', [owner.user_id]);
   const shown = async () => (await person.browser.get(`/consent?request=${request}`)).text;
   assert.match(await shown(), sentence('consent.owner_unproved'));
-  await signet.deps.db.batch(deleteUser(owner.user_id, now(signet.deps)));
+  await plain(signet.deps.db).batch(deleteUser(owner.user_id, now(signet.deps)));
   assert.match(await shown(), sentence('consent.owner_gone'));
   assert.doesNotMatch(await shown(), sentence('consent.ownerless'));
 });
@@ -197,7 +198,7 @@ test('CO-01: a client that was suspended meanwhile gets no consent page, and no 
   await suspendClient(signet.deps, { client_id: client.client_id, caller: { actor: 'cli' } }, 'Phishing');
   assert.equal((await person.browser.get(`/consent?request=${request}`)).status, 400);
   assert.equal((await decide(person, request, 'allow')).status, 400);
-  assert.deepEqual(await signet.deps.db.all('select client_id from consents'), []);
+  assert.deepEqual(await plain(signet.deps.db).all('select client_id from consents'), []);
 });
 
 test('CO-01: a decision that is none is refused, and the request goes on waiting', async (t) => {

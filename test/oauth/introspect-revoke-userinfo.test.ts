@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
 import { readAnswer } from '../support/browser.ts';
+import { plain } from '../support/plain-sql.ts';
 import { asAdmin } from '../support/postgres-admin.ts';
 import {
   assertRefused,
@@ -244,7 +245,7 @@ testSignet('userinfo, introspection and revocation', async ({ signet, t }) => {
       },
       'key withdrawn': (issued) => {
         const { kid } = JSON.parse(Buffer.from(issued.access_token.split('.')[0]!, 'base64url').toString());
-        return signet.deps.db.run('delete from signing_keys where kid = $1', [kid]);
+        return plain(signet.deps.db).run('delete from signing_keys where kid = $1', [kid]);
       },
     };
     for (const [how, end] of Object.entries(endings)) {

@@ -6,6 +6,7 @@ import { unavailable } from '../../src/platform/errors.ts';
 import { signedInClient } from '../support/command-line.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, tokensOf } from '../support/relying-party.ts';
 import { bareSettings, codeFor, redeemAt, refreshAt, startServer } from '../support/server-process.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
@@ -83,7 +84,7 @@ testSignet('what stayed unknown may be repeated, and nothing else is excused by 
   await t.test('on another node, once the store has the doubt', async () => {
     const doubts = 'select count(*) as doubts from grants where unanswered_until is not null';
     for (let branding = 0; branding < 100; branding += 1) {
-      if (Number((await node.deps.db.get<{ doubts: number }>(doubts))?.doubts) >= 3) break;
+      if (Number((await plain(node.deps.db).get<{ doubts: number }>(doubts))?.doubts) >= 3) break;
       await sleep(20);
     }
     tokensOf(await client.at(node).refresh(parents[1]!));
@@ -211,7 +212,7 @@ testSignet('what was doubtful by a clock that was ahead is not so for ever', asy
   tokensOf(await client.at(doomed).refresh(first.refresh_token));
   tokensOf(await client.refresh(second.refresh_token));
   const until = now(signet.deps) + 300;
-  await signet.deps.db.run('update grants set unanswered_until = $1 where issuance_id like $2', [
+  await plain(signet.deps.db).run('update grants set unanswered_until = $1 where issuance_id like $2', [
     until,
     `${signet.deps.db.run_id}.%`,
   ]);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { disableUser } from '../../src/admin/users/administer-user.ts';
 import { reinstateClient, suspendClient } from '../../src/clients/review-client.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, claimsOf, type RegisteredClient, type Tokens, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
@@ -166,7 +167,7 @@ async function everythingStored(signet: Signet): Promise<string> {
   const folder = new URL('../../src/platform/db/migrations/', import.meta.url);
   const migrations = await Promise.all((await readdir(folder)).map((name) => readFile(new URL(name, folder), 'utf8')));
   const tables = [...migrations.join('\n').matchAll(/create table (\w+)/g)].map(([, table]) => table);
-  const rows = await Promise.all(tables.map((table) => db.all(`select * from ${table}`)));
+  const rows = await Promise.all(tables.map((table) => plain(db).all(`select * from ${table}`)));
   const entries = await readdir(config.dataDir, { withFileTypes: true, recursive: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   const contents = await Promise.all(files.map((path) => readFile(path, 'latin1')));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { digest } from '../../src/platform/ids.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, type RegisteredClient, type Tokens } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -130,23 +131,26 @@ type Row = Record<string, string | number | null>;
  * and what is there a moment later.
  */
 async function takeOut({ deps }: Signet, code: string): Promise<Row> {
-  const [row] = await deps.db.all<Row>('delete from grants where code_hash = $1 returning *', [digest(code)]);
+  const [row] = await plain(deps.db).all<Row>('delete from grants where code_hash = $1 returning *', [digest(code)]);
   return { ...(row ?? assert.fail('no such code')) };
 }
 
 async function putBack({ deps }: Signet, row: Row): Promise<void> {
   const places = Object.keys(row).map((_, place) => `$${place + 1}`);
-  await deps.db.run(
+  await plain(deps.db).run(
     `insert into grants (${Object.keys(row).join(', ')}) values (${places.join(', ')})`,
     Object.values(row),
   );
 }
 
 async function idsOf({ deps }: Signet, { user_id }: TestUser) {
-  const [session] = await deps.db.all<{ session_id: string }>('select session_id from sessions where user_id = $1', [
+  const [session] = await plain(deps.db).all<{ session_id: string }>(
+    'select session_id from sessions where user_id = $1',
+    [user_id],
+  );
+  const [grant] = await plain(deps.db).all<{ grant_id: string }>('select grant_id from grants where user_id = $1', [
     user_id,
   ]);
-  const [grant] = await deps.db.all<{ grant_id: string }>('select grant_id from grants where user_id = $1', [user_id]);
   assert.ok(session && grant);
   return { ...session, ...grant };
 }

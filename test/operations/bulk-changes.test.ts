@@ -10,6 +10,7 @@ import { finishAccountDeletions } from '../../src/self-service/delete-account/de
 import { onBothEngines } from '../support/databases.ts';
 import { sentence } from '../support/messages.ts';
 import { openTransaction } from '../support/open-transaction.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused, type RegisteredClient, tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
@@ -22,7 +23,7 @@ const many = 2 * sliceRows + 100;
 /** Live grants that were given before the one under test, so that the first slices come to these. */
 async function fill({ deps }: Signet, { user_id }: TestUser, { client_id }: RegisteredClient): Promise<void> {
   const at = now(deps);
-  await deps.db.run(
+  await plain(deps.db).run(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
      insert into grants (grant_id, client_id, user_id, session_id, scope, redirect_uri, code_hash, code_challenge,
                          code_expires_at, redeemed_at, refresh_seq, idle_expires_at, expires_at, auth_time, amr, acr,
@@ -37,7 +38,7 @@ async function fill({ deps }: Signet, { user_id }: TestUser, { client_id }: Regi
 
 /** How many grants of the client carry which reason. */
 async function written({ deps }: Signet, { client_id }: RegisteredClient): Promise<Record<string, number>> {
-  const rows = await deps.db.all<{ reason: string; grants: number }>(
+  const rows = await plain(deps.db).all<{ reason: string; grants: number }>(
     `select coalesce(revoked_reason, 'alive') as reason, count(*) as grants from grants where client_id = $1
       group by revoked_reason`,
     [client_id],
@@ -108,7 +109,7 @@ testSignet('a client with any number of grants is suspended at once and for good
 
   signet.clock.advance(601);
   await signet.runJobs();
-  assert.deepEqual(await signet.deps.db.all('select * from grant_endings'), [], 'nothing is left to be asked');
+  assert.deepEqual(await plain(signet.deps.db).all('select * from grant_endings'), [], 'nothing is left to be asked');
   await assertDead(signet, client, held);
 });
 
@@ -200,7 +201,7 @@ test('two nodes that write the same slice of a bulk revocation leave no grant ac
   await assertDead(signet, client, held);
   await signet.runJobs();
   assert.deepEqual(await written(signet, client), { user: many + 1 });
-  assert.deepEqual(await signet.deps.db.all('select * from grant_endings'), []);
+  assert.deepEqual(await plain(signet.deps.db).all('select * from grant_endings'), []);
 });
 
 test('two nodes that delete the same slice of a client or an account leave its row for the last', async (t) => {
@@ -229,7 +230,7 @@ test('two nodes that delete the same slice of a client or an account leave its r
 });
 
 const countIn = async ({ deps }: Signet, table: string, column: string, id: string) =>
-  Number((await deps.db.get<{ n: number }>(`select count(*) as n from ${table} where ${column} = $1`, [id]))?.n);
+  Number((await plain(deps.db).get<{ n: number }>(`select count(*) as n from ${table} where ${column} = $1`, [id]))?.n);
 
 testSignet('a client with any number of grants is deleted at once for everybody', async ({ signet }) => {
   const administrator = await signet.signedInUser({ role: 'admin' });
@@ -289,7 +290,7 @@ testSignet('an account with any number of grants is deleted at once for everybod
   assert.ok(!(await administrator.browser.get('/v1/admin/users')).text.includes(user_id));
   const left = await administrator.browser.get(`/v1/admin/clients/${theirs.client_id}`);
   assert.equal((left.json as { owner_user_id: unknown }).owner_user_id, null, 'its client has no owner at once');
-  const [row] = await signet.deps.db.all('select email, name, picture from users where user_id = $1', [user_id]);
+  const [row] = await plain(signet.deps.db).all('select email, name, picture from users where user_id = $1', [user_id]);
   assert.deepEqual({ ...row! }, { email: '', name: null, picture: null });
   assert.notEqual((await signet.newUser({ email })).user_id, user_id, 'the address is free at once');
 
@@ -311,7 +312,7 @@ testSignet(
       return `${(answer.json as { webhook_id: string }).webhook_id}`;
     };
     const [webhook_id, small] = [await create(receiver), await create(other)];
-    await signet.deps.db.run(
+    await plain(signet.deps.db).run(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
      insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts,
                                      next_attempt_at, dead_at)
@@ -338,9 +339,10 @@ testSignet(
     );
     assert.equal(
       (
-        await signet.deps.db.all(`select 1 as one from webhooks where webhook_id = $1 and url || secret_sealed <> ''`, [
-          webhook_id,
-        ])
+        await plain(signet.deps.db).all(
+          `select 1 as one from webhooks where webhook_id = $1 and url || secret_sealed <> ''`,
+          [webhook_id],
+        )
       ).length,
       0,
     );
@@ -370,7 +372,7 @@ testSignet(
 testSignet('what has expired is purged in slices, however much it is', async ({ signet }) => {
   const client = await signet.registerClient();
   await fill(signet, await signet.signedInUser(), client);
-  await signet.deps.db.run(
+  await plain(signet.deps.db).run(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
      insert into spent_tokens (token_hash, expires_at) select 'spent_' || i, 1 from n`,
   );
@@ -388,12 +390,12 @@ testSignet('what has expired is purged in slices, however much it is', async ({ 
   Object.assign(signet.deps.db, { commit });
   assert.equal(Math.max(...changed), sliceRows);
   assert.deepEqual(await written(signet, client), {});
-  assert.deepEqual(await signet.deps.db.all('select 1 as one from spent_tokens'), []);
+  assert.deepEqual(await plain(signet.deps.db).all('select 1 as one from spent_tokens'), []);
 });
 
 onBothEngines('an export of the audit log lets others in between its pages', async (t, engine) => {
   const { deps } = await startSignet(t, { engine });
-  await deps.db.run(
+  await plain(deps.db).run(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < 2100)
      insert into audit_log (event_id, at, action, actor, seq, seal)
      select 'evt_' || i, 1, 'thing.done', 'system', i, 'x' from n`,

@@ -6,6 +6,7 @@ import { now } from '../../src/platform/clock.ts';
 import { openHeartbeat } from '../../src/platform/heartbeat.ts';
 import { storeHeartbeat } from '../../src/platform/store.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 
 const day = 86_400;
@@ -29,7 +30,7 @@ async function settable(t: TestContext, engine: Engine = 'sqlite') {
 }
 
 const rowsIn = async ({ deps }: Signet, table: string) =>
-  (await deps.db.get<{ n: number }>(`select count(*) as n from ${table}`))?.n;
+  (await plain(deps.db).get<{ n: number }>(`select count(*) as n from ${table}`))?.n;
 
 onBothEngines('a code that was refused as expired stays so when the clock is set back', async (t, engine) => {
   const { signet, set } = await settable(t, engine);
@@ -41,7 +42,7 @@ onBothEngines('a code that was refused as expired stays so when the clock is set
   set(-65);
   const again = await client.redeem(code);
   assert.deepEqual([again.status, again.json?.error], [400, 'invalid_grant']);
-  const grant = await signet.deps.db.get<{ revoked_reason: string }>('select revoked_reason from grants');
+  const grant = await plain(signet.deps.db).get<{ revoked_reason: string }>('select revoked_reason from grants');
   assert.equal(grant?.revoked_reason, 'expired');
 });
 
@@ -69,7 +70,7 @@ onBothEngines('a session and a refresh token that were refused as expired stay s
   set(-31 * day);
   assert.equal((await person.browser.get('/v1/me')).status, 401);
   assert.equal((await client.refresh(refresh_token)).status, 400);
-  const session = await signet.deps.db.get<{ end_reason: string }>(
+  const session = await plain(signet.deps.db).get<{ end_reason: string }>(
     'select end_reason from sessions where user_id = $1',
     [person.user_id],
   );

@@ -6,6 +6,7 @@ import { openDb } from '../../src/platform/db/open.ts';
 import type { Delivery } from '../../src/webhooks/store.ts';
 import type { Browser } from '../support/browser.ts';
 import { signedInClient, succeed } from '../support/command-line.ts';
+import { plain } from '../support/plain-sql.ts';
 import type { RegisteredClient } from '../support/relying-party.ts';
 import {
   bareSettings,
@@ -89,11 +90,11 @@ test('kill -9 between event and delivery, and amid a delivery: after a restart b
   const [posted] = arrivals();
 
   const db = await openDb({ dataDir: settings.SIGNET_DATA_DIR ?? '', databaseUrl: undefined });
-  const [claimed, ...others] = await db.all<Delivery>('select * from webhook_deliveries order by attempts desc');
+  const [claimed, ...others] = await plain(db).all<Delivery>('select * from webhook_deliveries order by attempts desc');
   assert.deepEqual([claimed?.delivery_id, claimed?.attempts, claimed?.delivered_at], [posted, 1, null]);
   assert.ok(others.length <= 1 && others.every(({ delivered_at }) => delivered_at === null));
   // The half minute for which the dead process had taken it passes while nothing runs.
-  await db.run('update webhook_deliveries set next_attempt_at = next_attempt_at - 30');
+  await plain(db).run('update webhook_deliveries set next_attempt_at = next_attempt_at - 30');
   await db.close();
 
   receiver.holds = false;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
@@ -39,7 +40,7 @@ testSignet('/livez and /readyz say whether a node is up and whether to use it', 
   signet.clock.advance(1);
   assert.equal((await browser.get('/readyz')).status, 200);
 
-  await signet.deps.db.run(
+  await plain(signet.deps.db).run(
     "update signing_keys set status = 'retiring' where status = 'active' and algorithm = 'RS256'",
   );
   signet.clock.advance(1);

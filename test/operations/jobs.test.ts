@@ -5,6 +5,7 @@ import { failureLog, keepKeysFresh, quickJobs, runJobs } from '../../src/app/job
 import { now } from '../../src/platform/clock.ts';
 import { type Statement, StoreUnavailable } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
+import { plain } from '../support/plain-sql.ts';
 import { tokensOf } from '../support/relying-party.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';
@@ -21,7 +22,7 @@ const insert = (table: string, values: Values): Statement => ({
 });
 
 async function idsIn({ deps }: Signet, table: string, column: string): Promise<string[]> {
-  const rows = await deps.db.all<{ id: string }>(`select ${column} as id from ${table} order by 1`);
+  const rows = await plain(deps.db).all<{ id: string }>(`select ${column} as id from ${table} order by 1`);
   return rows.map(({ id }) => id);
 }
 
@@ -60,7 +61,7 @@ testSignet('the jobs remove what has expired, to the second, and nothing else', 
     });
   const month = 30 * 86_400;
 
-  await signet.deps.db.batch([
+  await plain(signet.deps.db).batch([
     session('gone', at - week - 1),
     session('kept: ended a week ago', at - week),
     session('kept: ended by its person', at + 1, { ended_at: at - 1, end_reason: 'sign_out' }),
@@ -135,7 +136,7 @@ testSignet('the jobs leave a grant that is in use alone, for its ninety days', a
 
 testSignet('a job that fails is logged, and the others run all the same', async ({ signet }) => {
   const expired = now(signet.deps) - 1;
-  await signet.deps.db.batch([insert('revoked_access_tokens', { jti: 'gone', expires_at: expired })]);
+  await plain(signet.deps.db).batch([insert('revoked_access_tokens', { jti: 'gone', expires_at: expired })]);
   const stop = beforeEachCall(signet.deps.db, ([sql = '']) => {
     if (/signing_keys|from grants/.test(sql)) throw new Error('no');
   });

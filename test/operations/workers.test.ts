@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { openDb } from '../../src/platform/db/open.ts';
 import { signedInClient } from '../support/command-line.ts';
 import { type Engine, onBothEngines } from '../support/databases.ts';
+import { plain } from '../support/plain-sql.ts';
 import {
   bareSettings,
   codeFor,
@@ -91,13 +92,13 @@ test('workers end nothing for good by a clock that their supervisor doubts', asy
   const db = await openDb({ dataDir: String(server.env.SIGNET_DATA_DIR), databaseUrl: undefined });
   t.after(() => db.close());
   // As a machine sees it whose clock is five days ahead: an hour without any server, and sessions that are over.
-  await db.run('update server_heartbeat set at = at - 432000');
-  await db.run('update sessions set idle_expires_at = idle_expires_at - 432000');
+  await plain(db).run('update server_heartbeat set at = at - 432000');
+  await plain(db).run('update sessions set idle_expires_at = idle_expires_at - 432000');
 
   const ahead = await startServer(t, server.env);
   for (let asked = 0; asked < 8; asked += 1) assert.equal((await browser.get('/v1/me')).status, 401);
   await ahead.stop();
-  const sessions = await db.all<{ ended_at: number | null }>('select ended_at from sessions');
+  const sessions = await plain(db).all<{ ended_at: number | null }>('select ended_at from sessions');
   assert.deepEqual(
     sessions.map(({ ended_at }) => ended_at),
     [null],

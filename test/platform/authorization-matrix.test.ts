@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { twoFactors } from '../../src/authentication/sessions/authentication.ts';
 import { createWebhook } from '../../src/webhooks/manage-webhook.ts';
 import type { Answer, Browser } from '../support/browser.ts';
+import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
 
@@ -47,24 +48,27 @@ async function world(t: TestContext): Promise<World> {
     { actor: 'cli' },
     { url: 'https://hooks.example.com/', event_types: ['user.disabled'] },
   );
-  await db.run(
+  await plain(db).run(
     `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts, dead_at)
      values ('msg_1', $1, 'evt_1', 'user.disabled', '{}', 1, 10, 1)`,
     [webhook_id],
   );
-  await db.run(
+  await plain(db).run(
     `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
      values ('passkey1', $1, 'x', 0, '', 'Key', 1)`,
     [owner.user_id],
   );
-  await db.run('update sessions set acr = $2 where user_id = $1', [owner.user_id, twoFactors]);
-  const [session] = await db.all<{ session_id: string }>('select session_id from sessions where user_id = $1', [
+  await plain(db).run('update sessions set acr = $2 where user_id = $1', [owner.user_id, twoFactors]);
+  const [session] = await plain(db).all<{ session_id: string }>('select session_id from sessions where user_id = $1', [
     owner.user_id,
   ]);
-  const [grant] = await db.all<{ grant_id: string }>('select grant_id from grants where user_id = $1', [owner.user_id]);
-  const [secret] = await db.all<{ secret_id: string }>('select secret_id from client_secrets where client_id = $1', [
-    client.client_id,
+  const [grant] = await plain(db).all<{ grant_id: string }>('select grant_id from grants where user_id = $1', [
+    owner.user_id,
   ]);
+  const [secret] = await plain(db).all<{ secret_id: string }>(
+    'select secret_id from client_secrets where client_id = $1',
+    [client.client_id],
+  );
   return {
     signet,
     endpoints: await endpointsOf(signet),
@@ -142,7 +146,9 @@ async function everything({ signet }: World): Promise<string[]> {
   const tables = sql.flatMap((text) => [...text.matchAll(/create table (\w+)/g)].map(([, name = '']) => name));
   assert.ok(tables.length > 20);
   const lines = tables.map(async (table) =>
-    (await signet.deps.db.all(`select * from ${table}`)).map((row) => `${table} ${JSON.stringify(row, withoutUse)}`),
+    (await plain(signet.deps.db).all(`select * from ${table}`)).map(
+      (row) => `${table} ${JSON.stringify(row, withoutUse)}`,
+    ),
   );
   return (await Promise.all(lines)).flat().sort();
 }

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { suspendClient } from '../../src/clients/review-client.ts';
+import { plain } from '../support/plain-sql.ts';
 import { redirectedTo } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -72,30 +73,30 @@ async function plant({ deps: { db } }: Signet, text: string, canary: string) {
     redirect_uris: [`${canary}/other`, text],
   });
   const url = `${canary}/${encodeURIComponent(text)}`;
-  await db.run('update clients set name = $1, redirect_uris = $2, logo_url = $3, homepage_url = $4', [
+  await plain(db).run('update clients set name = $1, redirect_uris = $2, logo_url = $3, homepage_url = $4', [
     text,
     uris,
     `${canary}/logo.svg`,
     `javascript:${text}`,
   ]);
-  await db.run(`update clients set pending_change = $1 where status = 'approved'`, [change]);
-  await db.run('update clients set status_reason = $1', [text]);
-  await db.run('update users set name = $1, picture = $2', [text, `${canary}/me.png`]);
-  await db.run('update sessions set user_agent = $1', [text]);
-  await db.run('update service_credentials set name = $1', [text]);
+  await plain(db).run(`update clients set pending_change = $1 where status = 'approved'`, [change]);
+  await plain(db).run('update clients set status_reason = $1', [text]);
+  await plain(db).run('update users set name = $1, picture = $2', [text, `${canary}/me.png`]);
+  await plain(db).run('update sessions set user_agent = $1', [text]);
+  await plain(db).run('update service_credentials set name = $1', [text]);
   const notes = 'external_customer_id = $1, external_subscription_id = $1, metadata = $2';
   const said = [text, JSON.stringify({ [text]: text })];
-  await db.run(`update entitlement_versions set plan = $1, source = $1, event_id = $1, ${notes}`, said);
-  await db.run(`update entitlements set plan = $1, source = $1, ${notes}`, said);
-  await db.run('update audit_log set reason = $1, before_state = $2, after_state = $2, target = $1 where seq is null', [
-    text,
-    JSON.stringify({ name: text }),
-  ]);
-  await db.run(
+  await plain(db).run(`update entitlement_versions set plan = $1, source = $1, event_id = $1, ${notes}`, said);
+  await plain(db).run(`update entitlements set plan = $1, source = $1, ${notes}`, said);
+  await plain(db).run(
+    'update audit_log set reason = $1, before_state = $2, after_state = $2, target = $1 where seq is null',
+    [text, JSON.stringify({ name: text })],
+  );
+  await plain(db).run(
     `insert into webhooks (webhook_id, url, event_types, secret_sealed, created_at) values ('wh_hostile', $1, '[]', 'x', 1)`,
     [url],
   );
-  await db.run(
+  await plain(db).run(
     `insert into webhook_deliveries (delivery_id, webhook_id, event_id, event_type, payload, created_at, attempts,
                                      last_error, dead_at)
      values ('msg_hostile', 'wh_hostile', 'evt_1', 'user.created', '{}', 1, 3, $1, 5)`,
@@ -107,9 +108,9 @@ for (const [place, text] of hostile.entries()) {
   const what = ['markup', 'what turns the letters around', 'a word without end'][place];
   test(`CL-03: ${what} in names, reasons and addresses does no harm on any page of administration`, async (t) => {
     const { signet, canary, admin } = await withHostileThings(t, text);
-    const clients = await signet.deps.db.all<{ client_id: string }>('select client_id from clients');
-    const users = await signet.deps.db.all<{ user_id: string }>('select user_id from users');
-    const services = await signet.deps.db.all<{ credential_id: string }>(
+    const clients = await plain(signet.deps.db).all<{ client_id: string }>('select client_id from clients');
+    const users = await plain(signet.deps.db).all<{ user_id: string }>('select user_id from users');
+    const services = await plain(signet.deps.db).all<{ credential_id: string }>(
       'select credential_id from service_credentials',
     );
     const pages = [

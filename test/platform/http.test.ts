@@ -7,6 +7,7 @@ import { rejectClient } from '../../src/clients/review-client.ts';
 import { StoreUnavailable } from '../../src/platform/db/db.ts';
 import type { Answer } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { routesOf } from '../support/routes.ts';
@@ -339,7 +340,7 @@ test('HT-07: an address that a client claims for itself is not believed', async 
       const fields = { username: `nobody${tries}@example.com`, password: 'wrong' };
       statuses.push((await signet.newBrowser().post('/signin', fields, claims(tries))).status);
     }
-    const rows = await signet.deps.db.all<{ address: string }>(
+    const rows = await plain(signet.deps.db).all<{ address: string }>(
       `select distinct address from unauthenticated_events where action = 'session.refused' order by address`,
     );
     return { last: statuses.at(-1), addresses: rows.map(({ address }) => address) };
@@ -371,7 +372,9 @@ test('HT-07: behind a proxy only an address counts as one, and never its port', 
   assert.equal(await lastOf21((tries) => `${'x'.repeat(5000)}${tries}`), 429);
   assert.equal(await lastOf21((tries) => `5.5.5.6, unknown${tries}`), 429, 'that is the address of the proxy, too');
   assert.equal(await guess('5.5.5.7', 0), 401);
-  const rows = await signet.deps.db.all<{ address: string }>('select distinct address from unauthenticated_events');
+  const rows = await plain(signet.deps.db).all<{ address: string }>(
+    'select distinct address from unauthenticated_events',
+  );
   const kept = rows.flatMap(({ address }) => address ?? []);
   assert.ok(kept.includes('127.0.0.1') && kept.includes('5.5.5.5'), String(kept));
   assert.deepEqual(

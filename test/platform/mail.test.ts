@@ -12,6 +12,7 @@ import { onBothEngines } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
 
 const ask = (signet: Signet, email: string) => signet.newBrowser().post('/reset', { email });
@@ -137,10 +138,10 @@ testSignet('no table holds a link, nor the mail with it', { mail: true }, async 
   await signet.newBrowser().post('/signup', { email: 'sealed@example.com' });
   const names =
     db.engine === 'sqlite'
-      ? await db.all<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
-      : await db.all<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public'`);
+      ? await plain(db).all<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
+      : await plain(db).all<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public'`);
   const tables = [];
-  for (const { name } of names) tables.push(JSON.stringify(await db.all(`select * from ${name}`)));
+  for (const { name } of names) tables.push(JSON.stringify(await plain(db).all(`select * from ${name}`)));
   const mails = await waiting(signet);
   assert.equal(mails.length, 2);
   const texts = mails.map(({ mail_id, message_sealed }) =>
@@ -162,7 +163,7 @@ test('a mail that was queued before mail had a key of its own is sent', async (t
   const { db, vault } = signet.deps;
   const sealed = vault.seal('mail:mail_old', JSON.stringify({ to: 'old@example.com', subject: 'Old', text: 'Old' }));
   const { sql, params } = insertMail({ mail_id: 'mail_old', message_sealed: sealed }, 1_800_000_000, undefined);
-  await db.run(sql, params);
+  await plain(db).run(sql, params);
   await signet.deps.mail.deliver();
   await mailbox.next('old@example.com');
 });
@@ -284,7 +285,7 @@ test('a mail that a slow server keeps waiting is not sent by another node', asyn
   const env = { SIGNET_SMTP_URL: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}` };
   const signet = await startSignet(t, { env });
   const beside = await startSignet(t, { env, beside: signet });
-  await signet.deps.db.batch(signet.deps.mail.enqueue({ to: 'a@example.com', subject: 'Hello', text: 'World' }));
+  await plain(signet.deps.db).batch(signet.deps.mail.enqueue({ to: 'a@example.com', subject: 'Hello', text: 'World' }));
   const slow = signet.deps.mail.deliver();
   for (let waits = 0; waits < 400 && connections.length === 0; waits += 1) await sleep(20);
   assert.equal(connections.length, 1);
@@ -293,6 +294,8 @@ test('a mail that a slow server keeps waiting is not sent by another node', asyn
   assert.equal(connections.length, 1);
   for (const socket of connections) socket.destroy();
   await slow;
-  const row = await signet.deps.db.get<{ next_attempt_at: number }>('select next_attempt_at from outgoing_mails');
+  const row = await plain(signet.deps.db).get<{ next_attempt_at: number }>(
+    'select next_attempt_at from outgoing_mails',
+  );
   assert.equal(row?.next_attempt_at, signet.clock() / 1000 + 30);
 });

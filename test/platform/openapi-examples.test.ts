@@ -6,6 +6,7 @@ import { twoFactors } from '../../src/authentication/sessions/authentication.ts'
 import { registerClient as registerOwnClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';
 import { readAnswer } from '../support/browser.ts';
+import { plain } from '../support/plain-sql.ts';
 import { basic, verifier } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet } from '../support/signet.ts';
@@ -237,7 +238,7 @@ const calls: Record<string, Prepare> = {
   'post /v1/admin/webhooks/{webhook_id}/deliveries/{delivery_id}/replay': async (world) => {
     const webhook_id = await webhook(world);
     await world.signet.runJobs();
-    await world.signet.deps.db.run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
+    await plain(world.signet.deps.db).run('update webhook_deliveries set dead_at = $1, next_attempt_at = null', [1]);
     const { json } = await world.admin.browser.get(`/v1/admin/webhooks/${webhook_id}/deliveries`);
     const [delivery] = (json?.deliveries ?? []) as { delivery_id: string }[];
     return { path: { webhook_id, delivery_id: delivery?.delivery_id ?? '' } };
@@ -260,12 +261,12 @@ async function enrolled(signet: Signet, { browser }: TestUser) {
 
 /** A passkey as its ceremony would have left it. */
 async function withPasskey({ signet, person }: World): Promise<Call> {
-  await signet.deps.db.run(
+  await plain(signet.deps.db).run(
     `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
      values ($1, $2, 'x', 0, '', 'Key ring', 1800000000)`,
     [`credential-of-${person.user_id}`, person.user_id],
   );
-  await signet.deps.db.run('update sessions set acr = $2 where user_id = $1', [person.user_id, twoFactors]);
+  await plain(signet.deps.db).run('update sessions set acr = $2 where user_id = $1', [person.user_id, twoFactors]);
   const { json } = await person.browser.get('/v1/me/passkeys');
   const [passkey] = (json?.passkeys ?? []) as { id: string }[];
   return { browser: person.browser, path: { id: passkey?.id ?? '' } };
@@ -287,7 +288,7 @@ const accountCalls: Record<string, Prepare> = {
   'post /v1/me/2fa/backup-codes': withTotp,
   'post /v1/me/email': ({ person }) => ({ browser: person.browser, body: { email: `new.${person.email}` } }),
   'post /v1/me/email/verify': async ({ signet, person }) => {
-    await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [person.user_id]);
+    await plain(signet.deps.db).run('update users set email_verified_at = null where user_id = $1', [person.user_id]);
     return { browser: person.browser };
   },
   'get /v1/me/grants': async (world) => {

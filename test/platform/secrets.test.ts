@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { inviteAdministrator } from '../../src/admin/invite-administrator.ts';
 import { listSigningKeys } from '../../src/oauth/signing-keys/store.ts';
+import { plain } from '../support/plain-sql.ts';
 import { sendRaw } from '../support/raw-socket.ts';
 import {
   assertRefused,
@@ -104,12 +105,12 @@ function assertHoldsNone(where: string, text: string, secrets: Map<string, strin
 async function tablesOf({ deps: { db } }: Signet): Promise<Record<string, Record<string, unknown>[]>> {
   const names =
     db.engine === 'sqlite'
-      ? await db.all<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
-      : await db.all<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public'`);
+      ? await plain(db).all<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
+      : await plain(db).all<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public'`);
   assert.ok(names.length > 10);
   return Object.fromEntries(
     await Promise.all(
-      names.map(async ({ name }) => [name, await db.all<Record<string, unknown>>(`select * from ${name}`)]),
+      names.map(async ({ name }) => [name, await plain(db).all<Record<string, unknown>>(`select * from ${name}`)]),
     ),
   );
 }
@@ -187,7 +188,7 @@ testSignet('secrets', async ({ signet, t }) => {
       assertRefused(await client.redeem(value), 400, 'invalid_grant');
       assertRefused(await client.refresh(value), 400, 'invalid_grant');
     }
-    const hashes = await signet.deps.db.all<{ secret_hash: string }>('select secret_hash from client_secrets');
+    const hashes = await plain(signet.deps.db).all<{ secret_hash: string }>('select secret_hash from client_secrets');
     for (const { secret_hash } of hashes) {
       assertRefused(await client.with({ client_secret: secret_hash }).introspect('x'), 401, 'invalid_client');
     }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Answer } from '../support/browser.ts';
 import { pattern, sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { assertRefused } from '../support/relying-party.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import type { TestUser } from '../support/test-user.ts';
@@ -89,7 +90,7 @@ test('the security page lists the sign-in methods, and advises a user with a pas
   assert.match(safer, sentence('security.backup_codes.left', { remaining: 10, total: 10 }));
   assert.doesNotMatch(safer, /class="advice"|badge warn/);
   assert.equal((await person.browser.get('/v1/me')).json?.two_factor_enabled, true);
-  await signet.deps.db.run(
+  await plain(signet.deps.db).run(
     'update backup_codes set used_at = 1 where code_hash in (select code_hash from backup_codes limit 7)',
   );
   assert.match(

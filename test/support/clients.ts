@@ -1,4 +1,5 @@
 /** For the tests of this folder: a database with two people, and shorthands for what they do. */
+
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { insertUser } from '../../src/accounts/store.ts';
@@ -16,6 +17,7 @@ import { grants } from '../../src/oauth/grants/grants.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { RequestError } from '../../src/platform/errors.ts';
 import { type Engine, freshDatabase } from './databases.ts';
+import { plain } from './plain-sql.ts';
 
 export const ada: Caller = { actor: 'user:usr_ada', address: '192.0.2.1' };
 export const administrator: Caller = { actor: 'user:usr_root', address: '192.0.2.2' };
@@ -39,7 +41,7 @@ export async function openClients(
     riskContext: openRiskContext({ db, config }),
   };
   const person = { email_verified_at: seconds, role: 'user', name: null } as const;
-  await db.batch([
+  await plain(db).batch([
     insertUser({ ...person, user_id: 'usr_ada', email: 'ada@example.com' }, seconds),
     insertUser({ ...person, user_id: 'usr_eve', email: 'eve@example.com' }, seconds),
   ]);

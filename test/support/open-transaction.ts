@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
 import type { Deps } from '../../src/app/deps.ts';
 import type { Db, Statement } from '../../src/platform/db/db.ts';
+import { plain } from './plain-sql.ts';
 
 export type OpenTransaction = {
   /** Resolves when each of these has ended or waits for a lock. */
@@ -52,7 +53,7 @@ export async function openTransaction(
 export async function openBatchConnections(db: Db, count: number): Promise<void> {
   const busy = { sql: 'select pg_backend_pid() as pid, pg_sleep(0.02)' };
   for (;;) {
-    const results = await Promise.all(Array.from({ length: count }, () => db.batch([busy])));
+    const results = await Promise.all(Array.from({ length: count }, () => plain(db).batch([busy])));
     if (new Set(results.map(([result]) => result?.rows[0]?.pid)).size === count) return;
   }
 }

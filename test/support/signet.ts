@@ -19,6 +19,7 @@ import { type Engine, freshDatabase, onBothEngines } from './databases.ts';
 import { watchRefusals } from './documented-refusals.ts';
 import { freePort } from './free-port.ts';
 import { type Mailbox, openMailbox } from './mailbox.ts';
+import { plain } from './plain-sql.ts';
 import { type Fields, postForm, RegisteredClient, userinfo } from './relying-party.ts';
 import { rememberingHasher } from './remembering-hasher.ts';
 import { newService, type Service, type ServiceOptions } from './services.ts';
@@ -115,7 +116,7 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
     },
     runJobs: async () => void (await runJobs(deps)),
     async auditLog(columns = {}) {
-      const rows = await deps.db.all<AuditRow>('select * from audit_log order by at desc, event_id desc');
+      const rows = await plain(deps.db).all<AuditRow>('select * from audit_log order by at desc, event_id desc');
       return rows.filter((row) =>
         Object.entries(columns).every(([name, value]) => row[name as keyof AuditRow] === value),
       );
@@ -170,7 +171,7 @@ async function lendKeys(db: Db): Promise<void> {
   const lent = signingKeys?.flatMap((key) =>
     key.status === 'retiring' ? [] : [insertSigningKey(key, key.status, key.created_at)],
   );
-  if (lent) await db.batch(lent);
+  if (lent) await plain(db).batch(lent);
 }
 
 let people = 0;

@@ -7,6 +7,7 @@ import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promis
 import { quickJobs, runJobs, startJobs } from '../../src/app/jobs.ts';
 import { createWebhook, disable, enable, rotateSecret, sendTest } from '../../src/webhooks/manage-webhook.ts';
 import { listDeliveries } from '../../src/webhooks/store.ts';
+import { plain } from '../support/plain-sql.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import { openReceiver } from '../support/webhook-receiver.ts';
 
@@ -136,7 +137,7 @@ test('without https only the allowed network is told, and the log keeps no path'
   assert.ok(!JSON.stringify(rows).includes('pass-word'));
   assert.ok(JSON.stringify(rows).includes('127.0.0.1:9'));
   // A name that leads elsewhere is refused at the connection.
-  await signet.deps.db.run('update webhooks set url = $1', ['http://8.8.8.8/']);
+  await plain(signet.deps.db).run('update webhooks set url = $1', ['http://8.8.8.8/']);
   await sendTest(signet.deps, caller, webhook_id);
   await runJobs(signet.deps, quickJobs);
   const [delivery] = await listDeliveries(signet.deps.db, webhook_id, 1);
@@ -162,9 +163,9 @@ test('an address that was taken off the allowed ones is not connected to any mor
 
   // That counts as no answer: this node leaves both alone for half a minute, then takes what has become due.
   const attempts = async () =>
-    (await signet.deps.db.all<{ attempts: number }>('select attempts from webhook_deliveries order by attempts')).map(
-      (row) => row.attempts,
-    );
+    (
+      await plain(signet.deps.db).all<{ attempts: number }>('select attempts from webhook_deliveries order by attempts')
+    ).map((row) => row.attempts);
   await signet.newUser();
   signet.clock.advance(29);
   await runJobs(without.deps, quickJobs);

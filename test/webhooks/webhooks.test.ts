@@ -13,6 +13,7 @@ import { findWebhook, listDeliveries } from '../../src/webhooks/store.ts';
 import { guardedLookup, InternalTarget, isAllowedAddress } from '../../src/webhooks/target.ts';
 import { linkIn, openMailbox } from '../support/mailbox.ts';
 import { sentence } from '../support/messages.ts';
+import { plain } from '../support/plain-sql.ts';
 import { basic, claimsOf, type RegisteredClient, redirectedTo } from '../support/relying-party.ts';
 import { postEntitlement, writeOf } from '../support/services.ts';
 import { type Signet, startSignet, testSignet } from '../support/signet.ts';
@@ -298,12 +299,12 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
   });
   /** As if the session had been confirmed with it, too. */
   const addPasskey = async ({ user_id }: TestUser) => {
-    await signet.deps.db.run(
+    await plain(signet.deps.db).run(
       `insert into passkeys (credential_id, user_id, public_key, sign_count, transports, name, created_at)
        values ($1, $1, 'k', 0, '', 'Key', 0)`,
       [user_id],
     );
-    await signet.deps.db.run('update sessions set acr = $2 where user_id = $1', [user_id, twoFactors]);
+    await plain(signet.deps.db).run('update sessions set acr = $2 where user_id = $1', [user_id, twoFactors]);
   };
   const ownApp = (of: Standing) => `/clients/${of.app.client_id}`;
 
@@ -325,7 +326,9 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
     [
       'an address that is confirmed',
       async ({ person }) => {
-        await signet.deps.db.run('update users set email_verified_at = null where user_id = $1', [person.user_id]);
+        await plain(signet.deps.db).run('update users set email_verified_at = null where user_id = $1', [
+          person.user_id,
+        ]);
         await send(person, 'POST', '/v1/me/email/verify');
         await send(
           person,
@@ -540,7 +543,7 @@ test('what changes an account, or ends tokens, is told with whose it was, and wi
   await t.test('whatever else is in the list', async () => {
     const rest = eventTypes.filter((type) => !seen.has(type));
     const events = rest.map((action) => auditEvent({ action, actor: 'system', target: 'x' }, signet.clock() / 1000));
-    const told = await telling(() => signet.deps.db.batch(events.map(({ statement }) => statement)));
+    const told = await telling(() => plain(signet.deps.db).batch(events.map(({ statement }) => statement)));
     assert.deepEqual(told.map(({ type }) => type).sort(), [...rest].sort());
   });
 });

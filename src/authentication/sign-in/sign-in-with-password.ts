@@ -73,8 +73,7 @@ async function rehashPassword(
   password: string,
   from: string,
 ): Promise<void> {
-  const { sql, params } = replaceHash(user_id, { from, to: await deps.passwords.hash(password) });
-  await deps.db.run(sql, params);
+  await deps.db.run(replaceHash(user_id, { from, to: await deps.passwords.hash(password) }));
 }
 
 /** The address that was typed is not kept: people type passwords there. */

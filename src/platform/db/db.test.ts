@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Engine, freshDatabase, onBothEngines } from '../../../test/support/databases.ts';
+import { plain } from '../../../test/support/plain-sql.ts';
 import { type Db, type Statement, StoreUnavailable, UniqueViolation } from './db.ts';
 import { openDb } from './open.ts';
 
@@ -27,12 +28,12 @@ const insert = (k: string, v: string | null = null, n = 0): Statement => ({
   sql: 'insert into things (k, v, n) values ($1, $2, $3)',
   params: [k, v, n],
 });
-const put = (db: Db, k: string, v: string | null = null, n = 0) => db.batch([insert(k, v, n)]);
-const find = (db: Db, k: string) => db.get<Row>('select * from things where k = $1', [k]);
-const keys = async (db: Db) => (await db.all<Row>('select k from things order by k')).map(({ k }) => k);
-const increment = (db: Db, k: string) => db.run('update things set n = n + 1 where k = $1', [k]);
+const put = (db: Db, k: string, v: string | null = null, n = 0) => plain(db).batch([insert(k, v, n)]);
+const find = (db: Db, k: string) => plain(db).get<Row>('select * from things where k = $1', [k]);
+const keys = async (db: Db) => (await plain(db).all<Row>('select k from things order by k')).map(({ k }) => k);
+const increment = (db: Db, k: string) => plain(db).run('update things set n = n + 1 where k = $1', [k]);
 const take = (db: Db, k: string, by: string) =>
-  db.run('update things set v = $2 where k = $1 and v is null returning *', [k, by]);
+  plain(db).run('update things set v = $2 where k = $1 and v is null returning *', [k, by]);
 
 onBothEngines('one conditional update of sixty-four wins', async (t, engine) => {
   const { db } = await freshTables(t, engine);
@@ -68,7 +69,7 @@ onBothEngines('what was acknowledged is seen by a second connection', async (t, 
 
 onBothEngines('a batch is in order: later statements see the earlier', async (t, engine) => {
   const { db } = await freshTables(t, engine);
-  const results = await db.batch([
+  const results = await plain(db).batch([
     insert('a', null, 1),
     { sql: 'update things set n = n + 1 where k = $1 returning n', params: ['a'] },
     { sql: "insert into things (k, n) select 'b', n * 10 from things where k = $1", params: ['a'] },
@@ -89,15 +90,15 @@ onBothEngines('a batch is in order: later statements see the earlier', async (t,
       },
     ],
   );
-  assert.deepEqual(await db.batch([]), []);
+  assert.deepEqual(await plain(db).batch([]), []);
 });
 
 onBothEngines('a batch is all or nothing, and reports the first error', async (t, engine) => {
   const { db } = await freshTables(t, engine);
   await put(db, 'taken');
   const nonsense = { sql: 'select nonsense from nowhere' };
-  await assert.rejects(db.batch([insert('a'), insert('taken'), insert('b'), nonsense]), UniqueViolation);
-  await assert.rejects(db.batch([insert('a'), nonsense, insert('taken')]), /nowhere/);
+  await assert.rejects(plain(db).batch([insert('a'), insert('taken'), insert('b'), nonsense]), UniqueViolation);
+  await assert.rejects(plain(db).batch([insert('a'), nonsense, insert('taken')]), /nowhere/);
   assert.deepEqual(await keys(db), ['taken']);
 });
 
@@ -105,11 +106,11 @@ onBothEngines('a change that fails does not harm those of the same turn', async 
   const { db } = await freshTables(t, engine);
   const outcomes = await Promise.allSettled([
     put(db, 'good 1'),
-    db.run('insert into things (k, n) values ($1, 0)', ['good 1']),
-    db.batch([insert('half'), insert('good 1')]),
-    db.batch([insert('good 2'), insert('good 3')]),
-    db.run('not a statement'),
-    db.run("insert into parts values ('orphan', 'nobody')"),
+    plain(db).run('insert into things (k, n) values ($1, 0)', ['good 1']),
+    plain(db).batch([insert('half'), insert('good 1')]),
+    plain(db).batch([insert('good 2'), insert('good 3')]),
+    plain(db).run('not a statement'),
+    plain(db).run("insert into parts values ('orphan', 'nobody')"),
     put(db, 'good 4'),
   ]);
   // On PostgreSQL these travel on different connections, so which of the equal inserts wins is open; one does.
@@ -132,18 +133,19 @@ onBothEngines('a duplicate is a UniqueViolation: primary key, unique index, part
   await assert.rejects(put(db, 'a'), UniqueViolation);
   await assert.rejects(put(db, 'b', 'active', 1), UniqueViolation);
   await put(db, 'b', 'retired', 1);
-  await assert.rejects(db.run("update things set v = 'active' where k = 'b'"), UniqueViolation);
+  await assert.rejects(plain(db).run("update things set v = 'active' where k = 'b'"), UniqueViolation);
   await put(db, 'c', 'active', 2);
   assert.deepEqual(await keys(db), ['a', 'b', 'c']);
 });
 
 onBothEngines('on conflict: do nothing, and do update where', async (t, engine) => {
   const { db } = await freshTables(t, engine);
-  const once = () => db.run('insert into things (k, n) values ($1, 1) on conflict do nothing returning k', ['a']);
+  const once = () =>
+    plain(db).run('insert into things (k, n) values ($1, 1) on conflict do nothing returning k', ['a']);
   assert.equal((await once()).changes, 1);
   assert.deepEqual(await once(), { changes: 0, rows: [] });
   const raise = (n: number) =>
-    db.run(
+    plain(db).run(
       `insert into things (k, n) values ($1, $2)
        on conflict (k) do update set n = excluded.n where things.n < excluded.n returning n`,
       ['a', n],
@@ -154,10 +156,10 @@ onBothEngines('on conflict: do nothing, and do update where', async (t, engine) 
 
 onBothEngines('foreign keys are on: an orphan is refused, a deletion cascades', async (t, engine) => {
   const { db } = await freshTables(t, engine);
-  await assert.rejects(db.run("insert into parts values ('p', 'nobody')"), /foreign key/i);
-  await db.batch([insert('a'), { sql: "insert into parts values ('p', 'a')" }]);
-  assert.deepEqual(await db.run('delete from things where k = $1', ['a']), { changes: 1, rows: [] });
-  assert.equal(await db.get('select * from parts'), undefined);
+  await assert.rejects(plain(db).run("insert into parts values ('p', 'nobody')"), /foreign key/i);
+  await plain(db).batch([insert('a'), { sql: "insert into parts values ('p', 'a')" }]);
+  assert.deepEqual(await plain(db).run('delete from things where k = $1', ['a']), { changes: 1, rows: [] });
+  assert.equal(await plain(db).get('select * from parts'), undefined);
 });
 
 onBothEngines('values come back as they went in', async (t, engine) => {
@@ -182,8 +184,8 @@ onBothEngines('NUL and half a surrogate pair are stored as U+FFFD, and never are
 
 onBothEngines('expressions are numbers: count, sum, exists', async (t, engine) => {
   const { db } = await freshTables(t, engine);
-  await db.batch([insert('a', null, 2), insert('b', null, 3)]);
-  const row = await db.get<Record<string, number>>(
+  await plain(db).batch([insert('a', null, 2), insert('b', null, 3)]);
+  const row = await plain(db).get<Record<string, number>>(
     "select count(*) as things, sum(n) as total, exists (select 1 from things where k = 'a') as found from things",
   );
   assert.deepEqual({ ...row }, { things: 2, total: 5, found: 1 });
@@ -191,7 +193,7 @@ onBothEngines('expressions are numbers: count, sum, exists', async (t, engine) =
 
 onBothEngines('an integer too large for a number is refused, not rounded', async (t, engine) => {
   const { db } = await freshTables(t, engine);
-  await db.run("insert into things (k, n) values ('a', 9007199254740993)");
+  await plain(db).run("insert into things (k, n) values ('a', 9007199254740993)");
   await assert.rejects(find(db, 'a'), RangeError);
 });
 
@@ -200,10 +202,10 @@ onBothEngines('a migration of another node changes a table under prepared statem
   await put(db, 'a');
   for (let i = 0; i < 20; i += 1) await Promise.all([find(db, 'a'), take(db, 'a', 'x'), find(db, 'a')]);
   const other = await second();
-  await other.run("alter table things add column added text default 'new'");
+  await plain(other).run("alter table things add column added text default 'new'");
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => find(db, 'a')));
   for (const row of outcomes) assert.deepEqual({ ...row }, { k: 'a', v: 'x', n: 0, added: 'new' });
-  const [updated] = (await db.batch([{ sql: 'update things set n = 1 returning *' }]))[0]!.rows;
+  const [updated] = (await plain(db).batch([{ sql: 'update things set n = 1 returning *' }]))[0]!.rows;
   assert.equal(updated?.added, 'new');
 });
 

@@ -1,7 +1,7 @@
 import { asWrite, type Change, type Done, type Requirements, type Write, type Writes, type Written } from './change.ts';
-import type { BatchResult, Engine, Step } from './engine.ts';
+import type { Engine, Step } from './engine.ts';
 import { type Fields, flag, type RowSchema, row, type ValuesOf } from './rows.ts';
-import { type Param, Sql, type Statement, sql } from './sql.ts';
+import { Sql, sql } from './sql.ts';
 
 export type { BatchResult, Committed, Step } from './engine.ts';
 export {
@@ -38,12 +38,6 @@ export type Db = Engine & {
   change<Run extends Writes, Required extends Requirements = Record<never, never>>(
     change: Change<Required, Run>,
   ): Promise<Done<Required, Run>>;
-
-  /** Numbered by hand: these go when the last store is converted. */
-  all<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
-  get<Row>(sql: string, params?: readonly Param[]): Promise<Row | undefined>;
-  run(sql: string, params?: readonly Param[]): Promise<BatchResult>;
-  batch(statements: readonly Statement[]): Promise<BatchResult[]>;
 };
 
 /** A statement that both engines take: SQLite answers null, PostgreSQL raises `division_by_zero`, if it is not true. */
@@ -83,43 +77,28 @@ export function createDb<E extends Engine>(engine: E): Db & E {
     return { ok: true, results };
   }
 
-  async function runOne(statement: Statement): Promise<BatchResult> {
-    const [result] = resultsOf(await db.commit([statement]));
-    return result!;
-  }
-
   const db: Db & E = {
     ...engine,
-    async all(rows: string | RowSchema<Fields>, statement?: Sql | readonly Param[]) {
-      if (typeof rows === 'string') return db.query({ sql: rows, params: statement as readonly Param[] });
-      return (await db.query(statement as Sql)).map(rows.parse, rows);
-    },
-    async get(rows: string | RowSchema<Fields>, statement?: Sql | readonly Param[]) {
-      if (typeof rows === 'string') return (await db.query({ sql: rows, params: statement as readonly Param[] }))[0];
-      const [first] = await db.query(statement as Sql);
+    all: async <Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql) =>
+      (await db.query(statement)).map(rows.parse, rows),
+    async get<Columns extends Fields>(rows: RowSchema<Columns>, statement: Sql) {
+      const [first] = await db.query(statement);
       return first && rows.parse(first);
     },
     async holds(condition: Sql) {
-      const [answer] = await db.query(sql`select case when ${condition} then 1 else 0 end as holds`);
-      return answer !== undefined && Holds.parse(answer).holds;
+      const answer = await db.get(Holds, sql`select case when ${condition} then 1 else 0 end as holds`);
+      return answer?.holds === true;
     },
-    async run(first: string | Sql | RowSchema<Fields>, second?: Sql | readonly Param[]) {
-      if (typeof first === 'string') return runOne({ sql: first, params: second as readonly Param[] });
-      if (first instanceof Sql) return runOne(first);
-      const { changes, rows } = await runOne(second as Sql);
-      return { changes, rows: rows.map(first.parse, first) };
+    async run(first: Sql | RowSchema<Fields>, second?: Sql) {
+      const committed = await db.commit([first instanceof Sql ? first : second!]);
+      if ('refusedAt' in committed) throw new TypeError('A statement without conditions was refused.');
+      const { changes, rows } = committed.results[0]!;
+      return first instanceof Sql ? { changes } : { changes, rows: rows.map(first.parse, first) };
     },
     change,
-    batch: async (statements: readonly Statement[]) =>
-      statements.length === 0 ? [] : resultsOf(await db.commit(statements)),
   } as Db & E;
   return db;
 }
 
 const listOf = <Item>(items: Item | readonly Item[]): readonly Item[] =>
   Array.isArray(items) ? items : [items as Item];
-
-function resultsOf(committed: Awaited<ReturnType<Engine['commit']>>): BatchResult[] {
-  if ('refusedAt' in committed) throw new TypeError('A statement without conditions was refused.');
-  return committed.results;
-}

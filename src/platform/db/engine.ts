@@ -1,4 +1,4 @@
-import type { Statement } from './sql.ts';
+import type { Param, Statement } from './sql.ts';
 
 export type BatchResult = { changes: number; rows: Record<string, unknown>[] };
 
@@ -34,6 +34,14 @@ export const isRefused = (step: Step, { changes, rows }: BatchResult): boolean =
 /** For engines: what a step that threw means for the change. */
 export const isExpectedConflict = (step: Step, error: unknown): boolean =>
   step.mayConflict === true && error instanceof UniqueViolation;
+
+/**
+ * The value as both engines can keep it. PostgreSQL has no NUL in text and answers one with an error, SQLite keeps it
+ * but its own functions stop there. What a stranger puts in a form must not decide between "no such row" and a failed
+ * statement, so NUL becomes U+FFFD, as half a surrogate pair already does when either driver writes UTF-8.
+ */
+export const storable = (param: Param): Param =>
+  typeof param === 'string' && param.includes('\0') ? param.replaceAll('\0', '\ufffd') : param;
 
 /** The store could not answer, and for certain nothing was changed. The caller must answer 503, never 200. */
 export class StoreUnavailable extends Error {

@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { freshDatabase, onBothEngines } from '../../../test/support/databases.ts';
+import { plain } from '../../../test/support/plain-sql.ts';
 import { MigrationRefused, migrate } from './migrate.ts';
 import { openDb } from './open.ts';
 
@@ -41,7 +42,7 @@ onBothEngines('only missing migrations are applied, in order, with the time give
   });
   assert.deepEqual(await migrate(db, 22, more), ['0002-second', '0003-third']);
   assert.deepEqual(await migrate(db, 33, more), []);
-  const rows = await db.all<{ name: string; applied_at: number }>(
+  const rows = await plain(db).all<{ name: string; applied_at: number }>(
     'select name, applied_at from schema_migrations order by name',
   );
   assert.deepEqual(
@@ -83,7 +84,7 @@ onBothEngines('a migration that fails leaves nothing behind', async (t, engine) 
     '0002-broken.sql': 'create table second (b bigint); insert into nowhere values (1);',
   });
   await assert.rejects(migrate(db, 0, broken), /nowhere/);
-  await assert.rejects(db.all('select * from first'), /first/);
+  await assert.rejects(plain(db).all('select * from first'), /first/);
   const mended = await migrationFolder(dataDir, { '0001-first.sql': first });
   assert.deepEqual(await migrate(db, 0, mended), ['0001-first']);
 });

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Db } from './db.ts';
 import type { Engine } from './engine.ts';
-import type { Param } from './sql.ts';
+import { type RowOf, row, text } from './rows.ts';
+import { type Param, sql } from './sql.ts';
 
 /** One transaction that no other node's migration overlaps. It commits when the work resolves, else rolls back. */
 export type MigrationSession = {
@@ -22,7 +23,8 @@ export class MigrationRefused extends Error {
 }
 
 type Migration = { name: string; script: string; checksum: string };
-type Applied = { name: string; checksum: string };
+const Applied = row('schema_migrations', { name: text, checksum: text });
+type Applied = RowOf<typeof Applied>;
 
 const ownMigrations = new URL('./migrations/', import.meta.url);
 
@@ -62,17 +64,18 @@ export async function migrate(db: MigratableDb, now: number, folder: URL = ownMi
  * @throws {StoreUnavailable}
  */
 export async function refuseUnlessMigrated(db: Db, folder: URL = ownMigrations): Promise<void> {
-  const table = await db.get(
-    db.engine === 'sqlite'
-      ? `select 1 as one from sqlite_master where type = 'table' and name = 'schema_migrations'`
-      : `select 1 as one where to_regclass('schema_migrations') is not null`,
-  );
+  const [table] = await db.query({
+    sql:
+      db.engine === 'sqlite'
+        ? `select 1 as one from sqlite_master where type = 'table' and name = 'schema_migrations'`
+        : `select 1 as one where to_regclass('schema_migrations') is not null`,
+  });
   if (!table) {
     throw new MigrationRefused(
       'The database has not been set up yet. Start the server (signet serve), or run: signet migrate. Nothing was changed.',
     );
   }
-  const applied = await db.all<Applied>('select name, checksum from schema_migrations order by name');
+  const applied = await db.all(Applied, sql`select ${Applied.columns} from schema_migrations order by name`);
   const missing = missingMigrations(readMigrations(folder), applied);
   if (missing.length > 0) {
     throw new MigrationRefused(

@@ -31,7 +31,7 @@ async function openAnswering({ dataDir, databaseUrl, databaseMayLoseCommits }: D
     ? openPostgres(databaseUrl, { mayLoseCommits: databaseMayLoseCommits })
     : openSqlite(privateFile(dataDir));
   try {
-    await db.get('select 1 as answer');
+    await db.query({ sql: 'select 1 as answer' });
     return db;
   } catch (error) {
     await db.close();

@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { type BatchResult, type Committed, isRefused, OutcomeUnknown, type Step, StoreUnavailable } from './engine.ts';
-import { storable } from './params.ts';
+import {
+  type BatchResult,
+  type Committed,
+  isRefused,
+  OutcomeUnknown,
+  type Step,
+  StoreUnavailable,
+  storable,
+} from './engine.ts';
 import { isRefusal, settledError } from './postgres-errors.ts';
 import { columnTypes } from './postgres-types.ts';
 import type { Param, Statement } from './sql.ts';

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
 import { freshDatabase } from '../../../test/support/databases.ts';
+import { plain } from '../../../test/support/plain-sql.ts';
 import { asAdmin } from '../../../test/support/postgres-admin.ts';
 import { tcpProxy } from '../../../test/support/tcp-proxy.ts';
 import { transactionPooler } from '../../../test/support/transaction-pooler.ts';
@@ -14,7 +15,7 @@ import { createLanes } from './postgres-lanes.ts';
 async function freshTable(t: TestContext) {
   const { db, url } = await freshDatabase(t, 'postgres', { empty: true });
   assert.ok(url);
-  await db.run('create table things (k text primary key, n bigint not null)');
+  await plain(db).run('create table things (k text primary key, n bigint not null)');
   return { db, url };
 }
 
@@ -32,7 +33,8 @@ function withOptions(url: string, options: string): string {
 }
 
 const insert = (k: string) => ({ sql: 'insert into things (k, n) values ($1, 0)', params: [k] });
-const keys = async (db: Db) => (await db.all<{ k: string }>('select k from things order by k')).map(({ k }) => k);
+const keys = async (db: Db) =>
+  (await plain(db).all<{ k: string }>('select k from things order by k')).map(({ k }) => k);
 
 /** Runs `signal` on the server's processes of this database that match; again until there are `count` of them. */
 async function signal(url: string, count: number, call: 'pg_cancel_backend' | 'pg_terminate_backend', where: string) {
@@ -50,7 +52,7 @@ async function signal(url: string, count: number, call: 'pg_cancel_backend' | 'p
 async function recovers(db: Db): Promise<void> {
   for (;;) {
     try {
-      await db.get('select 1 as answer');
+      await plain(db).get('select 1 as answer');
       return;
     } catch (error) {
       assert.ok(error instanceof StoreUnavailable, String(error));
@@ -78,19 +80,19 @@ test('a store is running for as long as one of its connections is open', async (
     assert.equal(await db.isRunning(other.run_id), false);
   }
   const rename = "select set_config('application_name', 'as the pooler has it', false)";
-  await db.run(rename);
-  await db.all(rename);
+  await plain(db).run(rename);
+  await plain(db).all(rename);
   assert.equal(await db.isRunning('another'), true, 'names say nothing when our own is not there');
 });
 
 test('connections that the server ends fail what they carry, and are replaced', async (t) => {
   const { db, url } = await freshTable(t);
-  const sleepers = Array.from({ length: 3 }, () => db.all('select pg_sleep(60)')); // on one connection, in its pipeline
+  const sleepers = Array.from({ length: 3 }, () => plain(db).all('select pg_sleep(60)')); // on one connection, in its pipeline
   const refused = Promise.all(sleepers.map((sleeper) => assert.rejects(sleeper, StoreUnavailable)));
   await signal(url, 1, 'pg_terminate_backend', "query like '%pg_sleep%' and pid <> pg_backend_pid()");
   await refused;
   await recovers(db);
-  await db.batch([insert('after')]);
+  await plain(db).batch([insert('after')]);
   assert.deepEqual(await keys(db), ['after']);
 });
 
@@ -98,12 +100,12 @@ test('while the server is away every call is refused at once, and served again w
   const { url } = await freshTable(t);
   const network = await tcpProxy(t, url);
   const db = opened(t, network.url);
-  await Promise.all([db.run(insert('before').sql, ['before']), db.batch([insert('batched')])]);
+  await Promise.all([plain(db).run(insert('before').sql, ['before']), plain(db).batch([insert('batched')])]);
   await network.cut();
   for (let i = 0; i < 20; i += 1) {
-    await assert.rejects(db.get('select 1 as answer'), StoreUnavailable);
-    await assert.rejects(db.run(insert('lost').sql, ['lost']), StoreUnavailable);
-    await assert.rejects(db.batch([insert('lost')]), StoreUnavailable);
+    await assert.rejects(plain(db).get('select 1 as answer'), StoreUnavailable);
+    await assert.rejects(plain(db).run(insert('lost').sql, ['lost']), StoreUnavailable);
+    await assert.rejects(plain(db).batch([insert('lost')]), StoreUnavailable);
   }
   await network.mend();
   await recovers(db);
@@ -117,23 +119,23 @@ test('what was on the wire when the connection broke is unknown if it was a chan
   const { db: direct, url } = await freshTable(t);
   const network = await tcpProxy(t, url);
   const db = opened(t, network.url);
-  await Promise.all([keys(db), db.run(insert('a').sql, ['a']), db.batch([insert('b')])]);
+  await Promise.all([keys(db), plain(db).run(insert('a').sql, ['a']), plain(db).batch([insert('b')])]);
   network.silence(); // the server gets it, keeps it, and its reply is lost
   const read = assert.rejects(keys(db), refusedForCertain);
-  const changes = [db.run(insert('c').sql, ['c']), db.batch([insert('d')])];
+  const changes = [plain(db).run(insert('c').sql, ['c']), plain(db).batch([insert('d')])];
   const unknown = changes.map((change) => assert.rejects(change, OutcomeUnknown));
   while ((await keys(direct)).length < 4) await sleep(5);
   await network.cut();
   await Promise.all([read, ...unknown]);
-  await assert.rejects(db.run(insert('e').sql, ['e']), refusedForCertain);
-  await assert.rejects(db.batch([insert('e')]), refusedForCertain);
+  await assert.rejects(plain(db).run(insert('e').sql, ['e']), refusedForCertain);
+  await assert.rejects(plain(db).batch([insert('e')]), refusedForCertain);
   assert.deepEqual(await keys(direct), ['a', 'b', 'c', 'd']);
 });
 
 test('a batch that failed before its commit is refused for certain, even if the server went away with it', async (t) => {
   const { db, url } = await freshTable(t);
-  const slow = assert.rejects(db.batch([insert('a'), { sql: 'select pg_sleep(60)' }]), refusedForCertain);
-  const alone = assert.rejects(db.run("insert into things select 'slow', 0 from pg_sleep(60)"), OutcomeUnknown);
+  const slow = assert.rejects(plain(db).batch([insert('a'), { sql: 'select pg_sleep(60)' }]), refusedForCertain);
+  const alone = assert.rejects(plain(db).run("insert into things select 'slow', 0 from pg_sleep(60)"), OutcomeUnknown);
   await signal(url, 2, 'pg_terminate_backend', "query like '%pg_sleep%' and pid <> pg_backend_pid()");
   await Promise.all([slow, alone]);
 });
@@ -143,7 +145,7 @@ test('a server that never was there is StoreUnavailable', async (t) => {
   const network = await tcpProxy(t, url);
   await network.cut();
   const db = opened(t, network.url);
-  const asked = Array.from({ length: 30 }, () => db.get('select 1 as answer'));
+  const asked = Array.from({ length: 30 }, () => plain(db).get('select 1 as answer'));
   for (const question of asked) await assert.rejects(question, StoreUnavailable);
   await network.mend();
   await recovers(db);
@@ -152,8 +154,8 @@ test('a server that never was there is StoreUnavailable', async (t) => {
 test('a statement past its deadline is StoreUnavailable, and its change is not kept', async (t) => {
   const { db, url } = await freshTable(t);
   const hasty = opened(t, url, { statementMs: 200, replyMs: 60_000 });
-  await assert.rejects(hasty.run("insert into things select 'slow', 0 from pg_sleep(60)"), refusedForCertain);
-  await assert.rejects(hasty.batch([insert('slow'), { sql: 'select pg_sleep(60)' }]), refusedForCertain);
+  await assert.rejects(plain(hasty).run("insert into things select 'slow', 0 from pg_sleep(60)"), refusedForCertain);
+  await assert.rejects(plain(hasty).batch([insert('slow'), { sql: 'select pg_sleep(60)' }]), refusedForCertain);
   assert.deepEqual(await keys(db), []);
 });
 
@@ -161,9 +163,9 @@ test('a reply that never comes is StoreUnavailable', async (t) => {
   const { url } = await freshTable(t);
   const network = await tcpProxy(t, url);
   const db = opened(t, network.url, { statementMs: 60_000, replyMs: 300 });
-  await Promise.all([keys(db), db.run(insert('x').sql, ['x']), db.batch([insert('a')])]);
+  await Promise.all([keys(db), plain(db).run(insert('x').sql, ['x']), plain(db).batch([insert('a')])]);
   network.silence();
-  const changes = [db.run(insert('b').sql, ['b']), db.batch([insert('c')])];
+  const changes = [plain(db).run(insert('b').sql, ['b']), plain(db).batch([insert('c')])];
   await Promise.all([
     assert.rejects(keys(db), refusedForCertain),
     ...changes.map((one) => assert.rejects(one, OutcomeUnknown)),
@@ -173,7 +175,7 @@ test('a reply that never comes is StoreUnavailable', async (t) => {
 test('a commit whose synchronous standby is gone is not acknowledged', async (t) => {
   const { db, url } = await freshTable(t);
   const waiting = opened(t, withOptions(url, '-c synchronous_commit=on'));
-  const changes = [waiting.run(insert('single').sql, ['single']), waiting.batch([insert('batch')])];
+  const changes = [plain(waiting).run(insert('single').sql, ['single']), plain(waiting).batch([insert('batch')])];
   const refused = Promise.all(changes.map((change) => assert.rejects(change, OutcomeUnknown)));
   await signal(url, 2, 'pg_cancel_backend', "wait_event = 'SyncRep'");
   await refused;
@@ -186,8 +188,8 @@ test('a commit whose synchronous standby is gone is not acknowledged', async (t)
 test('when the wait for the standby passes the deadline, the change is not acknowledged', async (t) => {
   const { url } = await freshTable(t);
   const waiting = opened(t, withOptions(url, '-c synchronous_commit=on'), { statementMs: 200, replyMs: 400 });
-  await assert.rejects(waiting.run(insert('single').sql, ['single']), StoreUnavailable);
-  await assert.rejects(waiting.batch([insert('batch')]), StoreUnavailable);
+  await assert.rejects(plain(waiting).run(insert('single').sql, ['single']), StoreUnavailable);
+  await assert.rejects(plain(waiting).batch([insert('batch')]), StoreUnavailable);
   await signal(url, 2, 'pg_terminate_backend', "wait_event = 'SyncRep'");
 });
 
@@ -196,11 +198,11 @@ test('commits that wait for a standby cost no more connections than are configur
   const db = opened(t, withOptions(url, '-c synchronous_commit=on'), { statementMs: 200, replyMs: 400 });
   const count = `select count(*) as open, count(*) filter (where wait_event = 'SyncRep') as waiting
                    from pg_stat_activity where datname = current_database() and application_name like '% ' || $1`;
-  const backends = async () => (await direct.get<{ open: number; waiting: number }>(count, [db.run_id]))!;
+  const backends = async () => (await plain(direct).get<{ open: number; waiting: number }>(count, [db.run_id]))!;
   const change = async (i: number): Promise<'unknown' | 'refused'> => {
     const [single, batch] = await Promise.allSettled([
-      db.run(insert(`s${i}`).sql, [`s${i}`]),
-      db.batch([insert(`b${i}`)]),
+      plain(db).run(insert(`s${i}`).sql, [`s${i}`]),
+      plain(db).batch([insert(`b${i}`)]),
     ]);
     assert.ok(single.status === 'rejected' && batch.status === 'rejected', 'no commit is acknowledged');
     return [single, batch].every(({ reason }) => refusedForCertain(reason)) ? 'refused' : 'unknown';
@@ -209,7 +211,7 @@ test('commits that wait for a standby cost no more connections than are configur
   let outcome: string = 'unknown';
   for (let i = 0; i < 30 && outcome === 'unknown'; i += 1) {
     const asked = Promise.all([change(i * 2), change(i * 2 + 1)]);
-    await db.get('select 1 as answer');
+    await plain(db).get('select 1 as answer');
     [outcome] = await asked;
     assert.ok((await backends()).open <= 14);
   }
@@ -219,7 +221,7 @@ test('commits that wait for a standby cost no more connections than are configur
     waiting > 0 && waiting < 10,
     `${waiting} wait: refused because the server said why, not for want of connections`,
   );
-  await db.get('select 1 as answer');
+  await plain(db).get('select 1 as answer');
 
   await signal(url, waiting, 'pg_cancel_backend', "wait_event = 'SyncRep'");
   for (let i = 100; outcome === 'refused' && i < 300; i += 1) {
@@ -246,28 +248,30 @@ test('a connection that was given up counts until its backend is known to be gon
   t.after(() => lanes.close());
   for (let i = 0; i < 4; i += 1) await assert.rejects(lanes.use((lane) => lane.run({ sql: 'select pg_sleep(60)' })));
   const count = "select count(*) as open from pg_stat_activity where application_name like '% capped'";
-  assert.equal((await direct.get<{ open: number }>(count))?.open, size);
+  assert.equal((await plain(direct).get<{ open: number }>(count))?.open, size);
 });
 
 test('a server that may lose what it has confirmed is refused with a sentence, unless that is meant', async (t) => {
   const { url } = await freshTable(t);
   const careless = openPostgres(withOptions(url, '-c synchronous_commit=off'));
   t.after(() => careless.close());
-  const refusal = await careless.get('select 1 as answer').then(
-    () => assert.fail('it was accepted'),
-    (error: unknown) => error,
-  );
+  const refusal = await plain(careless)
+    .get('select 1 as answer')
+    .then(
+      () => assert.fail('it was accepted'),
+      (error: unknown) => error,
+    );
   assert.ok(refusal instanceof StoreMisconfigured);
   assert.match(refusal.message, /may lose changes.*synchronous_commit, fsync, full_page_writes off/);
   assert.match(refusal.message, /SIGNET_DATABASE_MAY_LOSE_COMMITS=on/);
-  await assert.rejects(careless.batch([insert('a')]), StoreMisconfigured);
+  await assert.rejects(plain(careless).batch([insert('a')]), StoreMisconfigured);
   assert.deepEqual(await keys(opened(t, withOptions(url, '-c synchronous_commit=off'))), []);
 });
 
 test('a pooler that gives each transaction another backend is refused with a sentence', async (t) => {
   const { db, url } = await freshTable(t);
   const pooled = opened(t, await transactionPooler(t, url));
-  for (const ask of [() => keys(pooled), () => pooled.batch([insert('a')])]) {
+  for (const ask of [() => keys(pooled), () => plain(pooled).batch([insert('a')])]) {
     await assert.rejects(ask, (error: unknown) => {
       assert.ok(error instanceof StoreMisconfigured, String(error));
       assert.match(error.message, /pooler without session pooling.*address of PostgreSQL itself/);
@@ -275,7 +279,7 @@ test('a pooler that gives each transaction another backend is refused with a sen
     });
   }
   assert.deepEqual(await keys(db), []);
-  const { default_transaction_read_only } = (await db.get<{ default_transaction_read_only: string }>(
+  const { default_transaction_read_only } = (await plain(db).get<{ default_transaction_read_only: string }>(
     'show default_transaction_read_only',
   ))!;
   assert.equal(default_transaction_read_only, 'off');
@@ -284,52 +288,53 @@ test('a pooler that gives each transaction another backend is refused with a sen
 test('statements of a batch that lost its transaction change nothing', async (t) => {
   const { db } = await freshTable(t);
   // A `begin` that fails cannot be arranged; leaving the transaction early puts the next statement in the same place.
-  await assert.rejects(db.batch([insert('a'), { sql: 'rollback' }, insert('b')]), StoreUnavailable);
+  await assert.rejects(plain(db).batch([insert('a'), { sql: 'rollback' }, insert('b')]), StoreUnavailable);
   assert.deepEqual(await keys(db), []);
-  await db.batch([insert('c')]);
+  await plain(db).batch([insert('c')]);
   assert.deepEqual(await keys(db), ['c']);
 });
 
 test('batches that deadlock are retried', async (t) => {
   const { db, url } = await freshTable(t);
-  await db.batch([insert('a'), insert('b')]);
+  await plain(db).batch([insert('a'), insert('b')]);
   const raise = (k: string) => ({ sql: 'update things set n = n + 1 where k = $1', params: [k] });
   const pause = { sql: 'select pg_sleep(0.02)' }; // long enough to hold one lock each
   const sides = [1, 2].map(() => opened(t, withOptions(url, '-c deadlock_timeout=10ms')));
   for (let round = 0; round < 5; round += 1) {
     await Promise.all([
-      sides[0]!.batch([raise('a'), pause, raise('b')]),
-      sides[1]!.batch([raise('b'), pause, raise('a')]),
+      plain(sides[0]!).batch([raise('a'), pause, raise('b')]),
+      plain(sides[1]!).batch([raise('b'), pause, raise('a')]),
     ]);
   }
   assert.deepEqual(
-    (await db.all<{ n: number }>('select n from things')).map(({ n }) => n),
+    (await plain(db).all<{ n: number }>('select n from things')).map(({ n }) => n),
     [10, 10],
   );
 });
 
 test('a statement that failed to prepare does not spoil its name', async (t) => {
   const { db } = await freshTable(t);
-  const early = () => db.get('select * from later');
+  const early = () => plain(db).get('select * from later');
   const outcomes = await Promise.allSettled(Array.from({ length: 30 }, early));
   const codes = outcomes.map((outcome) => {
     assert.ok(outcome.status === 'rejected' && outcome.reason instanceof pg.DatabaseError);
     return outcome.reason.code;
   });
   assert.ok(codes.includes('42P01'), 'at least the first is told that there is no such table');
-  await db.run('create table later (k text)');
+  await plain(db).run('create table later (k text)');
   await Promise.all(Array.from({ length: 30 }, early));
 });
 
 test('a batch that fails does not spoil the statements of those behind it', async (t) => {
   const { db } = await freshTable(t);
-  await db.batch([insert('taken')]);
-  const bad = () => db.batch([insert('taken'), { sql: 'update things set n = n + 1 where k = $1', params: ['taken'] }]);
-  const good = () => db.batch([{ sql: 'update things set n = n + 1 where k = $1', params: ['taken'] }]);
+  await plain(db).batch([insert('taken')]);
+  const bad = () =>
+    plain(db).batch([insert('taken'), { sql: 'update things set n = n + 1 where k = $1', params: ['taken'] }]);
+  const good = () => plain(db).batch([{ sql: 'update things set n = n + 1 where k = $1', params: ['taken'] }]);
   const outcomes = await Promise.allSettled(Array.from({ length: 40 }, (_, i) => (i % 2 ? good() : bad())));
   assert.deepEqual(
     outcomes.map(({ status }) => status),
     Array.from({ length: 40 }, (_, i) => (i % 2 ? 'fulfilled' : 'rejected')),
   );
-  assert.equal((await db.get<{ n: number }>('select n from things'))?.n, 20);
+  assert.equal((await plain(db).get<{ n: number }>('select n from things'))?.n, 20);
 });

@@ -7,10 +7,6 @@ import { type Param, raw, type Sql, sql } from './sql.ts';
  */
 export const sliceRows = 500;
 
-/** As {@link fitsOneSlice}, for SQL that is numbered by hand: what belongs to `$1` in that table can go in one statement. Reads no more than that. */
-export const atMostOneSlice = (table: string, column: string): string =>
-  `(select count(*) from (select 1 as one from ${table} where ${column} = $1 limit ${sliceRows + 1}) as few) <= ${sliceRows}`;
-
 /** A condition: the rows of a table that have this value in a column are no more than one slice. Reads no more than that. */
 export const fitsOneSlice = (table: string, column: string, value: Param): Sql =>
   sql`(select count(*) from (select 1 as one from ${raw(table)} where ${raw(column)} = ${value}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allOf, asBigint, fromNumbered, join, oneOf, raw, sql } from './sql.ts';
+import { allOf, asBigint, join, oneOf, raw, sql } from './sql.ts';
 
 test('values become parameters in order of appearance, each its own', () => {
   const isActive = (at: number) => sql`expires_at > ${at} and revoked_at is null`;
@@ -35,12 +35,4 @@ test('lists', () => {
   assert.equal(allOf([]).sql, '1 = 1');
   assert.equal(allOf([sql`a = ${1} or b`, sql`c`]).sql, '(a = $1 or b) and (c)');
   assert.throws(() => join([]), RangeError);
-});
-
-test('what was numbered by hand may be nested, too', () => {
-  const old = { sql: 'a = $2 and b = $1 and c = $2', params: ['one', 'two'] };
-  const { sql: text, params } = sql`x = ${0} and ${fromNumbered(old)} and y = ${3}`;
-  assert.equal(text, 'x = $1 and a = $2 and b = $3 and c = $4 and y = $5');
-  assert.deepEqual(params, [0, 'two', 'one', 'two', 3]);
-  assert.equal(fromNumbered(old).shape, fromNumbered({ ...old, params: [1, 2] }).shape);
 });

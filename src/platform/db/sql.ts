@@ -140,19 +140,3 @@ export const allOf = (conditions: readonly Sql[]): Sql =>
 /** PostgreSQL takes a parameter for text wherever nothing beside it has a type: in a select list, in `coalesce`. */
 export const asBigint = (value: Param): Sql => sql`cast(${value} as bigint)`;
 export const asText = (value: Param): Sql => sql`cast(${value} as text)`;
-
-/** A statement or condition that is still numbered by hand. Goes when the last store is converted. */
-export function fromNumbered(statement: Statement): Sql {
-  if (statement instanceof Sql) return statement;
-  const { sql: text, params = [] } = statement;
-  const order: Param[] = [];
-  const strings = text.split(/\$(\d+)/).filter((piece, index) => {
-    if (index % 2 === 1) order.push(params[Number(piece) - 1] ?? null);
-    return index % 2 === 0;
-  });
-  const key = strings.join('\0');
-  const known = numberedTexts.get(key) ?? strings;
-  numberedTexts.set(key, known);
-  return sql(known, ...order);
-}
-const numberedTexts = new Map<string, readonly string[]>();

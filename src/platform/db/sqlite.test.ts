@@ -8,24 +8,26 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { freshDatabase } from '../../../test/support/databases.ts';
+import { plain } from '../../../test/support/plain-sql.ts';
 import { type Db, OutcomeUnknown, StoreUnavailable } from './db.ts';
 import { openSqlite } from './sqlite.ts';
 
 async function freshTable(t: TestContext) {
   const { db, dataDir } = await freshDatabase(t, 'sqlite', { empty: true });
-  await db.run('create table things (k text primary key, n bigint not null)');
+  await plain(db).run('create table things (k text primary key, n bigint not null)');
   return { db, path: join(dataDir, 'signet.db'), dataDir };
 }
 
-const put = (db: Db, k: string) => db.run('insert into things (k, n) values ($1, 0)', [k]);
-const keys = async (db: Db) => (await db.all<{ k: string }>('select k from things')).map(({ k }) => k);
+const put = (db: Db, k: string) => plain(db).run('insert into things (k, n) values ($1, 0)', [k]);
+const keys = async (db: Db) => (await plain(db).all<{ k: string }>('select k from things')).map(({ k }) => k);
 
-/** Runs `script` in a process of its own, with `openDb`, `migrate` and `dataDir` at hand. */
+/** Runs `script` in a process of its own, with `openDb`, `migrate`, `plain` and `dataDir` at hand. */
 function child(dataDir: string, script: string) {
   const module = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
   const source = `
     import { openDb } from ${module('./open.ts')};
     import { migrate } from ${module('./migrate.ts')};
+    import { plain } from ${module('../../../test/support/plain-sql.ts')};
     const dataDir = ${JSON.stringify(dataDir)};
     ${script}`;
   return spawn(process.execPath, ['--input-type=module', '--eval', source], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -39,7 +41,7 @@ test('what was acknowledged survives kill -9', async (t) => {
      const loop = async (name) => {
        for (let i = 0; ; i += 1) {
          const k = name + '/' + i;
-         await db.batch([
+         await plain(db).batch([
            { sql: 'insert into things (k, n) values ($1, 0)', params: [k] },
            { sql: 'update things set n = 1 where k = $1', params: [k] },
          ]);
@@ -59,7 +61,7 @@ test('what was acknowledged survives kill -9', async (t) => {
     acknowledged.filter((k) => !kept.has(k)),
     [],
   );
-  assert.equal(await db.get('select k from things where n = 0'), undefined, 'half a batch was kept');
+  assert.equal(await plain(db).get('select k from things where n = 0'), undefined, 'half a batch was kept');
 });
 
 test('processes that write the same file lose no change', async (t) => {
@@ -70,7 +72,7 @@ test('processes that write the same file lose no change', async (t) => {
     process.stdout.write('ready');
     await new Promise((resolve) => process.stdin.once('data', resolve));
     for (let i = 0; i < 25; i += 1) {
-      await Promise.all(Array.from({ length: 8 }, () => db.run("update things set n = n + 1 where k = 'counter'")));
+      await Promise.all(Array.from({ length: 8 }, () => plain(db).run("update things set n = n + 1 where k = 'counter'")));
     }
     await db.close();
     process.exit();`;
@@ -78,12 +80,12 @@ test('processes that write the same file lose no change', async (t) => {
   await Promise.all(processes.map(({ stdout }) => once(stdout, 'data')));
   const ended = Promise.all(processes.map((process) => once(process, 'exit')));
   for (const { stdin } of processes) stdin.write('go');
-  for (let i = 0; i < 50; i += 1) await db.run("update things set n = n + 1 where k = 'counter'");
+  for (let i = 0; i < 50; i += 1) await plain(db).run("update things set n = n + 1 where k = 'counter'");
   assert.deepEqual(
     (await ended).map(([code]) => code),
     [0, 0, 0],
   );
-  assert.equal((await db.get<{ n: number }>('select n from things'))?.n, 3 * 200 + 50);
+  assert.equal((await plain(db).get<{ n: number }>('select n from things'))?.n, 3 * 200 + 50);
 });
 
 test('processes that start at once on a new folder migrate it once', async (t) => {
@@ -133,7 +135,7 @@ test('a file that cannot be written refuses changes and still answers reads', as
   await put(db, 'a');
   const readOnly = openSqlite(`${pathToFileURL(path)}?mode=ro`);
   t.after(() => readOnly.close());
-  const changes = [put(readOnly, 'b'), readOnly.batch([{ sql: "delete from things where k = 'a'" }])];
+  const changes = [put(readOnly, 'b'), plain(readOnly).batch([{ sql: "delete from things where k = 'a'" }])];
   for (const change of changes) await assert.rejects(change, StoreUnavailable);
   assert.deepEqual(await keys(readOnly), ['a']);
 });
@@ -141,13 +143,13 @@ test('a file that cannot be written refuses changes and still answers reads', as
 test('a full disk refuses the change, and the store goes on', async (t) => {
   const { db } = await freshTable(t);
   await put(db, 'before');
-  const [{ page_count } = { page_count: 0 }] = await db.all<{ page_count: number }>('pragma page_count');
-  await db.run(`pragma max_page_count = ${page_count}`);
+  const [{ page_count } = { page_count: 0 }] = await plain(db).all<{ page_count: number }>('pragma page_count');
+  await plain(db).run(`pragma max_page_count = ${page_count}`);
   const outcomes = await Promise.allSettled([put(db, 'x'.repeat(100_000)), put(db, 'y'.repeat(100_000))]);
   for (const outcome of outcomes) {
     assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailable);
   }
-  await db.run('pragma max_page_count = 1000000');
+  await plain(db).run('pragma max_page_count = 1000000');
   await put(db, 'after');
   assert.deepEqual((await keys(db)).sort(), ['after', 'before']);
 });
@@ -183,8 +185,11 @@ test('while another process holds the lock reads go on, and writes wait for it',
 test('a commit that fails is told to everyone in it, and nothing is kept', async (t) => {
   const { db } = await freshTable(t);
   // A deferred constraint is the one failure that SQLite finds at the commit and a test can arrange.
-  await db.run('create table late (k text references things (k) deferrable initially deferred)');
-  const outcomes = await Promise.allSettled([put(db, 'neighbour'), db.run("insert into late values ('nobody')")]);
+  await plain(db).run('create table late (k text references things (k) deferrable initially deferred)');
+  const outcomes = await Promise.allSettled([
+    put(db, 'neighbour'),
+    plain(db).run("insert into late values ('nobody')"),
+  ]);
   for (const outcome of outcomes) {
     assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailable);
   }
@@ -206,7 +211,7 @@ test('after a failed flush nothing is acknowledged until the file has been check
   const refusedForCertain = (error: unknown) => error instanceof StoreUnavailable && !(error instanceof OutcomeUnknown);
 
   disk.fails = true;
-  const sent = Promise.allSettled([put(db, 'a'), db.batch([{ sql: 'update things set n = 1' }])]);
+  const sent = Promise.allSettled([put(db, 'a'), plain(db).batch([{ sql: 'update things set n = 1' }])]);
   for (const outcome of await sent)
     assert.ok(outcome.status === 'rejected' && outcome.reason instanceof OutcomeUnknown);
   disk.keeps = false;
@@ -223,6 +228,6 @@ test('after a failed flush nothing is acknowledged until the file has been check
 
 test('a commit is on disk when it is acknowledged: the connection runs with synchronous=FULL on a WAL', async (t) => {
   const { db } = await freshTable(t);
-  assert.equal((await db.get<{ synchronous: number }>('pragma synchronous'))?.synchronous, 2);
-  assert.equal((await db.get<{ journal_mode: string }>('pragma journal_mode'))?.journal_mode, 'wal');
+  assert.equal((await plain(db).get<{ synchronous: number }>('pragma synchronous'))?.synchronous, 2);
+  assert.equal((await plain(db).get<{ journal_mode: string }>('pragma journal_mode'))?.journal_mode, 'wal');
 });
