@@ -3,9 +3,8 @@ import type { LimitDeps } from '../platform/deps.ts';
 import { emailKey } from '../platform/email-address.ts';
 import { digest } from '../platform/ids.ts';
 import { addressKey } from '../platform/ip-address.ts';
-import { windowLimit } from '../platform/limits/failure-limits.ts';
-import type { Window } from '../platform/limits/store.ts';
-import { linkSeconds } from './one-time-links/link.ts';
+import { type Window, windowLimit } from '../platform/limits/failure-limits.ts';
+import { linkSeconds } from './links.ts';
 
 /** Who asks without being signed in, by address: whoever asks for many people is told to wait. */
 const perAddress = ({ config: { limits } }: LimitDeps) => ({

@@ -1,10 +1,25 @@
 import type { Db } from '../platform/db/db.ts';
-import { integer, nullable, row, text } from '../platform/db/rows.ts';
+import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
 import { fitsOneSlice } from '../platform/db/slices.ts';
 import { allOf, asBigint, escapeLike, type Sql, sql } from '../platform/db/sql.ts';
 import { emailKey } from '../platform/email-address.ts';
 import type { UserId } from '../platform/ids.ts';
-import { type Role, User } from './user.ts';
+
+/** A person's account. Times are Unix seconds. */
+export const User = row('users', {
+  user_id: id<UserId>(),
+  email: text,
+  email_verified_at: nullable(integer),
+  name: nullable(text),
+  picture: nullable(text),
+  role: choice('user', 'admin'),
+  locale: nullable(text),
+  disabled_at: nullable(integer),
+  created_at: integer,
+  updated_at: integer,
+});
+export type User = RowOf<typeof User>;
+export type Role = User['role'];
 
 type NewUser = Pick<User, 'user_id' | 'email' | 'name' | 'role' | 'email_verified_at'> &
   Partial<Pick<User, 'picture' | 'locale'>>;

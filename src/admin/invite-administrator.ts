@@ -1,5 +1,5 @@
-import { deleteLinks, findOpenLink, insertLink, type OneTimeLink } from '../accounts/one-time-links/store.ts';
-import { hasAdministrator, noAdministrator } from '../accounts/store.ts';
+import { hasAdministrator, noAdministrator } from '../accounts/administrators.ts';
+import { deleteLinks, findOpenLink, insertLink, type OneTimeLink } from '../accounts/links.ts';
 import { type Actor, auditEvent } from '../audit/audit.ts';
 import { createUser } from '../authentication/account-links/create-user.ts';
 import type { Deps } from '../authentication/deps.ts';

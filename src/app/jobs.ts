@@ -1,13 +1,11 @@
-import { purgeLinks, purgeSpentTokens } from '../accounts/one-time-links/store.ts';
+import { purgeLinks, purgeSpentTokens } from '../accounts/links.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
-import { purgeUnauthenticated } from '../audit/store.ts';
+import { purgeUnauthenticated } from '../audit/unauthenticated.ts';
 import { deviceSeconds } from '../authentication/sessions/browser.ts';
 import { purgePendingSignIns } from '../authentication/sessions/pending-sign-ins.store.ts';
 import { purgeDevices, purgeSessions } from '../authentication/sessions/store.ts';
-import { suspensionRememberedSeconds } from '../clients/delete-client.ts';
-import { purgeFailures } from '../clients/failures.store.ts';
-import { failureKeptSeconds } from '../clients/failures.ts';
-import { purgeRememberedSuspensions } from '../clients/store.ts';
+import { purgeRememberedSuspensions, suspensionRememberedSeconds } from '../clients/delete-client.ts';
+import { failureKeptSeconds, purgeFailures } from '../clients/failures.ts';
 import {
   finishClientDeletions,
   purgeExpiredGrants,
@@ -21,10 +19,10 @@ import { accessTokenSeconds } from '../oauth/token/tokens.ts';
 import { now } from '../platform/clock.ts';
 import { type Db, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
-import { purgeFailureCounters } from '../platform/limits/store.ts';
+import { purgeFailureCounters } from '../platform/limits/failure-limits.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
-import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/store.ts';
+import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/webhook-sender.ts';
 import type { Deps } from './deps.ts';
 
 /** Ended sessions and grants are kept this long, for questions about what happened. */

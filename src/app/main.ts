@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasAdministrator } from '../accounts/store.ts';
+import { hasAdministrator } from '../accounts/administrators.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { StoreMisconfigured, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { endFailedRequest } from '../platform/http/raw-answers.ts';

@@ -2,6 +2,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Deps } from './deps.ts';
 import { type AuditFilter, type AuditRow, type SealedRow, searchAuditLog, searchUnsealed } from './store.ts';
 
+export { type AuditFilter, type AuditRow, actorsSince, auditRowsOf, newestAuditRowOf } from './store.ts';
+
 type LogDeps = Pick<Deps, 'db' | 'auditLog'>;
 
 /** An event as programs read it: states are objects, times Unix seconds. */

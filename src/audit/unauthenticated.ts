@@ -6,6 +6,8 @@ import { digest } from '../platform/ids.ts';
 import { addressKey } from '../platform/ip-address.ts';
 import { countUnauthenticated, searchUnauthenticated, type UnauthenticatedRow } from './store.ts';
 
+export { purgeUnauthenticated } from './store.ts';
+
 /** Why a sign-in was refused. Administrators read a sentence for each. */
 export const refusalReasons = [
   'wrong_password',

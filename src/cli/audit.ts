@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import type { ExpectedHead } from '../audit/chain.ts';
 import {
   type AnyRecord,
+  type AuditFilter,
   exportFormats,
   exportLogWithoutSealing,
   filterWarningOf,
   parseTime,
   readLogWithoutSealing,
 } from '../audit/read-log.ts';
-import type { AuditFilter } from '../audit/store.ts';
 import { listed, time } from '../platform/report.ts';
 import { command, UsageError } from './command.ts';
 

@@ -1,6 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { requireUser, requireUserByIdOrEmail } from '../accounts/require-user.ts';
-import type { User } from '../accounts/user.ts';
+import { requireUser, requireUserByIdOrEmail, type User } from '../accounts/users.ts';
 import { auditOperations } from '../admin/audit/operations.ts';
 import { describeClient } from '../admin/clients/command-text.ts';
 import { clientOperations } from '../admin/clients/operations.ts';

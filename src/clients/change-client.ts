@@ -1,4 +1,4 @@
-import { lockUser } from '../accounts/store.ts';
+import { lockUser } from '../accounts/users.ts';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';

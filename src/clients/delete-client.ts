@@ -6,6 +6,8 @@ import type { Client } from './client.ts';
 import { findAnyClient } from './find-clients.ts';
 import * as store from './store.ts';
 
+export { orphanClientsOf, purgeRememberedSuspensions } from './store.ts';
+
 /** Two years, so that nobody outwaits the reviewers' memory. */
 export const suspensionRememberedSeconds = 730 * 86_400;
 

@@ -4,6 +4,8 @@ import type { Deps, StoreDeps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';
 import { countFailure, trimFailures } from './failures.store.ts';
 
+export { type FailureRow, failuresOf, purgeFailures } from './failures.store.ts';
+
 /** Where a sign-in stopped. */
 export const failureStages = ['authorize', 'client_authentication', 'token'] as const;
 export type FailureStage = (typeof failureStages)[number];

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import { findUser } from '../accounts/store.ts';
+import { findUser } from '../accounts/users.ts';
 import type { Deps } from '../platform/deps.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 import { isIpAddress } from '../platform/ip-address.ts';

@@ -1,7 +1,6 @@
-import { findUser } from '../accounts/store.ts';
-import type { User } from '../accounts/user.ts';
+import { findUser, type User } from '../accounts/users.ts';
 import { isDigestOnly, toLoggedValue } from '../audit/audit.ts';
-import { newestAuditRowOf } from '../audit/store.ts';
+import { newestAuditRowOf } from '../audit/read-log.ts';
 import { sameJson } from './change-client.ts';
 import {
   type Client,

@@ -1,6 +1,10 @@
-import { formatUtc, isUnprivilegedUser, newAdministratorUntil } from '../accounts/new-administrator.ts';
-import { listAdministrators } from '../accounts/store.ts';
-import { actorsSince } from '../audit/store.ts';
+import {
+  formatUtc,
+  isUnprivilegedUser,
+  listAdministrators,
+  newAdministratorUntil,
+} from '../accounts/administrators.ts';
+import { actorsSince } from '../audit/read-log.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';

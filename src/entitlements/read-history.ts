@@ -1,4 +1,4 @@
-import { requireUser } from '../accounts/require-user.ts';
+import { requireUser } from '../accounts/users.ts';
 import { type Cursor, cutPage, decodeCursor } from '../platform/db/cursor.ts';
 import type { Deps } from '../platform/deps.ts';
 import { invalidFields } from '../platform/errors.ts';
@@ -11,8 +11,7 @@ import {
   type VersionPlace,
 } from './store.ts';
 
-/** The current entitlements of a user. */
-export { listEntitlements } from './store.ts';
+export { type EntitlementVersion, listEntitlements, type StoredEntitlement } from './store.ts';
 
 export type EntitlementHistory = {
   /** What is valid now, by product: all of it, however little of the history is asked for. */

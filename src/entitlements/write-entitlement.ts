@@ -8,6 +8,9 @@ import type { EntitlementWrite } from './entitlement.ts';
 import type { ServiceCredential } from './service-credentials/service-credential.ts';
 import { findConflict, insertVersion, upsertEntitlement } from './store.ts';
 
+/** For the deletion of an account. */
+export { deleteEntitlementsOfUser, deleteVersionsOfUser } from './store.ts';
+
 type WriteResult = { user_id: string; product: string; version: number; status: string; applied: boolean };
 
 /**

@@ -3,6 +3,8 @@ import { type Clock, now, type Timekeeper } from './clock.ts';
 import type { Db } from './db/db.ts';
 import { findHeartbeat, type Heartbeat, type MailMode, storeHeartbeat } from './store.ts';
 
+export { findHeartbeat } from './store.ts';
+
 /** Seconds without a heartbeat after which a server is considered down; servers record one every minute. */
 const silentAfterSeconds = 300;
 /** Seconds. A heartbeat is written within a few seconds after its time was read. */

@@ -1,4 +1,4 @@
-import type { AuditRow } from '../audit/store.ts';
+import type { AuditRow } from '../audit/read-log.ts';
 
 /** What others may be told of, by the action in the audit log. The payload holds ids and states, never a secret. */
 export const eventTypes = [

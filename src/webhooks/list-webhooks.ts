@@ -10,6 +10,8 @@ import {
   listWebhooks,
 } from './store.ts';
 
+export type { Delivery, DeliveryState } from './store.ts';
+
 type ReadDeps = Pick<Deps, 'db'>;
 
 /** Who is told of what, oldest first, never with a secret. */

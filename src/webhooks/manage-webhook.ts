@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import type { Deps } from '../audit/deps.ts';
-import type { AuditRow } from '../audit/store.ts';
+import type { AuditRow } from '../audit/read-log.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';

@@ -20,6 +20,8 @@ import {
 } from './store.ts';
 import { forbiddenTarget, guardedLookup, InternalTarget, mayDeliver } from './target.ts';
 
+export { purgeDead, purgeDelivered, purgeUndeliverable } from './store.ts';
+
 /** How long a target may take for its answer. */
 const deliveryTimeoutMs = 10_000;
 

@@ -1,7 +1,6 @@
 import Type, { type Static, type TObject } from 'typebox';
 import { chainFaults } from '../../audit/chain.ts';
-import { exportFormats, exportLog, parseTime, readLog } from '../../audit/read-log.ts';
-import type { AuditFilter } from '../../audit/store.ts';
+import { type AuditFilter, exportFormats, exportLog, parseTime, readLog } from '../../audit/read-log.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';

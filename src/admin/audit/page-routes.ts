@@ -1,6 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { exportFormats, exportLog, filterWarningOf, parseTime, readLog } from '../../audit/read-log.ts';
-import type { AuditFilter } from '../../audit/store.ts';
+import {
+  type AuditFilter,
+  exportFormats,
+  exportLog,
+  filterWarningOf,
+  parseTime,
+  readLog,
+} from '../../audit/read-log.ts';
 import { listUnauthenticated } from '../../audit/unauthenticated.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { requireUser } from '../../accounts/require-user.ts';
+import { requireUser } from '../../accounts/users.ts';
 import { endUserSession, listSessions, SessionRecord, sessionRecord } from '../../authentication/sessions/sessions.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
 import { entitlementHistory, historyRecord } from '../../entitlements/read-history.ts';

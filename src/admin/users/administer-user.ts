@@ -1,10 +1,14 @@
-import { lastAdministrator, requireAnotherAdministrator } from '../../accounts/last-administrator.ts';
+import {
+  hasRole,
+  lastAdministrator,
+  listAdministrators,
+  refuseAgainstAdministrator,
+  requireAnotherAdministrator,
+  setRole,
+} from '../../accounts/administrators.ts';
+import { deleteLinksOfUser } from '../../accounts/links.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
-import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
-import { deleteLinksOfUser } from '../../accounts/one-time-links/store.ts';
-import { requireUser } from '../../accounts/require-user.ts';
-import { hasRole, isDisabled, listAdministrators, lockUser, setDisabled, setRole } from '../../accounts/store.ts';
-import type { Role, User } from '../../accounts/user.ts';
+import { isDisabled, lockUser, type Role, requireUser, setDisabled, type User } from '../../accounts/users.ts';
 import { type Actor, auditEvent, type Caller, callerOf, readReason } from '../../audit/audit.ts';
 import {
   countBackupCodes,

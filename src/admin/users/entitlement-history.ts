@@ -1,6 +1,5 @@
-import type { User } from '../../accounts/user.ts';
-import type { EntitlementHistory } from '../../entitlements/read-history.ts';
-import type { EntitlementVersion, StoredEntitlement } from '../../entitlements/store.ts';
+import type { User } from '../../accounts/users.ts';
+import type { EntitlementHistory, EntitlementVersion, StoredEntitlement } from '../../entitlements/read-history.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { hasAnyAdministrator } from '../../accounts/last-administrator.ts';
-import { requireUser, requireUserByIdOrEmail } from '../../accounts/require-user.ts';
+import { hasAnyAdministrator } from '../../accounts/administrators.ts';
+import { requireUser, requireUserByIdOrEmail } from '../../accounts/users.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import type { LockState } from '../../platform/limits/failure-limits.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { readAdministratorProblem } from '../../accounts/new-administrator.ts';
-import { requireUser } from '../../accounts/require-user.ts';
+import { readAdministratorProblem } from '../../accounts/administrators.ts';
+import { requireUser } from '../../accounts/users.ts';
 import { administratorPage } from '../../authentication/sessions/session.ts';
 import { listSessions } from '../../authentication/sessions/sessions.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';

@@ -1,4 +1,4 @@
-import type { User } from '../../accounts/user.ts';
+import type { User } from '../../accounts/users.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import { deviceName } from '../../authentication/sessions/browser.ts';
 import type { ListedSession } from '../../authentication/sessions/store.ts';

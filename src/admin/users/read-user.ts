@@ -1,6 +1,4 @@
-import { requireUser } from '../../accounts/require-user.ts';
-import { listUsers, searchUsers } from '../../accounts/store.ts';
-import type { User } from '../../accounts/user.ts';
+import { listUsers, requireUser, searchUsers, type User } from '../../accounts/users.ts';
 import {
   countBackupCodes,
   findTotp,
@@ -10,7 +8,7 @@ import {
 } from '../../authentication/credentials/sign-in-methods.ts';
 import { activeSessionsOf } from '../../authentication/sessions/store.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
-import { listEntitlements } from '../../entitlements/store.ts';
+import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';

@@ -5,9 +5,8 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
 import { type EventType, eventTypes, isEventType } from '../../webhooks/event-types.ts';
-import { type DeliveryPage, deliveryStates } from '../../webhooks/list-webhooks.ts';
+import { type Delivery, type DeliveryPage, type DeliveryState, deliveryStates } from '../../webhooks/list-webhooks.ts';
 import { maxReplayed, type webhookRecord } from '../../webhooks/manage-webhook.ts';
-import type { Delivery, DeliveryState } from '../../webhooks/store.ts';
 import { adminTab, badge, choices, disclosure, doneNotice, exactTime, secretOnce } from '../components.ts';
 
 type Webhook = ReturnType<typeof webhookRecord>;

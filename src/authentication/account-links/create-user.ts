@@ -1,6 +1,5 @@
-import { type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
-import { insertUser } from '../../accounts/store.ts';
-import type { Role } from '../../accounts/user.ts';
+import { type OneTimeLink, spendLink } from '../../accounts/links.ts';
+import { insertUser, type Role } from '../../accounts/users.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, type Requirements } from '../../platform/db/change.ts';

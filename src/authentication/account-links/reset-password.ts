@@ -1,6 +1,13 @@
+import {
+  insertAccountLink,
+  linkSeconds,
+  newLink,
+  type OneTimeLink,
+  requireLink,
+  spendLink,
+  spentLink,
+} from '../../accounts/links.ts';
 import { mayMailTo } from '../../accounts/mail-limits.ts';
-import { linkSeconds, newLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
-import { insertAccountLink, type OneTimeLink, spendLink } from '../../accounts/one-time-links/store.ts';
 import {
   findUser,
   findUserByEmail,
@@ -8,8 +15,8 @@ import {
   isReachableAt,
   lockUser,
   markEmailVerified,
-} from '../../accounts/store.ts';
-import type { User } from '../../accounts/user.ts';
+  type User,
+} from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';

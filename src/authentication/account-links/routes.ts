@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { requireLink } from '../../accounts/one-time-links/link.ts';
+import { requireLink } from '../../accounts/links.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';

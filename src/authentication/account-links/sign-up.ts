@@ -1,7 +1,6 @@
+import { insertSignUpLink, newLink, type OneTimeLink, requireLink, spentLink } from '../../accounts/links.ts';
 import { limitRequestsFrom, mayMailTo } from '../../accounts/mail-limits.ts';
-import { newLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
-import { insertSignUpLink, type OneTimeLink } from '../../accounts/one-time-links/store.ts';
-import { findUserByEmail, isEmailFree, isEmailTaken } from '../../accounts/store.ts';
+import { findUserByEmail, isEmailFree, isEmailTaken } from '../../accounts/users.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps, MailDeps } from '../../platform/deps.ts';

@@ -1,4 +1,4 @@
-import { lockUser } from '../../accounts/store.ts';
+import { lockUser } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { oneOf, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { LimitDeps } from '../../platform/deps.ts';

@@ -1,4 +1,4 @@
-import { spendLink } from '../../accounts/one-time-links/store.ts';
+import { spendLink } from '../../accounts/links.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { Deps, LimitDeps } from '../../platform/deps.ts';

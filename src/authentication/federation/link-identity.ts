@@ -1,4 +1,4 @@
-import type { User } from '../../accounts/user.ts';
+import type { User } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';

@@ -1,5 +1,4 @@
-import { findUser, findUserByEmail, insertUser } from '../../accounts/store.ts';
-import type { User } from '../../accounts/user.ts';
+import { findUser, findUserByEmail, insertUser, type User } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';

@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
-import { spendLink } from '../../accounts/one-time-links/store.ts';
-import { findUser } from '../../accounts/store.ts';
+import { spendLink } from '../../accounts/links.ts';
+import { findUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';

@@ -1,5 +1,5 @@
 import type { PublicKeyCredentialCreationOptionsJSON, VerifiedRegistrationResponse } from '@simplewebauthn/server';
-import { spendLink } from '../../accounts/one-time-links/store.ts';
+import { spendLink } from '../../accounts/links.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';

@@ -1,7 +1,6 @@
+import { deleteLinksOfUser } from '../../accounts/links.ts';
 import { resetMailsTo } from '../../accounts/mail-limits.ts';
-import { deleteLinksOfUser } from '../../accounts/one-time-links/store.ts';
-import { lockUser } from '../../accounts/store.ts';
-import type { User } from '../../accounts/user.ts';
+import { lockUser, type User } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
+import { refuseAgainstAdministrator } from '../../accounts/administrators.ts';
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
-import { refuseAgainstAdministrator } from '../../accounts/new-administrator.ts';
-import { findUser, lockUser } from '../../accounts/store.ts';
+import { findUser, lockUser } from '../../accounts/users.ts';
 import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';

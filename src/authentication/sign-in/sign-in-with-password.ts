@@ -1,4 +1,4 @@
-import { findUserByEmail } from '../../accounts/store.ts';
+import { findUserByEmail } from '../../accounts/users.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import type { LimitDeps, StoreDeps } from '../../platform/deps.ts';

@@ -1,4 +1,4 @@
-import { lockUser } from '../../accounts/store.ts';
+import { lockUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { findUser } from '../../accounts/store.ts';
+import { findUser } from '../../accounts/users.ts';
 import { now } from '../../platform/clock.ts';
 import { RequestError } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';

@@ -1,11 +1,12 @@
-import { auditRowsOf } from '../../audit/store.ts';
-import { type FailureRow, failuresOf } from '../../clients/failures.store.ts';
+import { auditRowsOf } from '../../audit/read-log.ts';
 import {
   type FailureCode,
   type FailureDetail,
+  type FailureRow,
   type FailureStage,
   failureCodes,
   failureStages,
+  failuresOf,
 } from '../../clients/failures.ts';
 import { findOwnClient } from '../../clients/find-clients.ts';
 import type { Deps } from '../../oauth/deps.ts';

@@ -5,6 +5,8 @@ import { matchesActiveSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { isCredentialId, type Permission, type ServiceCredential } from './service-credential.ts';
 
+export { readCredential } from './store.ts';
+
 /**
  * A back end by HTTP Basic.
  * @throws {RequestError} `invalid_client` for anything that is not a service credential that counts, a client's own

@@ -1,4 +1,4 @@
-import { lockUser } from '../../accounts/require-user.ts';
+import { lockUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import type { Client } from '../../clients/client.ts';

@@ -1,5 +1,5 @@
 import { maxMailsAboutRevocations, mayMailAbout } from '../../accounts/mail-limits.ts';
-import { findUser } from '../../accounts/require-user.ts';
+import { findUser } from '../../accounts/users.ts';
 import { type Actor, auditEvent, type Caller } from '../../audit/audit.ts';
 import type { Grants, RevocationReason } from '../../authentication/deps.ts';
 import type { Deps } from '../../clients/deps.ts';

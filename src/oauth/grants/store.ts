@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { raiseGrantsEpochOfUser } from '../../accounts/require-user.ts';
+import { raiseGrantsEpochOfUser } from '../../accounts/users.ts';
 import type { RevocationReason } from '../../authentication/deps.ts';
 import { hasEveryFactor } from '../../authentication/sessions/session.ts';
 import { raiseGrantsEpochOfClient } from '../../clients/client-directory.ts';

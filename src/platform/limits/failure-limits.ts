@@ -22,6 +22,8 @@ import {
   worstCounter,
 } from './store.ts';
 
+export { purgeFailureCounters, type Window } from './store.ts';
+
 export type CounterDeps = {
   db: Db;
   clock: Clock;

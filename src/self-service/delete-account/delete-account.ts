@@ -1,17 +1,11 @@
-import {
-  deleteDeletedUser,
-  deletedUsers,
-  deleteUser,
-  isNotLastAdministrator,
-  lockAdministrators,
-  lockUser,
-} from '../../accounts/store.ts';
+import { isNotLastAdministrator, lockAdministrators } from '../../accounts/administrators.ts';
+import { deleteDeletedUser, deletedUsers, deleteUser, lockUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { deleteIdentitiesOfUser, findTotp } from '../../authentication/credentials/sign-in-methods.ts';
 import { isCurrentSession, type Session, sessionRefusal } from '../../authentication/sessions/session.ts';
 import { deleteSessionsOfUser } from '../../authentication/sessions/store.ts';
-import { orphanClientsOf } from '../../clients/store.ts';
-import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlements/store.ts';
+import { orphanClientsOf } from '../../clients/delete-client.ts';
+import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlements/write-entitlement.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { deleteConsentsOfUser, deleteGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';

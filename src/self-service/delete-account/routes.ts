@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import Type from 'typebox';
-import { isNotLastAdministrator } from '../../accounts/store.ts';
+import { isNotLastAdministrator } from '../../accounts/administrators.ts';
 import { recentlySignedIn, requireRecentSession } from '../../authentication/sessions/session.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { jsonBody } from '../../platform/http/bodies.ts';

@@ -1,12 +1,15 @@
-import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
-import { isOpenLink, newLink, requireLink, spentLink } from '../../accounts/one-time-links/link.ts';
 import {
   deleteLinksOfUser,
   insertAccountLink,
   insertAddressLink,
+  isOpenLink,
+  newLink,
   type OneTimeLink,
+  requireLink,
   spendLink,
-} from '../../accounts/one-time-links/store.ts';
+  spentLink,
+} from '../../accounts/links.ts';
+import { limitRequestsBy, mayMailTo } from '../../accounts/mail-limits.ts';
 import {
   findUserByEmail,
   isDisabled,
@@ -16,7 +19,7 @@ import {
   lockUser,
   markEmailVerified,
   replaceEmail,
-} from '../../accounts/store.ts';
+} from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import {
   isActiveSession,

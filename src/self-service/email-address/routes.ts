@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { linkSeconds } from '../../accounts/one-time-links/link.ts';
+import { linkSeconds } from '../../accounts/links.ts';
 import {
   currentSession,
   recentlySignedIn,

@@ -1,6 +1,6 @@
 import { hasScope } from '../../clients/scopes.ts';
 import type { Entitlement } from '../../entitlements/entitlement.ts';
-import { listEntitlements } from '../../entitlements/store.ts';
+import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { verifyAccessToken } from '../../oauth/token/tokens.ts';
 import { insufficientScope } from '../../platform/errors.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { requireSession } from '../../authentication/sessions/session.ts';
-import { listEntitlements } from '../../entitlements/store.ts';
+import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { isBearer } from '../../platform/http/authorization-header.ts';
 import { sendPage } from '../../platform/pages/page.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { setLocale, setName, setPicture } from '../../accounts/store.ts';
+import { setLocale, setName, setPicture } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { findTotp, listIdentities } from '../../authentication/credentials/sign-in-methods.ts';
 import type { Session } from '../../authentication/sessions/session.ts';

@@ -1,9 +1,22 @@
 import type { Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
+import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { refusal } from '../platform/errors.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
-import { findRoleGrant } from './store.ts';
+import type { UserId } from '../platform/ids.ts';
+import { findRoleGrant, hasAdministrator, isNotLastAdministrator, lockAdministrators } from './store.ts';
+
+// What other rooms may require of administrators and change about roles.
+export {
+  hasAdministrator,
+  hasRole,
+  isNotLastAdministrator,
+  listAdministrators,
+  lockAdministrators,
+  noAdministrator,
+  setRole,
+} from './store.ts';
 
 /** So long after a role was given or taken, the other administrators have had time to read their mail about it. */
 const newRoleSeconds = 86_400;
@@ -63,3 +76,21 @@ export async function refuseAgainstAdministrator(deps: RoleDeps, caller: Caller,
 /** One spelling in every language, for a moment that somebody waits for. */
 export const formatUtc = (at: number): string =>
   `${new Date(at * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
+/**
+ * Lock and requirement of a change that takes an administrator away: another one who can sign in has to be left. The
+ * command line is exempt: an operator disables a stolen account at once, and invites the next administrator.
+ */
+export const requireAnotherAdministrator = (
+  { actor }: Caller,
+  user_id: UserId,
+): { lock: readonly Sql[]; require: { anotherAdministrator?: Sql } } =>
+  actor === 'cli'
+    ? { lock: [], require: {} }
+    : { lock: [lockAdministrators()], require: { anotherAdministrator: isNotLastAdministrator(user_id) } };
+
+export const lastAdministrator = () =>
+  refusal('invalid_state', { key: 'users.last_administrator' }, { details: { current_status: 'last_administrator' } });
+
+/** Whether any account is an administrator's. */
+export const hasAnyAdministrator = (deps: Pick<Deps, 'db'>): Promise<boolean> => hasAdministrator(deps.db);

@@ -1,8 +1,23 @@
-import { now } from '../../platform/clock.ts';
-import type { Deps, StoreDeps } from '../../platform/deps.ts';
-import { refusal } from '../../platform/errors.ts';
-import { digest, newSecret } from '../../platform/ids.ts';
-import { findOpenLink, type MailedLink, type OneTimeLink } from './store.ts';
+import { now } from '../platform/clock.ts';
+import type { Deps, StoreDeps } from '../platform/deps.ts';
+import { refusal } from '../platform/errors.ts';
+import { digest, newSecret } from '../platform/ids.ts';
+import { findOpenLink, type MailedLink, type OneTimeLink } from './links.store.ts';
+
+// The statements by which other rooms issue, use and withdraw links.
+export {
+  deleteLinks,
+  deleteLinksOfUser,
+  findOpenLink,
+  insertAccountLink,
+  insertAddressLink,
+  insertLink,
+  insertSignUpLink,
+  type OneTimeLink,
+  purgeLinks,
+  purgeSpentTokens,
+  spendLink,
+} from './links.store.ts';
 
 /** Decisions §3, in seconds. */
 export const linkSeconds = { sign_up: 86_400, verify_email: 86_400, change_email: 86_400, password_reset: 1800 };

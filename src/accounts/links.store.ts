@@ -1,8 +1,8 @@
-import type { Db } from '../../platform/db/db.ts';
-import { choice, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
-import { inOneSlice } from '../../platform/db/slices.ts';
-import { asBigint, oneOf, type Sql, sql } from '../../platform/db/sql.ts';
-import type { UserId } from '../../platform/ids.ts';
+import type { Db } from '../platform/db/db.ts';
+import { choice, id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { inOneSlice } from '../platform/db/slices.ts';
+import { asBigint, oneOf, type Sql, sql } from '../platform/db/sql.ts';
+import type { UserId } from '../platform/ids.ts';
 
 const OneTimeLink = row('one_time_links', {
   token_hash: text,

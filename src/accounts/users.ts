@@ -1,10 +1,33 @@
 import type { Deps } from '../platform/deps.ts';
 import { notFound } from '../platform/errors.ts';
-import { findUser, findUserByEmail } from './store.ts';
-import type { User } from './user.ts';
+import { findUser, findUserByEmail, type User } from './store.ts';
 
-/** For statements of other rooms that concern a user. */
-export { findUser, lockUser, raiseGrantsEpochOfUser } from './store.ts';
+// What other rooms may read of users, require of them and change about them. The statements and conditions are for their
+// own changes.
+export {
+  deleteDeletedUser,
+  deletedUsers,
+  deleteUser,
+  findUser,
+  findUserByEmail,
+  insertUser,
+  isDisabled,
+  isEmailFree,
+  isEmailTaken,
+  isReachableAt,
+  listUsers,
+  lockUser,
+  markEmailVerified,
+  type Role,
+  raiseGrantsEpochOfUser,
+  replaceEmail,
+  searchUsers,
+  setDisabled,
+  setLocale,
+  setName,
+  setPicture,
+  User,
+} from './store.ts';
 
 /** @throws {RequestError} `not_found`. */
 export async function requireUser(deps: Pick<Deps, 'db'>, user_id: string): Promise<User> {
