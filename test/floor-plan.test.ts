@@ -100,3 +100,8 @@ test('no folder is part of an import cycle, at any depth, and no file', () => {
   for (const { from, to } of imports) add(files, from, to);
   assert.deepEqual(inCycles(files), []);
 });
+
+test('no room imports the store of another', () => {
+  const foreign = imports.filter(({ from, to }) => roomOf(from) !== roomOf(to) && /(^|[/.])store\.ts$/.test(to));
+  assert.deepEqual(foreign.map(say), [], 'Import from a use-case file of the room that owns the table; src/app, too.');
+});

@@ -2,8 +2,7 @@ import { purgeLinks, purgeSpentTokens } from '../accounts/links.ts';
 import { AuditLogTampered } from '../audit/chain.ts';
 import { purgeUnauthenticated } from '../audit/unauthenticated.ts';
 import { deviceSeconds } from '../authentication/sessions/browser.ts';
-import { purgePendingSignIns } from '../authentication/sessions/pending-sign-ins.store.ts';
-import { purgeDevices, purgeSessions } from '../authentication/sessions/store.ts';
+import { purgeDevices, purgePendingSignIns, purgeSessions } from '../authentication/sessions/sessions.ts';
 import { purgeRememberedSuspensions, suspensionRememberedSeconds } from '../clients/delete-client.ts';
 import { failureKeptSeconds, purgeFailures } from '../clients/failures.ts';
 import {

@@ -19,8 +19,7 @@ import {
   findTotp,
   listPasskeys,
 } from '../../authentication/credentials/sign-in-methods.ts';
-import { deletePendingSignInsOfUser } from '../../authentication/sessions/pending-sign-ins.store.ts';
-import { endSessionsOfUser } from '../../authentication/sessions/store.ts';
+import { deletePendingSignInsOfUser, endSessionsOfUser } from '../../authentication/sessions/sessions.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { revokeGrantsOfUser } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';

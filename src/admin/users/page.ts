@@ -1,7 +1,7 @@
 import type { User } from '../../accounts/users.ts';
 import type { Provider } from '../../authentication/credentials/providers.ts';
 import { deviceName } from '../../authentication/sessions/browser.ts';
-import type { ListedSession } from '../../authentication/sessions/store.ts';
+import type { ListedSession } from '../../authentication/sessions/sessions.ts';
 import type { Client } from '../../clients/client.ts';
 import type { EntitlementHistory } from '../../entitlements/read-history.ts';
 import type { ListedGrant } from '../../oauth/grants/grants.ts';

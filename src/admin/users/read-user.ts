@@ -6,7 +6,7 @@ import {
   listPasskeys,
   passwordOf,
 } from '../../authentication/credentials/sign-in-methods.ts';
-import { activeSessionsOf } from '../../authentication/sessions/store.ts';
+import { activeSessionsOf } from '../../authentication/sessions/sessions.ts';
 import { listOwnClients } from '../../clients/find-clients.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';

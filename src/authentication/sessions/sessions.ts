@@ -23,6 +23,17 @@ import {
   type ListedSession,
 } from './store.ts';
 
+// The statements on sessions that other rooms put into their changes and jobs.
+export { deletePendingSignInsOfUser, purgePendingSignIns } from './pending-sign-ins.store.ts';
+export {
+  activeSessionsOf,
+  deleteSessionsOfUser,
+  endSessionsOfUser,
+  type ListedSession,
+  purgeDevices,
+  purgeSessions,
+} from './store.ts';
+
 /** The active sessions of a user, last used first. */
 export const listSessions = (deps: StoreDeps, user_id: string): Promise<ListedSession[]> =>
   activeSessionsOf(deps.db, user_id, now(deps));

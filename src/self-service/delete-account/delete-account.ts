@@ -3,7 +3,7 @@ import { deleteDeletedUser, deletedUsers, deleteUser, lockUser } from '../../acc
 import { auditEvent } from '../../audit/audit.ts';
 import { deleteIdentitiesOfUser, findTotp } from '../../authentication/credentials/sign-in-methods.ts';
 import { isCurrentSession, type Session, sessionRefusal } from '../../authentication/sessions/session.ts';
-import { deleteSessionsOfUser } from '../../authentication/sessions/store.ts';
+import { deleteSessionsOfUser } from '../../authentication/sessions/sessions.ts';
 import { orphanClientsOf } from '../../clients/delete-client.ts';
 import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlements/write-entitlement.ts';
 import type { Deps } from '../../oauth/deps.ts';
