@@ -4,6 +4,7 @@ import type { OperationDescription } from '../platform/http/operation.ts';
 import { entitlementStatuses, WriteBody } from './entitlement.ts';
 
 export const write: OperationDescription = {
+  id: 'writeEntitlement',
   tag: 'Entitlements',
   summary: "Write a user's entitlement to a product",
   description:

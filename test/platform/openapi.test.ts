@@ -6,6 +6,7 @@ import { startSignet } from '../support/signet.ts';
 
 type Schema = { properties: Record<string, unknown>; required?: string[] };
 type Operation = {
+  operationId: string;
   summary: string;
   responses: Record<string, unknown>;
   security: object[];
@@ -100,6 +101,13 @@ test('no address for programs is left out of the description', async (t) => {
   assert.ok(declared.length >= 6);
   const missing = declared.filter(({ method, path }) => !document.paths[path]?.[method]);
   assert.deepEqual(missing, [], 'Give the route a `config.operation`.');
+});
+
+test('every operation has an operationId of its own', async (t) => {
+  const { document } = await describedApi(t);
+  const ids = Object.values(document.paths).flatMap((methods) => Object.values(methods).map((one) => one.operationId));
+  for (const id of ids) assert.match(id, /^[a-z][A-Za-z]+$/);
+  assert.deepEqual([...new Set(ids)], ids);
 });
 
 test('what needs a session says so, and answers 401 without one', async (t) => {

@@ -36,6 +36,7 @@ import {
 const tag = 'Federated';
 
 const listProviders: OperationDescription = {
+  id: 'listProviders',
   tag,
   summary: 'List providers to sign in with',
   answers: {
@@ -51,6 +52,7 @@ const listProviders: OperationDescription = {
 };
 
 const startFederatedSignIn: OperationDescription = {
+  id: 'startFederatedSignIn',
   tag,
   summary: 'Sign in with a provider',
   description:

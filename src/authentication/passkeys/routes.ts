@@ -60,6 +60,7 @@ const list = operation({
 });
 
 const beginRegistration: OperationDescription = {
+  id: 'beginPasskeyRegistration',
   access: [recentlySignedIn],
   tag,
   summary: 'Begin to register a passkey',
@@ -74,6 +75,7 @@ const beginRegistration: OperationDescription = {
 };
 
 const register: OperationDescription = {
+  id: 'registerPasskey',
   access: [recentlySignedIn],
   tag,
   summary: 'Register a passkey',

@@ -31,6 +31,7 @@ const consequence =
   'Ends your other sessions, revokes all grants and invalidates open reset links. This session continues with a new cookie.';
 
 const change: OperationDescription = {
+  id: 'changePassword',
   ...shared,
   summary: 'Set or change your password',
   description: consequence,
@@ -40,6 +41,7 @@ const change: OperationDescription = {
 };
 
 const remove: OperationDescription = {
+  id: 'removePassword',
   ...shared,
   summary: 'Remove your password',
   description: `Only possible with another sign-in method. ${consequence}`,

@@ -15,7 +15,7 @@ export const tags = ['OIDC', 'Federated', 'Account', '2FA', 'Clients', 'Entitlem
 /** What a program may rely on at one route: the part of the API description that the route's own code cannot tell. */
 export type OperationDescription = {
   /** `operationId` */
-  id?: string;
+  id: string;
   tag: (typeof tags)[number];
   summary: string;
   description?: string;
@@ -100,6 +100,8 @@ type Shape<Deps, Given, Result> = {
   body?: TSchema;
   /** No body is as good as an empty one. */
   bodyIsOptional?: true;
+  /** A body has no effect and is not refused. */
+  ignoresBody?: true;
   /** `run` gets the body as it was sent and parses it; the schema only describes it. */
   parsesBody?: true;
   example?: unknown;
@@ -191,7 +193,7 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
         if (query) request.query = new FormText(queryOf(request.url));
       },
       handler: async (request, reply) => {
-        if (takesNoBody(method, body)) readNoBody(request.body);
+        if (refusesBody(one)) readNoBody(request.body);
         const { requester, params, query } = request;
         const input = { ...requester, ...(params as object), body: request.body, query };
         const result = await one.run(deps, input);
@@ -206,8 +208,8 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
 const statusOf = ({ status, schema, media }: Operation<never>['answer']) => status ?? (schema || media ? 200 : 204);
 
 /** Writes refuse a body that would have no effect. Many clients send one with DELETE, and it is ignored. */
-const takesNoBody = (method: string, body: TSchema | undefined) =>
-  body === undefined && !['GET', 'DELETE'].includes(method);
+const refusesBody = ({ method, body, ignoresBody }: Pick<Operation<never>, 'method' | 'body' | 'ignoresBody'>) =>
+  body === undefined && !ignoresBody && !['GET', 'DELETE'].includes(method);
 
 /** TypeBox checks requests and cleans answers by the schemas of the routes. They are compiled when first used. */
 export function useTypeBox(app: FastifyInstance): void {
@@ -259,7 +261,7 @@ const describe = <Deps>({
   },
   body: body && { schema: body, example },
   answers: { [statusOf(answer)]: answer },
-  refusals: [...(rest.refusals ?? []), ...(takesNoBody(rest.method, body) ? ['invalid_request' as const] : [])],
+  refusals: [...(rest.refusals ?? []), ...(refusesBody({ ...rest, body }) ? ['invalid_request' as const] : [])],
 });
 
 /** A parameter with a default may be left out. */

@@ -18,6 +18,7 @@ const DeletionBody = Type.Object(
 const readDeletion = jsonBody(DeletionBody);
 
 const deleteCurrentUser: OperationDescription = {
+  id: 'deleteCurrentUser',
   tag: 'Account',
   access: [recentlySignedIn],
   summary: 'Delete your account',

@@ -37,6 +37,7 @@ const readEmail = jsonBody(EmailBody);
 const Sent = Type.Object({ expires_in: Type.Integer({ description: 'Lifetime of the link in seconds.' }) });
 
 const changeEmail: OperationDescription = {
+  id: 'changeEmail',
   tag: 'Account',
   access: [recentlySignedIn],
   summary: 'Change your email address',
@@ -47,6 +48,7 @@ const changeEmail: OperationDescription = {
 };
 
 const verifyEmail: OperationDescription = {
+  id: 'verifyEmail',
   tag: 'Account',
   access: [signedIn],
   summary: 'Verify your email address',

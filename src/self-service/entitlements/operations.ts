@@ -5,6 +5,7 @@ import { accessToken } from '../../platform/http/access.ts';
 import type { OperationDescription } from '../../platform/http/operation.ts';
 
 export const readEntitlements: OperationDescription = {
+  id: 'listOwnEntitlements',
   tag: 'Entitlements',
   summary: 'List your entitlements across products',
   description:
