@@ -117,11 +117,11 @@ export const listVersions = (
 
 export const deleteEntitlementsOfUser = (db: Db, user_id: string, rows: number) =>
   db.run(
-    sql`delete from entitlements where ${inOneSlice('entitlements', '(user_id, product)', sql`user_id = ${user_id}`, rows)}`,
+    sql`delete from entitlements where ${inOneSlice('entitlements', 'user_id, product', sql`user_id = ${user_id}`, rows)}`,
   );
 
 export const deleteVersionsOfUser = (db: Db, user_id: string, rows: number) =>
   db.run(
     sql`delete from entitlement_versions where
-        ${inOneSlice('entitlement_versions', '(user_id, product, version)', sql`user_id = ${user_id}`, rows)}`,
+        ${inOneSlice('entitlement_versions', 'user_id, product, version', sql`user_id = ${user_id}`, rows)}`,
   );

@@ -12,9 +12,12 @@ export const fitsOneSlice = (table: string, column: string, value: Param): Sql =
   sql`(select count(*) from (select 1 as one from ${raw(table)} where ${raw(column)} = ${value}
          limit ${raw(`${sliceRows + 1}`)}) as few) <= ${raw(`${sliceRows}`)}`;
 
-/** A condition: at most so many of the rows that fulfil another. `condition` may end with an `order by`. */
+/**
+ * A condition: at most so many of the rows that fulfil another. `condition` may end with an `order by`.
+ * @param key the columns of the primary key, separated by commas.
+ */
 export const inOneSlice = (table: string, key: string, condition: Sql, rows: number): Sql =>
-  sql`${raw(key)} in (select ${raw(key)} from ${raw(table)} where ${condition} limit ${rows})`;
+  sql`(${raw(key)}) in (select ${raw(key)} from ${raw(table)} where ${condition} limit ${rows})`;
 
 /** Between two slices, so that requests come in between and mass changes never take the whole machine. */
 const pauseMs = 5;
