@@ -1,6 +1,5 @@
 import cookies from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-
 import { adminApiRoutes, adminPageRoutes, adminRoutes } from '../admin/routes.ts';
 import { accountLinkRoutes } from '../authentication/account-links/routes.ts';
 import { federationRoutes } from '../authentication/federation/routes.ts';
@@ -19,8 +18,7 @@ import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/bodies.ts';
 import { guard, refuseOtherMethods } from '../platform/http/guard.ts';
 import { useTypeBox } from '../platform/http/operation.ts';
-import { answerUnreadable } from '../platform/http/raw-answers.ts';
-import { openServing } from '../platform/http/serving.ts';
+import { answerUnreadable, openServing } from '../platform/http/serving.ts';
 import { collectOperations } from '../platform/openapi/document.ts';
 import { openApiRoutes } from '../platform/openapi/reference.ts';
 import { answerUnroutable, handleErrors } from '../platform/pages/errors.ts';

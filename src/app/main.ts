@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasAdministrator } from '../accounts/administrators.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
 import { StoreMisconfigured, StoreUnavailable, storeReason } from '../platform/db/db.ts';
-import { endFailedRequest } from '../platform/http/raw-answers.ts';
+import { endFailedRequest } from '../platform/http/serving.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './deps.ts';
 import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';

@@ -1,5 +1,5 @@
 import { now } from '../platform/clock.ts';
-import { cutPage, decodeCursor } from '../platform/db/cursor.ts';
+import { cutPage, decodeCursor } from '../platform/db/slices.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { Deps } from '../platform/deps.ts';
 import { digest } from '../platform/ids.ts';

@@ -1,4 +1,4 @@
-import { cutPage, decodeCursor } from '../platform/db/cursor.ts';
+import { cutPage, decodeCursor } from '../platform/db/slices.ts';
 import type { Deps } from '../platform/deps.ts';
 import { notFound } from '../platform/errors.ts';
 import { type Client, isClientId } from './client.ts';

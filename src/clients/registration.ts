@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { type FieldProblem, fieldProblem, invalidFields } from '../platform/errors.ts';
+import { type ShapeError, shapeProblems } from '../platform/http/bodies.ts';
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
-import { type ShapeError, shapeProblems } from '../platform/text/field-problems.ts';
 import { displayNameProblem, normalizeName } from '../platform/text.ts';
 import { type ClientType, clientTypes, type ReviewedFields } from './client.ts';
 import { homepageUrlProblem, logoUrlProblem } from './presentation.ts';

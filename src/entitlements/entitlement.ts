@@ -2,8 +2,8 @@ import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { latestDate } from '../platform/clock.ts';
 import { type FieldProblem, invalidFields } from '../platform/errors.ts';
+import { shapeProblems } from '../platform/http/bodies.ts';
 import { nullable } from '../platform/http/operation.ts';
-import { shapeProblems } from '../platform/text/field-problems.ts';
 import { productPattern } from './service-credentials/service-credential.ts';
 
 export const entitlementStatuses = ['active', 'past_due', 'canceled', 'expired'] as const;

@@ -1,5 +1,5 @@
 import { requireUser } from '../accounts/users.ts';
-import { type Cursor, cutPage, decodeCursor } from '../platform/db/cursor.ts';
+import { type Cursor, cutPage, decodeCursor } from '../platform/db/slices.ts';
 import type { Deps } from '../platform/deps.ts';
 import { invalidFields } from '../platform/errors.ts';
 import { isProduct } from './service-credentials/service-credential.ts';

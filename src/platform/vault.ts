@@ -2,8 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync
 import { chmodSync, existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Db } from './db/db.ts';
-import { makeFolder } from './db/make-folder.ts';
-import { databaseFile } from './db/open.ts';
+import { databaseFile, makeFolder } from './db/open.ts';
 import { ConfigError } from './errors.ts';
 import { findMasterKeyCheck, keepMasterKeyCheck } from './store.ts';
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../audit/deps.ts';
-import { cutPage, decodeCursor } from '../platform/db/cursor.ts';
+import { cutPage, decodeCursor } from '../platform/db/slices.ts';
 import { deliveryRecord, requireWebhook, webhookRecord } from './manage-webhook.ts';
 import {
   countDeadDeliveries,

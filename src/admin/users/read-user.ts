@@ -12,7 +12,7 @@ import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { listGrants } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
-import { cutPage, decodeCursor } from '../../platform/db/cursor.ts';
+import { cutPage, decodeCursor } from '../../platform/db/slices.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { type LockState, passwordLimits } from '../../platform/limits/failure-limits.ts';
 

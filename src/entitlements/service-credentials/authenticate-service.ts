@@ -1,6 +1,6 @@
 import { now } from '../../platform/clock.ts';
 import { accessDenied, invalidClient } from '../../platform/errors.ts';
-import { readBasic } from '../../platform/http/authorization-header.ts';
+import { readBasic } from '../../platform/http/access.ts';
 import { matchesActiveSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';
 import { isCredentialId, type Permission, type ServiceCredential } from './service-credential.ts';

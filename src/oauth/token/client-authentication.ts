@@ -2,7 +2,7 @@ import { type Client, isClientId } from '../../clients/client.ts';
 import type { FailureCode } from '../../clients/failures.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidClient, invalidRequest } from '../../platform/errors.ts';
-import { readBasic } from '../../platform/http/authorization-header.ts';
+import { readBasic } from '../../platform/http/access.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import { matchesActiveSecret } from '../../platform/ids.ts';
 import type { Deps } from '../deps.ts';

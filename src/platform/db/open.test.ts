@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import pino from 'pino';
+import { freshDatabase, onBothEngines } from '../../../test/support/databases.ts';
 import { StoreUnavailable } from './db.ts';
-import { onFullDisk } from './open.ts';
+import { logStatements, onFullDisk } from './open.ts';
+import { sql } from './sql.ts';
 
 test('a start that failed on a full disk says that the disk is full', () => {
   const cause = new Error('disk I/O error');
@@ -13,4 +16,35 @@ test('a start that failed on a full disk says that the disk is full', () => {
   assert.equal(onFullDisk(error, '/nowhere/at/all'), error, 'a disk that cannot be asked');
   const other = new Error('ours');
   assert.equal(onFullDisk(other, '/var/lib/signet', 0), other);
+});
+
+type Line = { level: number; msg: string; sql: string[]; ms: number; failed?: string };
+
+onBothEngines('statements are logged with their duration and without their values', async (t, engine) => {
+  const { db } = await freshDatabase(t, engine);
+  const lines: Line[] = [];
+  const log = pino({ base: undefined }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  let at = 0;
+  logStatements(db, { log, monotonic: () => (at += 1.5) });
+  const secret = 'a value that no log may have';
+
+  assert.equal(await db.holds(sql`${secret} = ${secret}`), true);
+  const changed = await db.change({
+    require: { isTrue: sql`${secret} = ${secret}` },
+    run: {
+      one: sql`update users
+                  set name = ${secret} where user_id = ${secret}`,
+    },
+  });
+  assert.equal(changed.ok, true);
+  await assert.rejects(db.run(sql`update missing_table set name = ${secret}`));
+
+  const [read, change, failure] = lines;
+  assert.deepEqual([read?.msg, read?.ms, read?.level], ['sql read', 1.5, 30]);
+  assert.match(read?.sql[0] ?? '', /^select case when .* = .* then 1/);
+  assert.deepEqual([change?.msg, change?.sql.length], ['sql change', 2]);
+  assert.match(change?.sql[1] ?? '', /^update users set name = \$1 where user_id = \$2$/);
+  assert.ok(failure?.failed, 'a failure is logged as one');
+  assert.equal(lines.length, 3);
+  assert.ok(!JSON.stringify(lines).includes(secret));
 });

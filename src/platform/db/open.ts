@@ -1,7 +1,8 @@
-import { chmodSync, closeSync, openSync, statfsSync } from 'node:fs';
-import { join } from 'node:path';
-import { StoreUnavailable } from './db.ts';
-import { makeFolder } from './make-folder.ts';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import { type Db, StoreUnavailable } from './db.ts';
 import type { MigratableDb } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
@@ -76,5 +77,52 @@ function privateFile(dataDir: string): string {
     return path;
   } catch (error) {
     throw new StoreUnavailable(`The database file ${path} cannot be opened for writing.`, { cause: error });
+  }
+}
+
+/**
+ * Logs each read and each change from now on, on one line at level `info`: the SQL texts, how many milliseconds the store
+ * took, and the error if it failed. Never the values: they are personal data, hashes and secrets.
+ * @param monotonic milliseconds.
+ */
+export function logStatements(db: Db, { log, monotonic }: { log: Logger; monotonic: Clock }): void {
+  const { query, commit } = db;
+  async function timed<Result>(kind: 'read' | 'change', sql: readonly string[], run: () => Promise<Result>) {
+    const startedAt = monotonic();
+    const line = (error?: unknown) => ({
+      sql: sql.map((text) => text.replaceAll(/\s+/g, ' ').trim()),
+      ms: Math.round((monotonic() - startedAt) * 100) / 100,
+      ...(error === undefined ? {} : { failed: error instanceof Error ? error.name : 'unknown' }),
+    });
+    try {
+      const result = await run();
+      log.info(line(), `sql ${kind}`);
+      return result;
+    } catch (error) {
+      log.info(line(error), `sql ${kind}`);
+      throw error;
+    }
+  }
+  db.query = (statement) => timed('read', [statement.sql], () => query(statement));
+  db.commit = (steps) =>
+    timed(
+      'change',
+      steps.map(({ sql }) => sql),
+      () => commit(steps),
+    );
+}
+
+/**
+ * Makes a folder that only its owner can open, and those above it. Not by `recursive: true`, which tries for ever where
+ * a folder exists and takes no other, as in `/proc`.
+ * @throws the error of the system.
+ */
+export function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another first start was quicker
   }
 }

@@ -10,8 +10,7 @@ import {
   StoreUnavailable,
   storable,
 } from './engine.ts';
-import { isRefusal, settledError } from './postgres-errors.ts';
-import { columnTypes } from './postgres-types.ts';
+import { columnTypes, isRefusal, settledError } from './postgres-results.ts';
 import type { Param, Statement } from './sql.ts';
 
 export type Deadlines = {

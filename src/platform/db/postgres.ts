@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { createDb } from './db.ts';
-import { type BatchResult, StoreUnavailable } from './engine.ts';
+import { type BatchResult, StoreMisconfigured, StoreUnavailable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
-import { createAbandoned } from './postgres-abandoned.ts';
-import { isStalePlan, lostItsPreparation, storeError, wasRolledBackByRace } from './postgres-errors.ts';
-import type { Deadlines, Lane, LaneUse, Session } from './postgres-lane.ts';
-import { createLanes, type Lanes } from './postgres-lanes.ts';
-import { checkSession } from './postgres-session.ts';
-import { columnTypes } from './postgres-types.ts';
+import { type Deadlines, durabilitySettings, type Lane, type LaneUse, type Session } from './postgres-lane.ts';
+import { createAbandoned, createLanes, type Lanes } from './postgres-lanes.ts';
+import {
+  columnTypes,
+  isStalePlan,
+  lostItsPreparation,
+  needsSessions,
+  storeError,
+  wasRolledBackByRace,
+} from './postgres-results.ts';
 import type { Param } from './sql.ts';
 
 /**
@@ -138,4 +142,61 @@ async function exclusively<T>(url: string, work: (session: MigrationSession) => 
 
 function rethrowAsStoreError(error: unknown): never {
   throw storeError(error);
+}
+
+/** What a second look at the same session may take. A pool with no connection left for it lets it wait. */
+const probeMs = 3_000;
+/** Transactions that are held open, so that the pool has to give the backend of another session to one of them. */
+const probes = 3;
+
+/**
+ * Refuses a PostgreSQL that cannot keep what we promise.
+ * @param mayLoseCommits the operator has said that it need not.
+ * @throws {StoreMisconfigured}
+ */
+async function checkSession(url: string, session: Session, mayLoseCommits: boolean): Promise<void> {
+  const off = durabilitySettings.filter((name) => session.settings[name] === 'off');
+  if (off.length > 0 && !mayLoseCommits) {
+    throw new StoreMisconfigured(
+      `PostgreSQL may lose changes that it has confirmed: ${off.join(', ')} off for this connection. Turn it on where it was turned off (server, database, role or SIGNET_DATABASE_URL), or set SIGNET_DATABASE_MAY_LOSE_COMMITS=on if such losses are acceptable.`,
+    );
+  }
+  if (!session.keepsSettings) throw new StoreMisconfigured(needsSessions);
+  // A pooler announces a number of its own making; one that keeps sessions may stay.
+  if (session.announcedPid !== session.backend.pid && !(await keepsSessions(url))) {
+    throw new StoreMisconfigured(needsSessions);
+  }
+}
+
+/** Whether a session has the same backend after others have had every chance to take it. */
+async function keepsSessions(url: string): Promise<boolean> {
+  const clients = Array.from(
+    { length: probes + 1 },
+    () =>
+      new pg.Client({
+        connectionString: url,
+        connectionTimeoutMillis: probeMs,
+        query_timeout: probeMs,
+        keepAlive: true,
+      }),
+  );
+  for (const client of clients) client.on('error', () => undefined); // the query in flight rejects
+  const pidOf = async (client: pg.Client): Promise<number> =>
+    (await client.query('select pg_backend_pid() as pid')).rows[0].pid;
+  const [first, ...others] = clients;
+  try {
+    await Promise.all(clients.map((client) => client.connect()));
+    const before = await pidOf(first!);
+    for (const other of others) {
+      await other.query('begin');
+      if ((await pidOf(other)) === before) return false;
+    }
+    return (await pidOf(first!)) === before;
+  } catch (error) {
+    // Two sessions at once are more than the pool has: the second waits for the first, which is not using its own.
+    if (error instanceof Error && error.message === 'Query read timeout') return false;
+    throw error;
+  } finally {
+    await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
+  }
 }

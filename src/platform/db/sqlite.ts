@@ -8,8 +8,14 @@ import { createDb } from './db.ts';
 import { type BatchResult, StoreUnavailable, storable } from './engine.ts';
 import type { MigratableDb, MigratableEngine, MigrationSession } from './migrate.ts';
 import type { Param, Statement } from './sql.ts';
-import { isBusy, storeError } from './sqlite-errors.ts';
-import { busyTimeoutMs, createGroupCommit, transactionControl, type WriteSession } from './sqlite-group-commit.ts';
+import {
+  busyTimeoutMs,
+  createGroupCommit,
+  isBusy,
+  storeError,
+  transactionControl,
+  type WriteSession,
+} from './sqlite-group-commit.ts';
 
 /** Texts are written by us and few; the bound only keeps one that is built per call from growing without end. */
 const cachedStatements = 1_000;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { ErrorCode } from '../errors.ts';
+import { type ErrorCode, invalidClient, invalidToken } from '../errors.ts';
 
 /** How a caller authenticates, as the API description shows it. */
 export type AccessDescription = {
@@ -20,3 +20,37 @@ export const accessToken: AccessDescription = { scheme: 'BearerAuth' };
 export const basicCredentials: AccessDescription = { scheme: 'BasicAuth' };
 /** A public client sends its `client_id` and nothing else. */
 export const noCredentials: AccessDescription = {};
+
+/** Both halves are form-encoded inside the Base64 (RFC 6749 §2.3.1). */
+export function readBasic(authorization: string): { client_id: string; client_secret: string } {
+  const [, encoded] = /^basic +([A-Za-z0-9+/_-]+={0,2})$/i.exec(authorization) ?? [];
+  if (encoded === undefined || authorization.length > 1024) throw invalidClient('not HTTP Basic');
+  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  if (colon < 0) throw invalidClient('no colon in HTTP Basic');
+  try {
+    const [client_id = '', client_secret = ''] = [decoded.slice(0, colon), decoded.slice(colon + 1)].map((half) =>
+      decodeURIComponent(half.replaceAll('+', ' ')),
+    );
+    return { client_id, client_secret };
+  } catch (cause) {
+    throw invalidClient(cause);
+  }
+}
+
+/**
+ * Whether an Authorization header is meant for an endpoint that takes access tokens. Another scheme (Basic of a proxy on
+ * the way, which browsers then send everywhere) says nothing about a token and is as good as no header.
+ */
+export const isBearer = (authorization: string | undefined): authorization is string =>
+  authorization !== undefined && /^bearer(?: |$)/i.test(authorization);
+
+/**
+ * The access token in an Authorization header (RFC 6750 §2.1).
+ * @throws {RequestError} `invalid_token` for another scheme or a token with characters that none has.
+ */
+export function bearerToken(authorization: string): string {
+  const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(authorization) ?? [];
+  if (token === undefined) throw invalidToken('not a Bearer token');
+  return token;
+}

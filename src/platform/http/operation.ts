@@ -4,9 +4,8 @@ import Type, { type Static, type TObject, type TProperties, type TSchema } from 
 import { Compile } from 'typebox/compile';
 import Value from 'typebox/value';
 import { type ErrorCode, invalidFields } from '../errors.ts';
-import { shapeProblems } from '../text/field-problems.ts';
 import type { Access, AccessDescription } from './access.ts';
-import { readNoBody } from './bodies.ts';
+import { readNoBody, shapeProblems } from './bodies.ts';
 import { FormText, queryOf, readQueryAs } from './parameters.ts';
 
 /** The endpoint groups of the specification (§1), in the order in which people read about them, and ours. */

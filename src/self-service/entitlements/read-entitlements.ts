@@ -4,7 +4,7 @@ import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { verifyAccessToken } from '../../oauth/token/tokens.ts';
 import { insufficientScope } from '../../platform/errors.ts';
-import { bearerToken } from '../../platform/http/authorization-header.ts';
+import { bearerToken } from '../../platform/http/access.ts';
 
 /**
  * What the person of an access token is entitled to, as it is now (decisions §12).

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { requireSession } from '../../authentication/sessions/session.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { isBearer } from '../../platform/http/authorization-header.ts';
+import { isBearer } from '../../platform/http/access.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { readEntitlements } from './operations.ts';
 import { entitlementsPage } from './page.ts';
