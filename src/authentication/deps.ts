@@ -17,7 +17,7 @@ export type RevocationDeps = Pick<Deps, 'db' | 'clock' | 'config' | 'mail' | 'gr
 /** Completes a sign-in. */
 export type SignInDeps = RevocationDeps & Pick<Deps, 'authorizationRequests'>;
 
-/** Why a grant was revoked. It stays on the row. */
+/** Why a grant was revoked, stored with it. */
 export type RevocationReason =
   | 'replay'
   | 'code_replay'
@@ -31,9 +31,8 @@ export type RevocationReason =
   | 'expired';
 
 /**
- * What ends together with sessions, passwords and clients. Grants live in the room `oauth`, which imports this one;
- * `src/app` hands its functions down. Each returns statements for the batch of the change that ends them.
- * `now` is in Unix seconds.
+ * Revokes grants together with sessions, passwords and clients. The room `oauth` implements it and imports this room, so
+ * `src/app` passes the functions. Each returns statements for the change that ends them. `now`: Unix seconds.
  */
 export type Grants = {
   revokeOfUser(user_id: string, reason: RevocationReason, now: number): readonly Sql[];
@@ -67,12 +66,12 @@ export type WaitingRequest = {
   };
 };
 
-/** What signing in needs of the authorization request that asked for it; implemented by the room `oauth`. */
+/** Access to the authorization requests that wait for a sign-in; implemented by the room `oauth`. */
 export type AuthorizationRequests = {
-  /** @param browser_hash digest of the secret of the browser that made the request. */
+  /** @param browser_hash digest of the secret of the requesting browser. */
   find(request_id: string, browser_hash: string): Promise<WaitingRequest | undefined>;
   /** The name of the application that sent the user, for the page. */
   clientName(client_id: string): Promise<string | undefined>;
-  /** Belongs into the batch that starts or renews the session. */
+  /** For the change that starts or renews the session. */
   markAuthenticated(request_id: string, session_id: string, token_hash: string): Sql;
 };

@@ -18,27 +18,26 @@ type NewAccount = {
   password: string;
   role: Role;
   emailVerified: boolean;
-  /** The language that they used when they made it; left out where somebody else makes it for them. */
+  /** The user's own language; left out if another user or the command line creates the account. */
   locale?: string;
 };
 
 export type Permission = {
   link: OneTimeLink;
   lock?: Sql;
-  /** What has to be true still for the link to be valid. */
+  /** Conditions under which the link is valid. */
   require?: Requirements;
-  /** Commits with the account. */
+  /** Statements that commit with the account. */
   also?: readonly Sql[];
-  /** The refusal of a link that is used up or no longer valid. */
+  /** The refusal if the link is no longer valid. */
   spent: () => RequestError;
 };
 
 /**
- * Makes an account with a password, all or nothing.
- * @param by who makes it for them; for whoever makes their own by a link, the address that they come from.
- * @param permission the one-time link that allows it, which is used up with it.
- * @returns its `user_id`.
- * @throws {RequestError} `invalid_request` with one entry a field; also when the address is taken.
+ * Creates an account with a password, all or nothing.
+ * @param by the actor who creates it, or the IP address of the user who creates their own account by a link.
+ * @param permission the one-time link that allows it, which is consumed.
+ * @throws {RequestError} `invalid_request` with one entry per field; also if the address is taken.
  */
 export async function createUser(
   deps: Pick<Deps, 'db' | 'clock' | 'passwords'>,
@@ -79,7 +78,6 @@ export async function createUser(
   throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })]);
 }
 
-/** What stands against an e-mail address and a name. */
 function identityProblems({ email, name }: { email: string; name: string }): FieldProblem[] {
   const problem = emailProblem(email);
   return [

@@ -32,10 +32,10 @@ import { endPasswordAccess, hashNewPassword } from '../passwords/change-password
 import { type LinkRequest, limitMailRequests } from './sign-up.ts';
 
 /**
- * Sends the newest and only link that resets the password, to the address as the account has it: two spellings that
- * fold to one may be two mailboxes. For an unknown address and a disabled account the same statements run, and the
- * store drops link and mail.
- * @throws {RequestError} `invalid_request` for what is no address; `rate_limited` by where it comes from.
+ * Sends the only valid link that resets the password, to the address as the account spells it: two spellings that fold
+ * to one may be two mailboxes. For an unknown address and a disabled account the same statements run, and their
+ * conditions store neither link nor mail.
+ * @throws {RequestError} `invalid_request` for an invalid address; `rate_limited` per IP address.
  */
 export async function requestPasswordReset(deps: MailDeps, request: LinkRequest): Promise<void> {
   const { email, locale, address } = request;
@@ -44,7 +44,7 @@ export async function requestPasswordReset(deps: MailDeps, request: LinkRequest)
   const user = await findUserByEmail(deps.db, email);
   const to = { email: user?.email ?? email.trim(), name: user?.name ?? null, locale: user?.locale ?? locale };
   const { link, url } = newLink(deps, { ...request, purpose: 'password_reset', email: to.email });
-  const user_id = user?.user_id ?? 'nobody';
+  const user_id = user?.user_id ?? 'unknown';
   const values = { url, minutes: linkSeconds.password_reset / 60 };
   await deps.db.change({
     run: {
@@ -55,7 +55,7 @@ export async function requestPasswordReset(deps: MailDeps, request: LinkRequest)
   });
 }
 
-/** @throws {RequestError} `invalid_request` when the link is over, or its account is disabled or moved to another address. */
+/** @throws {RequestError} `invalid_request` if the link is no longer valid, or its account is disabled or has another address. */
 export async function requireResetLink(deps: StoreDeps, token: string): Promise<{ link: OneTimeLink; user: User }> {
   const link = await requireLink(deps, token, ['password_reset']);
   const user = link.user_id === null ? undefined : await findUser(deps.db, link.user_id);
@@ -64,12 +64,11 @@ export async function requireResetLink(deps: StoreDeps, token: string): Promise<
 }
 
 /**
- * Uses the link up and sets the password. Everything that was open ends, this browser included: what comes next is a
- * sign-in, which asks for the second factor of whoever has one. It sets a first password, too: the mailbox is the
- * recovery authority of every account here, and whoever takes it over could ask for a password in other ways as well
- * (docs/decisions). Passkeys and providers stay, and the mail lists them: to remove one takes a session that was
- * confirmed with the strongest factor of the account, which a mailbox is not.
- * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and the password is not.
+ * Consumes the link and sets the password, also a first one: the mailbox is the recovery authority of every account
+ * (docs/decisions). All access ends, this browser's included; the sign-in that follows asks for a second factor. Passkeys
+ * and providers remain, and the mail lists them: to remove one requires a session that was confirmed with the strongest
+ * factor of the account, which a mailbox is not.
+ * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the password is not.
  */
 export async function resetPassword(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail' | 'grants'>,
@@ -99,7 +98,7 @@ export async function resetPassword(
   return user_id;
 }
 
-/** What signs in beside the password. A reset leaves it as it is: some of it may be a thief's, or all there is. */
+/** The sign-in methods that remain after a reset: they may be an attacker's, or all that the user has. */
 export type OtherSignInMethods = { passkeys: readonly Passkey[]; identities: readonly Identity[] };
 
 export async function otherSignInMethodsOf({ db }: Pick<Deps, 'db'>, user_id: string): Promise<OtherSignInMethods> {
@@ -107,7 +106,7 @@ export async function otherSignInMethodsOf({ db }: Pick<Deps, 'db'>, user_id: st
   return { passkeys, identities };
 }
 
-/** One sentence for each, oldest first. @param day how a moment in Unix seconds is written. */
+/** One sentence for each, oldest first. @param day formats a time in Unix seconds. */
 export const describeSignInMethods = (
   { config }: Pick<Deps, 'config'>,
   { passkeys, identities }: OtherSignInMethods,
@@ -131,10 +130,14 @@ export const describeSignInMethods = (
   ),
 ];
 
-/** The paragraphs of a mail about them, with what comes after set apart; empty when there are none. */
-function otherSignInMethodsText(deps: Pick<Deps, 'config'>, ways: OtherSignInMethods, locale: Locale | null): string {
+/** The paragraphs of a mail about them, with an empty line after; empty if there are none. */
+function otherSignInMethodsText(
+  deps: Pick<Deps, 'config'>,
+  methods: OtherSignInMethods,
+  locale: Locale | null,
+): string {
   const translate = (sentence: MessageDescriptor) => translatePlain(locale ?? 'en', sentence);
-  const lines = describeSignInMethods(deps, ways, isoDay).map((sentence) => `- ${translate(sentence)}`);
+  const lines = describeSignInMethods(deps, methods, isoDay).map((sentence) => `- ${translate(sentence)}`);
   if (lines.length === 0) return '';
   const [security, service] = [`${deps.config.baseUrl}/account/security`, deps.config.brand.name];
   const how = translate({ key: 'mail.reset_stays', values: { security, service } });

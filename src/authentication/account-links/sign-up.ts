@@ -14,9 +14,9 @@ import { createUser } from './create-user.ts';
 
 export type LinkRequest = {
   email: string;
-  /** Of the page that asked. */
+  /** Of the page with the form. */
   locale: Locale;
-  /** Where the request came from. */
+  /** IP address of the requester. */
   address: string;
   /** What the sign-in that follows is for. */
   request_id?: string;
@@ -24,9 +24,9 @@ export type LinkRequest = {
 };
 
 /**
- * Sends a link that makes an account; to an address that has one, a mail that says so. Whoever asks sees no difference:
- * both take the same statements, of which the store drops what does not apply.
- * @throws {RequestError} `invalid_request` for what is no address; `rate_limited` by where it comes from.
+ * Sends a link that creates an account, or to an address that has an account, a mail that says so. The requester sees no
+ * difference: both run the same statements, whose conditions decide which mail is stored.
+ * @throws {RequestError} `invalid_request` for an invalid address; `rate_limited` per IP address.
  */
 export async function requestSignUp(deps: MailDeps, request: LinkRequest): Promise<void> {
   const { email, locale } = request;
@@ -35,18 +35,18 @@ export async function requestSignUp(deps: MailDeps, request: LinkRequest): Promi
   const owner = await findUserByEmail(deps.db, email);
   const { link, url } = newLink(deps, { purpose: 'sign_up', ...request });
   const signin_url = `${deps.config.baseUrl}/signin`;
-  const told = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
+  const recipient = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
   await deps.db.change({
     run: {
       link: insertSignUpLink(link, emailKey(email), now(deps)),
       mail: mailToAddress(deps, { email: link.email, locale }, 'sign_up', { url }, isEmailFree(email)),
-      mailToOwner: mailTo(deps, told, 'sign_up_taken', { signin_url }, isEmailTaken(email)),
+      mailToOwner: mailTo(deps, recipient, 'sign_up_taken', { signin_url }, isEmailTaken(email)),
       event: unauthenticatedEvent(deps, { action: 'sign_up.asked', address: request.address }),
     },
   });
 }
 
-/** For a request of a mail by a visitor who is not signed in. */
+/** For a mail that a visitor requests without a session. */
 export async function limitMailRequests(
   deps: LimitDeps,
   { email, address }: Pick<LinkRequest, 'email' | 'address'>,
@@ -56,12 +56,12 @@ export async function limitMailRequests(
   await limitRequestsFrom(deps, address);
 }
 
-/** `address` is where the request came from. */
+/** `address`: IP address of the requester. */
 type Acceptance = { name: string; password: string; locale: Locale; address: string };
 
 /**
- * Uses the link up and makes the account, both or neither. The link has proved the address.
- * @throws {RequestError} `invalid_request`, with `fields` when the link is still good and something else is not.
+ * Consumes the link and creates the account, both or neither. The link has proved the address.
+ * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the input is not.
  */
 export async function acceptSignUp(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords'>,

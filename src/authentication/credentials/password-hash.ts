@@ -3,7 +3,7 @@ import { invalidRequest, unavailable } from '../../platform/errors.ts';
 
 /**
  * What one hash costs. The OWASP Password Storage Cheat Sheet asks for at least 19 MiB, 2 passes and 1 lane; raise
- * these as machines get faster (SP 800-63B-4 §3.1.1.2), and every sign-in moves one stored hash along: {@link needsRehash}.
+ * these as machines get faster (SP 800-63B-4 §3.1.1.2). Each sign-in then updates a stored hash: {@link needsRehash}.
  */
 const cost = { memory: 19_456 /* KiB */, passes: 2, parallelism: 1 };
 /** Bytes. RFC 9106 §3.1 recommends 16 for the salt; §4 recommends a tag of 256 bits. */
@@ -12,16 +12,16 @@ const tagLength = 32;
 
 /**
  * Bytes of UTF-8 after normalisation. Far above the 64 characters that SP 800-63B-4 §3.1.1.2 wants accepted, and a
- * bound all the same, so nobody can send us a megabyte to normalise and hash.
+ * bound on the work that one request can cause.
  */
 export const longestPasswordBytes = 1024;
 /**
  * Code units before normalisation. Composing makes one byte of one code unit and a half at most (`u`, diaeresis, macron
- * are the two bytes of `ǖ`), so whatever is longer stays too long; and composing takes time that grows with the square.
+ * are the two bytes of `ǖ`), so a longer password stays too long; and composing takes quadratic time.
  */
 const longestPasswordUnits = 2 * longestPasswordBytes;
 
-/** Nothing may be done with a password before this is asked. */
+/** To be checked before any other use of a password. */
 export const isOverlong = (password: string): boolean =>
   password.length > longestPasswordUnits || Buffer.byteLength(normalizePassword(password)) > longestPasswordBytes;
 
@@ -32,19 +32,19 @@ export type PasswordHasher = {
    */
   hash(password: string): Promise<string>;
   /**
-   * Whether the password is the one that `stored` was made of. With no hash (an unknown user, or one that signs in by
-   * other means) and with an overlong password it does the same work and answers false, so that time tells nothing.
+   * Whether the password matches `stored`. Without a hash (an unknown user, or one without a password) and with an overlong
+   * password it does the same work and answers false, so that the time reveals nothing.
    * @throws {RequestError} `temporarily_unavailable` when the queue is full.
    */
   verify(password: string, stored: string | undefined): Promise<boolean>;
 };
 
 /**
- * A hasher with a bounded queue: a flood of sign-ins must end in a prompt 503, not in memory and latency without end.
+ * A hasher with a bounded queue: a flood of sign-ins must end in a prompt 503, not in unbounded memory and latency.
  *
- * @param concurrency hashes at once. Each holds 19 MiB, and one of libuv's threads (four unless UV_THREADPOOL_SIZE
- * says otherwise) for some 30 ms. Signing tokens runs on the same threads, so this must stay below their number.
- * @param queueLimit hashes that may wait.
+ * @param concurrency hashes at once. Each holds 19 MiB, and one of libuv's threads (four unless UV_THREADPOOL_SIZE is set)
+ * for some 30 ms. Tokens are signed on the same threads, so this must stay below their number.
+ * @param queueLimit hashes that can wait.
  */
 export function passwordHasher({
   concurrency,
@@ -65,7 +65,7 @@ export function passwordHasher({
 
   const verify = async (password: string, stored: string | undefined) => {
     const message = encode(password);
-    // Overlong: the dummy's parameters, not the account's, since the answer is known and only the cost matters.
+    // For an overlong password the dummy, since the answer is known and only the cost matters.
     const expected = stored === undefined || message === undefined ? dummy : parsePhc(stored);
     const { salt: nonce, tag, ...parameters } = expected;
     const computed = await inTurn(() =>
@@ -78,14 +78,14 @@ export function passwordHasher({
 }
 
 /**
- * The one hasher of the process, because the threads that it shares out belong to the process too. Two at once leave
- * half of libuv's four threads to token signing; 128 waiting is a few seconds, about as long as a person waits.
+ * One for the process, since libuv's threads belong to the process. Two at once leave half of the four threads to token
+ * signing; 128 waiting hashes take a few seconds, about as long as a user waits.
  */
 export const processHasher = passwordHasher({ concurrency: 2, queueLimit: 128 });
 
 /**
- * Whether a stored hash was made with other parameters than today's. After a successful sign-in the caller then stores
- * a new one. Until that happens such an account costs another time than an unknown one, which is a second reason to do it.
+ * Whether a stored hash has other parameters than today's, so that the caller stores a new one after a successful sign-in.
+ * Until then, verifying for this account takes another time than for an unknown one.
  */
 export function needsRehash(stored: string): boolean {
   const { memory, passes, parallelism, salt, tag } = parsePhc(stored);
@@ -101,18 +101,18 @@ export function needsRehash(stored: string): boolean {
 /**
  * The form in which a password is counted, compared and hashed: the OpaqueString profile of RFC 8265 §4.2.2. Every
  * space becomes U+0020 and the whole is composed (NFC, as SP 800-63B-4 §3.1.1.2 says too), so that an "é" typed as one
- * code point and as two is the same password. Case and width stay as they are: folding them would throw away entropy.
+ * code point and as two is the same password. Case and width are kept: folding them would lose entropy.
  */
 export const normalizePassword = (password: string): string => password.replace(/\p{Zs}/gu, ' ').normalize('NFC');
 
-/** @returns the bytes to hash, all of them; nothing when they are more than we take. */
+/** @returns the bytes to hash; undefined for an overlong password. */
 function encode(password: string): Buffer | undefined {
   return isOverlong(password) ? undefined : Buffer.from(normalizePassword(password), 'utf8');
 }
 
 type Phc = { memory: number; passes: number; parallelism: number; salt: Buffer; tag: Buffer };
 
-/** Nobody's hash: a tag drawn at random, which no password that anyone can find produces. */
+/** A hash that no known password has: its tag is random. */
 const dummy: Phc = { ...cost, salt: randomBytes(saltLength), tag: randomBytes(tagLength) };
 
 /** The PHC string format, as the reference implementation of Argon2 writes it: base64 without padding. */
@@ -133,7 +133,7 @@ function parsePhc(stored: string): Phc {
   };
 }
 
-/** Off the event loop. Fails only when the machine has no memory left for it: overload, so 503 and not 500. */
+/** Off the event loop. Fails only without memory for it, which is overload, so 503 and not 500. */
 const argon2id = (parameters: Parameters<typeof argon2>[1]) =>
   new Promise<Buffer>((resolve, reject) => {
     argon2('argon2id', parameters, (error, tag) => (error ? reject(unavailable(error)) : resolve(tag)));
@@ -151,7 +151,7 @@ function boundedQueue(concurrency: number, limit: number) {
       return await task();
     } finally {
       const next = waiting.shift();
-      // The place passes straight to the next in line, so a newcomer cannot slip in between.
+      // Passes directly to the next in the queue, so that a new task cannot overtake it.
       if (next) next();
       else running -= 1;
     }

@@ -3,29 +3,29 @@ import { type FieldProblem, fieldProblem } from '../../platform/errors.ts';
 import type { MessageDescriptor, MessageKey } from '../../platform/i18n/translate.ts';
 import { isOverlong, longestPasswordBytes, normalizePassword } from './password-hash.ts';
 
-/** Code points (SP 800-63B-4 §3.1.1.2): 15 where the password is all there is, 8 where a second factor is asked too. */
+/** Code points (SP 800-63B-4 §3.1.1.2): 15 for a password alone, 8 with a second factor. */
 const shortest = { alone: 15, withSecondFactor: 8 };
 
-/** For the form that asks for a password. */
+/** For the form with a new password. */
 export const minCharacters = ({ secondFactor }: Pick<PasswordContext, 'secondFactor'>): number =>
   secondFactor ? shortest.withSecondFactor : shortest.alone;
 
-/** What a guesser knows about the account (§3.1.1.2: "context-specific words"). */
+/** What an attacker may know about the account (§3.1.1.2: "context-specific words"). */
 export type PasswordContext = {
   email: string;
   name?: string | null;
-  /** More words that anyone would try here, such as the name of the organisation. */
+  /** Further words to expect in guesses, such as the name of the organisation. */
   words?: readonly string[];
-  /** True when the account asks for a second factor at every sign-in with the password. */
+  /** Every sign-in with the password requires a second factor. */
   secondFactor?: boolean;
 };
 
 /**
- * What speaks against a new password: sentences for the person, each saying what to do. None when it is fine.
+ * The problems of a new password, as sentences that say what to do; none if it is accepted.
  *
- * Kinds of characters do not matter, §3.1.1.2 forbids such rules. It is the *whole* password that is compared, never a
- * part: refused is what is listed, and what nothing but two things make up that a guesser tries first. So
- * `password123456789` falls, and four ordinary words in a row stand.
+ * There are no rules about kinds of characters (§3.1.1.2 forbids them). The *whole* password is compared, never a part:
+ * refused are listed passwords, and those that consist of one or two pieces that are guessed first. So
+ * `password123456789` is refused, and four ordinary words in a row are accepted.
  */
 export function passwordProblems(password: string, context: PasswordContext): MessageDescriptor[] {
   if (isOverlong(password)) return [{ key: 'problem.password.long', values: { most: longestPasswordBytes } }];
@@ -62,8 +62,8 @@ function guessable(password: string, least: number, personal: ReadonlySet<string
 type Test = (text: string) => boolean;
 
 /**
- * The password as a guesser sees it: case and decoration gone. A lone sign or one repeated is decoration, as in
- * `Pass-word!!!`; different signs in a row are not. `@` and `$` may stand for a letter, so one reading keeps them.
+ * The password without case and decoration. A single sign or a repeated one is decoration, as in `Pass-word!!!`;
+ * different signs in a row are not. `@` and `$` may stand for a letter, so one reading keeps them.
  */
 function readings(password: string): string[] {
   const folded = fold(password);
@@ -74,7 +74,7 @@ function readings(password: string): string[] {
 
 const fold = (text: string) => text.normalize('NFKC').toLowerCase().replace(/\s/gu, '');
 
-/** @returns the length of the part that the whole text repeats, the last time perhaps cut short; else infinity. */
+/** @returns the length of the part that the whole text repeats, the last time perhaps cut short; otherwise infinity. */
 function shortestPeriod(text: string, longest: number): number {
   for (let period = 1; period <= Math.min(longest, text.length / 2); period += 1) {
     if (text.slice(period) === text.slice(0, -period)) return period;
@@ -83,12 +83,12 @@ function shortestPeriod(text: string, longest: number): number {
 }
 
 /**
- * Characters up to which a password is cut in two at every place, which takes time that grows with the square. Beyond
- * it only two endless repeats could be meant, and a folded password may have six thousand (U+FDFA alone becomes 18).
+ * Characters up to which a password is cut in two at every place, which takes quadratic time. A longer one could only be
+ * two long repeats, and a folded password may have six thousand (U+FDFA alone becomes 18).
  */
 const longestCut = 128;
 
-/** What nobody needs to guess character by character, or two such things and nothing between, before or after. */
+/** One piece that is guessed as a whole, or two of them with nothing between, before or after. */
 function isOneOrTwoPieces(text: string, isKnown: Test): boolean {
   if (isPiece(text, isKnown)) return true;
   if (text.length > longestCut) return false;
@@ -133,7 +133,7 @@ const rows = [
   ...['1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9ol0p', 'qazwsxedcrfvtgbyhnujmikolp'],
 ].flatMap((row) => [row, [...row].reverse().join('')]);
 
-/** Three characters or more that follow each other in a row, from any place on and round its end. */
+/** At least three characters that follow each other in a row, from any place and around its end. */
 const isSequence: Test = (text) =>
   text.length >= 3 &&
   rows.some((row) => {
@@ -156,7 +156,7 @@ function contextWords({ email, name, words = [] }: PasswordContext): Set<string>
 
 let list: ReadonlySet<string> | undefined;
 
-/** 20 000 of them (§3.1.1.2 wants a list long enough for the attempts that limits leave); read at first use, 2 ms. */
+/** 20 000, more than the limits allow attempts (§3.1.1.2). Read at first use, in 2 ms. */
 function commonPasswords(): ReadonlySet<string> {
   list ??= new Set(
     readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8')

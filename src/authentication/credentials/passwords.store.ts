@@ -9,12 +9,12 @@ const PasswordRow = row('passwords', {
   password_hash: text,
   /** Unix seconds. */
   changed_at: integer,
-  /** Another one for each password that is set; the same when it is only hashed anew. */
+  /** New with each password that is set; the same if the password is only rehashed. */
   version: text,
 });
 type PasswordRow = RowOf<typeof PasswordRow>;
 
-/** @returns nothing for a user who signs in by other means alone. */
+/** @returns undefined for a user without a password. */
 export const passwordOf = (db: Db, user_id: UserId): Promise<PasswordRow | undefined> =>
   db.get(PasswordRow, sql`select ${PasswordRow.columns} from passwords where user_id = ${user_id}`);
 
@@ -30,8 +30,8 @@ export const setPassword = (user_id: UserId, password_hash: string, at: number):
         version = excluded.version`;
 
 /**
- * The same password under today's parameters, unless it was changed since: a slow sign-in must not restore the old one.
- * `changed_at` and `version` stay, since the password does.
+ * The same password, hashed with today's parameters, unless it was changed since: a slow sign-in must not restore the old
+ * one. `changed_at` and `version` remain, since the password is the same.
  */
 export const replaceHash = (user_id: UserId, change: { from: string; to: string }): Sql =>
   sql`update passwords set password_hash = ${change.to} where user_id = ${user_id} and password_hash = ${change.from}`;

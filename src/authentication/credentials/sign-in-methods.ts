@@ -19,13 +19,13 @@ export { passwordOf } from './passwords.store.ts';
 export { countBackupCodes, deleteBackupCodes, deletePendingTotp, deleteTotp, findTotp } from './two-factor.store.ts';
 
 /**
- * For the `lock` of a change that removes a way to sign in: of two such changes each would otherwise count the one that
+ * For the `lock` of a change that removes a sign-in method: otherwise two such changes could each count the method that
  * the other removes, and the user could no longer sign in.
  */
 export const lockSignInMethods = (user_id: UserId): Sql => lockUser(user_id);
 
 /**
- * The user has at least two ways to sign in: password, passkeys, identities of issuers that are still configured. A
+ * The user has at least two sign-in methods: password, passkeys, identities of issuers that are still configured. A
  * requirement of a change that removes one of them.
  */
 export function hasAnotherSignInMethod({ providers }: Pick<ProviderConfig, 'providers'>, user_id: UserId): Sql {
@@ -35,23 +35,23 @@ export function hasAnotherSignInMethod({ providers }: Pick<ProviderConfig, 'prov
   return sql`${count('passwords')} + ${count('passkeys')} + ${count('identities', sql`w.issuer in ${oneOf(issuers)}`)} > 1`;
 }
 
-/** Whether one of the ways to sign in may be removed, for a page that offers it. The change itself asks again. */
+/** Whether a sign-in method can be removed, for a page that offers it. The change itself checks again. */
 export const canRemoveSignInMethod = (
   { db, config }: { db: Db; config: ProviderConfig },
   user_id: UserId,
 ): Promise<boolean> => db.holds(hasAnotherSignInMethod(config, user_id));
 
-/** What a form offers to sign in with. */
+/** The sign-in methods that a form offers. */
 export type ConfirmationMethods = {
   providers: readonly Provider[];
   offersPasskey: boolean;
-  /** False for a user who confirms and has no password, or for whom it would not be enough. */
+  /** False at confirmation for a user without a password, or with one that would not suffice. */
   offersPassword: boolean;
-  /** What a user who confirms must show: a code after the first step, or a passkey and nothing else. */
+  /** The factor that confirmation requires: a code after the first step, or a passkey alone. */
   secondFactor?: 'totp' | 'passkey';
 };
 
-/** Before somebody has said who they are, everybody may have each of them. */
+/** At sign-in, where the user is not known yet. */
 export const allConfirmationMethods = ({ config }: { config: ProviderConfig }): ConfirmationMethods => ({
   providers: config.providers,
   offersPasskey: canHavePasskeys(config),
@@ -59,9 +59,9 @@ export const allConfirmationMethods = ({ config }: { config: ProviderConfig }): 
 });
 
 /**
- * What this person can confirm with: whatever ends in a session that has seen the strongest kind of factor that they
- * have. After any of these ways TOTP is asked for; without TOTP a passkey is the only one that is two factors, and with
- * another the page would lead back to itself.
+ * The methods that lead to a session confirmed with the user's strongest kind of factor. With TOTP that is any of them,
+ * since its code is the second step; without TOTP only a passkey counts as two factors, and after any other method the
+ * page would ask again.
  */
 export async function confirmationMethodsOf(
   { db, config }: { db: Db; config: ProviderConfig },
@@ -80,18 +80,18 @@ export async function confirmationMethodsOf(
     ({ issuer, omitsAuthTime }) => identities.some((one) => one.issuer === issuer) && !(canProveHere && omitsAuthTime),
   );
   const hasOther = passkeys.length > 0 || providers.length > 0;
-  // Who has nothing at all sees the field all the same: the link to a reset is under it.
+  // Shown to a user without any method as well, for the link to a reset below it.
   const offersPassword = password !== undefined || !hasOther;
   return { providers, offersPasskey: passkeys.length > 0, offersPassword, secondFactor };
 }
 
-/** All the ways in which a person proves who they are, and since when. Times are Unix seconds. */
+/** All sign-in methods of a user. Times are Unix seconds. */
 export type SecurityOverview = {
   password_changed_at: number | null;
   passkeys: number;
   totp_confirmed_at: number | null;
   backupCodes: { total: number; remaining: number };
-  /** What is linked, by its label; undefined where nothing is and nothing can be. */
+  /** Labels of the linked providers; undefined if none is linked and none is configured. */
   providers: readonly string[] | undefined;
 };
 
@@ -119,9 +119,9 @@ export async function securityOverview(
 }
 
 /**
- * Counts a change that a person makes of how they sign in. Each is a row of the audit log and a mail: without a limit one
- * account could delay everybody's mail. Ending sessions and the reset of a password are never counted, so whoever has
- * taken over a session cannot use up what its owner needs to end it.
+ * Counts a change of the user's sign-in methods. Each writes an audit event and a mail: without a limit one account could
+ * delay the mail of all. Ending sessions and resetting a password are never counted, so an attacker with a session cannot
+ * use up the changes that its owner needs to end it.
  * @throws {RequestError} `rate_limited`.
  */
 export const limitSecurityChanges = (deps: LimitDeps, user_id: string): Promise<void> =>

@@ -21,11 +21,9 @@ import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/st
 type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
 
 /**
- * Changes the password, or sets the first one. All else that was open by the old one ends: other sessions, grants,
- * sign-ins between two factors, links to a reset or another address, a second factor that waits to be confirmed. The
- * caller has made sure that the sign-in is recent; that stands for the old password, which somebody who came another way
- * may not know.
- * @param change.deviceToken the secret of the browser that asks: it stays one that the person is known by.
+ * Changes the password, or sets the first one, and ends all other access: see {@link endPasswordAccess}. The caller has
+ * checked that the sign-in is recent, instead of the old password, which a user who signed in by other means may not know.
+ * @param deviceToken the secret of the requesting browser, which remains a known device.
  * @returns the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_request` for a weak password; `login_required` if the session has ended meanwhile;
  * `rate_limited`.
@@ -65,7 +63,7 @@ export async function changePassword(
   return rotation.token;
 }
 
-/** @throws {RequestError} `invalid_request` with what speaks against the password; `temporarily_unavailable`. */
+/** @throws {RequestError} `invalid_request` with the problems of the password; `temporarily_unavailable`. */
 export async function hashNewPassword(
   deps: Pick<Deps, 'db' | 'config' | 'passwords'>,
   owner: Owner,
@@ -77,9 +75,9 @@ export async function hashNewPassword(
 }
 
 /**
- * What the rules for a new password depend on. Eight characters are enough only while a code is asked for beside them
- * (SP 800-63B-4 §3.1.1.2). Whoever gives that up later may be left with a short password: we keep no length, which
- * would help whoever steals the store, so the password page tells everybody without TOTP to replace a shorter one.
+ * The context of the rules for a new password. Eight characters suffice only with a second factor (SP 800-63B-4
+ * §3.1.1.2). A user who turns TOTP off may keep a short password: its length is not stored, since it would help an
+ * attacker with the store, so the password page asks all users without TOTP to replace a shorter one.
  */
 export async function passwordContext(
   deps: Pick<Deps, 'db' | 'config'>,
@@ -89,7 +87,11 @@ export async function passwordContext(
   return { email, name, secondFactor, words: [deps.config.brand.name] };
 }
 
-/** @param keep the session that goes on. */
+/**
+ * Ends what the old password gave access to: sessions, grants, pending sign-ins, links to a reset or another address, and
+ * an enrollment of TOTP that is not confirmed yet.
+ * @param keep the session that remains.
+ */
 export function endPasswordAccess(
   deps: LimitDeps & Pick<Deps, 'grants'>,
   { user_id, email }: Owner,
@@ -112,9 +114,9 @@ export function endPasswordAccess(
 }
 
 /**
- * Takes the password away from somebody who has another way in, and ends what it had opened.
+ * Removes the password of a user who has another sign-in method, and ends what it gave access to.
  * @returns the session's new secret, for its cookie.
- * @throws {RequestError} `invalid_state` for the last way in, and without a password; `login_required`.
+ * @throws {RequestError} `invalid_state` for the last sign-in method, and without a password; `login_required`.
  */
 export async function removePassword(deps: RevocationDeps, session: Session, address: string): Promise<string> {
   if (!(await passwordOf(deps.db, session.user_id))) throw refusal('invalid_state', { key: 'password.none' });

@@ -56,7 +56,8 @@ export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
   app.post('/v1/me/password', { config: { operation: change } }, async (request, reply) => {
     const { session, caller, browser } = await recentlySignedIn.authenticate(deps, request);
     const { password } = readPassword(request.body);
-    const token = await changePassword(deps, session, { password, address: caller.address, ...browser });
+    const { address } = caller;
+    const token = await changePassword(deps, session, { password, address, deviceToken: browser.deviceToken });
     setSessionCookie(deps, reply, session, token);
     return reply.code(204).send();
   });

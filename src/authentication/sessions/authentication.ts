@@ -1,11 +1,10 @@
-/** Authentication method references (RFC 8176): what happened, nothing more. */
+/** Authentication method references (RFC 8176). */
 export type Method = 'pwd' | 'otp' | 'fed' | 'hwk' | 'mfa';
 
-/** Authentication context classes. There is no registered name for "one factor" or "two", so these are ours. */
+/** Authentication context classes. None is registered for "one factor" or "two factors", so these are our own. */
 export const oneFactor = 'urn:signet:acr:1fa';
 export const twoFactors = 'urn:signet:acr:2fa';
 export const acrs = [oneFactor, twoFactors] as const;
 export type Acr = (typeof acrs)[number];
 
-/** Never claims a level that was not reached. */
 export const acrOf = (methods: readonly Method[]): Acr => (methods.includes('mfa') ? twoFactors : oneFactor);

@@ -8,10 +8,10 @@ import type { ListedSession } from './store.ts';
 
 type SessionsList = {
   sessions: readonly ListedSession[];
-  /** The session that asks, and where from. */
+  /** The session of the request, and its IP address. */
   current: string;
   address: string;
-  /** What has just been done. */
+  /** What was just ended. */
   done?: 'one' | 'others';
 };
 
@@ -62,7 +62,7 @@ function methodsInWords({ locale, plain }: View, amr: string): string {
   return new Intl.ListFormat(locale, { type: 'conjunction' }).format(names);
 }
 
-/** The pages that a person looks after an account with, in the order of their navigation. */
+/** The pages of a user's own account, in the order of their navigation. */
 export const accountTab = navigation('account.navigation', {
   profile: { path: '/account', label: 'account.tab.profile' },
   security: { path: '/account/security', label: 'account.tab.security' },

@@ -17,7 +17,7 @@ const PendingSignInRow = row('sign_in_attempts', {
 type PendingSignInRow = RowOf<typeof PendingSignInRow>;
 
 export type PendingSignIn = Omit<PendingSignInRow, 'methods'> & {
-  /** What has been proved so far. */
+  /** The factors that were proved so far. */
   methods: Method[];
 };
 
@@ -42,7 +42,7 @@ export function insertPendingSignIn(attempt_hash: string, pending: PendingSignIn
   return sql`insert into sign_in_attempts ${StoredPendingSignIn.values({ ...stored, ...times, failures: 0 })}`;
 }
 
-/** `maxTries`: the wrong codes that one sign-in may give. */
+/** `maxTries`: wrong codes that one sign-in allows. */
 type OpenPendingSignIn = { attempt_hash: string; maxTries: number };
 
 const isOpen = ({ attempt_hash, maxTries }: OpenPendingSignIn, now: number): Sql =>
@@ -65,7 +65,7 @@ const CountedPendingSignIn = row('sign_in_attempts', {
   failures: StoredPendingSignIn.fields.failures,
 });
 
-/** Uses up one of its tries, before the code is checked: of any number of guesses at once only so many are checked. */
+/** Consumes a try before the code is checked, so that simultaneous guesses cannot exceed the maximum. */
 export async function consumeTry(
   db: Db,
   attempt: OpenPendingSignIn,
@@ -80,14 +80,14 @@ export async function consumeTry(
   return found && { ...toPendingSignIn(found), triesLeft: attempt.maxTries - found.failures };
 }
 
-/** For the change that completes it: of two at once, and beside a change that ends it, one still finds it. */
+/** For the change that completes it, behind a lock: of two at once, only one still finds it. */
 export const pendingSignInExists = (attempt_hash: string): Sql =>
   sql`exists (select 1 from sign_in_attempts where attempt_hash = ${attempt_hash})`;
 
 export const deletePendingSignIn = (attempt_hash: string): Sql =>
   sql`delete from sign_in_attempts where attempt_hash = ${attempt_hash}`;
 
-/** For a change of password or factors: a sign-in that has begun by the old ones starts again. */
+/** For a change of password or factors: a sign-in that began with the old ones has to start again. */
 export const deletePendingSignInsOfUser = (user_id: UserId): Sql =>
   sql`delete from sign_in_attempts where user_id = ${user_id}`;
 

@@ -10,7 +10,7 @@ import { twoFactors } from './authentication.ts';
 
 const StoredSession = row('sessions', {
   session_id: id<SessionId>(),
-  /** Of the secret in the cookie. A change that a request asks for can require that the session still has it. */
+  /** Of the secret in the cookie. A change can require that the session still has the hash of its request. */
   token_hash: text,
   user_id: id<UserId>(),
   created_at: integer,
@@ -31,7 +31,7 @@ const { email, email_verified_at, name, picture, role, locale } = User.fields;
 const SessionRow = row('sessions', {
   ...StoredSession.pick('session_id', 'token_hash', 'user_id', 'auth_time', 'amr', 'acr').fields,
   session_created_at: integer,
-  /** The user has a second factor that this session has not seen. */
+  /** The user has a second factor that this session was not confirmed with. */
   lacks_second_factor: flag,
   /** The user has a stronger kind of factor than this session was confirmed with. */
   lacks_strongest_factor: flag,
@@ -47,13 +47,13 @@ export type SessionRow = RowOf<typeof SessionRow>;
 const isOfTwoFactors = raw(`s.acr = '${twoFactors}'`);
 const userOfSession = raw('s.user_id');
 
-/** True of a session `s` that has seen the second factor, if its user has one. */
+/** Of a session `s`: it was confirmed with the second factor, if its user has one. */
 export const hasEveryFactor = sql`(${isOfTwoFactors} or not ${hasTotp(userOfSession)})`;
 
 /**
- * For changes of factors, address or password: true of a session `s` that was confirmed with the strongest kind of factor
- * that its user has (decisions §10; SP 800-63B-4 §4.1.2). A passkey counts here although no sign-in asks for it: otherwise
- * a password alone could remove it.
+ * For changes of factors, address or password, of a session `s`: it was confirmed with the strongest kind of factor that
+ * its user has (decisions §10; SP 800-63B-4 §4.1.2). A passkey counts although no sign-in requires it: otherwise a
+ * password alone could remove it.
  */
 const strongestFactor = sql`(${isOfTwoFactors} or not (${hasTotp(userOfSession)} or ${hasPasskey(userOfSession)}))`;
 
@@ -82,13 +82,13 @@ export const expireSession = (db: Db, session_id: SessionId, now: number) =>
   );
 
 export type NewSession = Omit<StoredSession, 'created_at' | 'last_seen_at'> & {
-  /** A second factor was asked for and given in this sign-in. */
+  /** A second factor was requested and given in this sign-in. */
   second_step: boolean;
 };
 
 /**
- * Of a user `u`: not disabled, and without TOTP unless the second step was passed. It stands in the statement that makes
- * the session, so that no path and no race leads around it.
+ * Of a user `u`: not disabled, and without TOTP unless the second step was passed. It is part of the statement that
+ * creates the session, so that no path and no race can bypass it.
  */
 const userMaySignIn = ({ second_step }: NewSession): Sql =>
   sql`u.disabled_at is null and ${second_step ? sql`1 = 1` : sql`not ${hasTotp(raw('u.user_id'))}`}`;
@@ -98,7 +98,7 @@ export const insertSession = (session: NewSession, now: number): Sql =>
   sql`insert into sessions ${StoredSession.select({ ...session, created_at: now, last_seen_at: now })}
         from users u where u.user_id = ${session.user_id} and ${userMaySignIn(session)}`;
 
-/** A new sign-in of the same user: the session goes on under a new secret, so the old cookie is invalid (ASVS 7.2.4). */
+/** A new sign-in of the same user: the session gets a new secret, so the old cookie is invalid (ASVS 7.2.4). */
 export function renewSession(session: NewSession, now: number): Sql {
   const { session_id, user_id, ...renewed } = session;
   return sql`update sessions set ${StoredSession.set({ ...renewed, created_at: now, last_seen_at: now })}
@@ -113,20 +113,20 @@ export const touchSession = (db: Db, session_id: SessionId, now: number, idle_ex
   );
 
 /**
- * The session has not ended, and has that secret. For one that was just started or renewed: that it was. For one that asks
- * for a change: that this copy of the cookie has not been invalidated since the request began.
+ * The session has not ended and has that secret: it was just started or renewed with it, or the cookie of the request has
+ * not been invalidated since the request began.
  */
 export const sessionCarries = (session_id: SessionId, token_hash: string): Sql =>
   sql`exists (select 1 from sessions
                where session_id = ${session_id} and token_hash = ${token_hash} and ended_at is null)`;
 
-/** {@link sessionCarries}, and it was confirmed with the strongest kind of factor that its user has by now. */
+/** {@link sessionCarries}, and it was confirmed with the strongest kind of factor that its user has. */
 export const sessionMayChangeFactors = (session_id: SessionId, token_hash: string): Sql =>
   sql`exists (select 1 from sessions s
                where s.session_id = ${session_id} and s.token_hash = ${token_hash} and s.ended_at is null
                  and ${strongestFactor})`;
 
-/** The session goes on under another secret, of the same sign-in; not if it has ended, or has another secret by now. */
+/** The same sign-in under another secret; has no effect if the session has ended or has another secret already. */
 export const replaceSessionSecret = (session_id: SessionId, token_hash: { from: string; to: string }): Sql =>
   sql`update sessions set token_hash = ${token_hash.to}
        where session_id = ${session_id} and token_hash = ${token_hash.from} and ended_at is null`;
@@ -147,7 +147,7 @@ export const endSession = (session_id: SessionId, reason: string, now: number): 
 export const endSessionsOfUser = (user_id: UserId, reason: string, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = ${reason} where user_id = ${user_id} and ended_at is null`;
 
-/** An active session as its user sees it in a list. */
+/** An active session in the list of its user. */
 const ListedSession = StoredSession.pick(
   'session_id',
   'created_at',
@@ -161,7 +161,7 @@ const ListedSession = StoredSession.pick(
 );
 export type ListedSession = RowOf<typeof ListedSession>;
 
-/** Newest use first. */
+/** Last used first. */
 export const activeSessionsOf = (db: Db, user_id: UserId, now: number) =>
   db.all(
     ListedSession,
@@ -170,11 +170,11 @@ export const activeSessionsOf = (db: Db, user_id: UserId, now: number) =>
          order by s.last_seen_at desc, s.session_id`,
   );
 
-/** Active sessions and known devices of one user. Beyond that those unused for longest go. */
+/** Active sessions and known devices of one user. Above that, those unused for longest are removed. */
 const maxSessions = 100;
 const maxDevices = 100;
 
-/** Ends the sessions above the maximum, beside the one just started: as if they had expired, so grants remain. */
+/** Ends the sessions above the maximum, except the one just started, as if they had expired: their grants remain. */
 export const endSurplusSessions = (user_id: UserId, session_id: SessionId, now: number): Sql =>
   sql`update sessions set ended_at = ${now}, end_reason = 'surplus'
        where user_id = ${user_id} and ended_at is null and session_id <> ${session_id}
@@ -215,7 +215,7 @@ export const rememberDevice = (user_id: UserId, device_hash: string, now: number
 export const touchDevice = (user_id: UserId, device_hash: string, now: number): Sql =>
   sql`update known_devices set last_seen_at = ${now} where user_id = ${user_id} and device_hash = ${device_hash}`;
 
-/** Forgets the devices above the maximum, beside the one of this sign-in. */
+/** Deletes the devices above the maximum, except the one of this sign-in. */
 export const deleteSurplusDevices = (user_id: UserId, device_hash: string): Sql =>
   sql`delete from known_devices
        where user_id = ${user_id} and device_hash <> ${device_hash}
@@ -236,7 +236,7 @@ const isOtherActive = (user_id: UserId, session_id: SessionId, now: number): Sql
       and idle_expires_at > ${now} and expires_at > ${now}`;
 
 /**
- * The user has another active session, or an active grant that came from another one, which it may have outlived.
+ * The user has another active session, or an active grant that came from another session, even an ended one.
  * @param hasGrant the condition for such a grant.
  */
 export const hasOtherActiveAccess = (user_id: UserId, session_id: SessionId, now: number, hasGrant: Sql): Sql =>

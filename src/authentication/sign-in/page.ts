@@ -9,13 +9,13 @@ import { type ReturnTarget, returnTargetFields, returnTargetQuery } from '../ses
 export type SignInForm = ReturnTarget &
   ConfirmationMethods & {
     username?: string;
-    /** Which application the person is on the way to. */
+    /** The application that sent the user. */
     clientName?: string;
     problem?: Renderable;
-    /** What happened on the way here that is no problem. */
+    /** A message that is no problem, such as a cancelled sign-in at a provider. */
     notice?: Renderable;
     endsAt?: string;
-    /** Whether an account can be made here, and a password reset. */
+    /** Whether users can sign up here, and reset a password. */
     offersSignUp: boolean;
     offersReset: boolean;
   };
@@ -56,11 +56,11 @@ ${form.offersSignUp && html`<p class="soft">${view.t('signin.sign_up', { link: h
 
 export type ConfirmForm = SignInForm & {
   username: string;
-  /** Whose account the page names: to go on without confirming counts for this user alone. */
+  /** The user whose account the page names: declining the confirmation is valid for this user only. */
   user_id: string;
 };
 
-/** The same person once more, before something that takes a recent sign-in (ASVS 7.5.1). */
+/** Confirms the signed-in user before an action that needs a recent sign-in (ASVS 7.5.1). */
 export const confirmPage = (view: View, form: ConfirmForm): Page => ({
   title: view.plain('confirm.title'),
   endsAt: form.endsAt,
@@ -97,7 +97,7 @@ ${form.secondFactor && html`<p class="soft">${view.t(`confirm.${form.secondFacto
 <p><a id="confirm-not" href="${cancelLink(form)}">${view.t(form.request_id === undefined ? 'confirm.cancel' : 'confirm.decline')}</a></p>`,
 });
 
-/** A client's wish can be declined; what changes an account cannot be had for less. */
+/** A stronger factor that a client prefers can be declined; for a change of the account it is required. */
 function strongerFactorNotice(view: View, { secondFactor, request_id, clientName = '' }: SignInForm): Html | false {
   if (secondFactor === undefined) return false;
   if (request_id === undefined || secondFactor === 'totp') return html`<p>${view.t(`confirm.${secondFactor}`)}</p>`;
@@ -105,8 +105,8 @@ function strongerFactorNotice(view: View, { secondFactor, request_id, clientName
 }
 
 /**
- * For somebody who would rather not. The page of a form that was sent leads back to it; a page that could not be seen
- * without confirming would only ask again, so then it is one that takes no recent sign-in. A request that waits goes on.
+ * Where a user goes who declines. A waiting authorization request continues; from a form that was sent, back to its page.
+ * Any other page would ask for the confirmation again, so the link leads to one that needs no recent sign-in.
  */
 function cancelLink({ request_id, next = '', user_id }: ConfirmForm): string {
   if (request_id !== undefined) {
@@ -123,7 +123,7 @@ const passwordField = (
  ${form.problem ? html`aria-describedby="problem"` : ''}${form.username ? html` autofocus` : ''}>
 ${form.offersReset && html`<p class="hint"><a href="/reset${returnTargetQuery(form)}">${view.t('signin.forgot')}</a></p>`}`;
 
-/** @param confirm `1`: the provider must ask anew, and only the same person will do. */
+/** @param confirm `1`: the provider must authenticate anew, and only the same user is accepted. */
 const otherSignInMethods = (view: View, form: SignInForm, confirm?: '1'): Html | false =>
   form.providers.length > 0 &&
   html`<p class="or"><span>${view.t('signin.or')}</span></p>

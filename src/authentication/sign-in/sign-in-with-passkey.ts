@@ -13,10 +13,10 @@ import { completeSecondStep } from '../two-factor/check-code.ts';
 
 type PasskeyDeps = SignInDeps & Pick<Deps, 'vault'>;
 
-/** The key, and what unlocked it: two factors in one gesture. We ask for both each time. */
+/** The key and its user verification: two factors at once. Both are required each time. */
 const proved: readonly Method[] = ['hwk', 'mfa'];
 
-/** The browser that asks for a challenge, and from where. */
+/** The browser that requests a challenge, and its address. */
 type RequesterContext = { browser: string; address: string };
 
 const signInUse = (browser: string): ChallengeUse => ({ purpose: 'sign_in', browser, subject: '' });
@@ -31,7 +31,7 @@ const secondFactorUse = (browser: string, attempt_hash: string): ChallengeUse =>
   subject: attempt_hash,
 });
 
-/** For whoever sits there: the passkey says who it is. */
+/** For any user: the passkey names its own. */
 export const signInOptions = (deps: SecretDeps, { browser, address }: RequesterContext) =>
   assertionOptions(deps, { use: signInUse(browser), address });
 
@@ -46,11 +46,11 @@ export async function signInWithPasskey(
   return requireOutcome(completeSignIn(deps, proofBy(await acceptAssertion(deps, credential, asked)), signInRequest));
 }
 
-/** For the person of a session, before something that takes a recent sign-in. */
+/** For the user of a session, before an action that needs a recent sign-in. */
 export const confirmOptions = (deps: SecretDeps, user_id: string, { browser, address }: RequesterContext) =>
   assertionOptions(deps, { use: confirmUse(browser, user_id), user_id, address });
 
-/** Whoever confirms, by their session. */
+/** The user of the session. */
 type Confirming = { user_id: string; signInRequest: SignInRequest };
 
 /** @throws {RequestError} as {@link acceptAssertion} */
@@ -60,7 +60,7 @@ export async function confirmWithPasskey(deps: PasskeyDeps, credential: unknown,
   return requireOutcome(completeSignIn(deps, proofBy(await acceptAssertion(deps, credential, asked)), signInRequest));
 }
 
-/** Good while the passkey is there: one that is taken away meanwhile makes no session that outlives it. */
+/** Valid while the passkey exists: one that is removed meanwhile starts no session. */
 const proofBy = (passkey: Passkey): Proof => ({
   user_id: passkey.user_id,
   methods: proved,
@@ -69,7 +69,7 @@ const proofBy = (passkey: Passkey): Proof => ({
 });
 
 /**
- * The sign-in that waits for a second factor, if a passkey may be that: it is none beside itself.
+ * The sign-in that waits for a second factor, if a passkey can be that: not if one was the first.
  * @throws {RequestError} `login_required` when none waits; `access_denied` when its first factor was a passkey.
  */
 async function requirePendingSignIn(deps: LimitDeps, attempt_hash: string): Promise<PendingSignIn> {
@@ -102,7 +102,7 @@ export async function completeSecondFactorWithPasskey(
 ) {
   const { address } = signInRequest;
   await requirePendingSignIn(deps, attempt_hash);
-  // Before the assertion is looked at: a sign-in has few tries, whatever they are made with.
+  // Before the assertion is checked: codes and passkeys share the few tries of a sign-in.
   const attempt = await consumeTry(deps.db, { attempt_hash, maxTries: deps.config.limits.codesPerSignIn }, now(deps));
   if (!attempt) throw loginRequired();
   const { user_id } = attempt;
@@ -110,7 +110,7 @@ export async function completeSecondFactorWithPasskey(
   return requireOutcome(completeSecondStep(deps, { attempt_hash, attempt, method: 'hwk' }, signInRequest));
 }
 
-/** Whoever was disabled this very moment is refused like everybody whose passkey does not count. */
+/** A user who was disabled meanwhile gets the same refusal as for an invalid passkey. */
 async function requireOutcome(outcome: Promise<Outcome | undefined>): Promise<Outcome> {
   const reached = await outcome;
   if (!reached) throw refusal('access_denied', { key: 'passkey.problem.refused' });

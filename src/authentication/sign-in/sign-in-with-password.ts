@@ -14,10 +14,11 @@ import { hasSignedInSince } from '../sessions/store.ts';
 type PasswordAttempt = { username: string; password: string; signInRequest: SignInRequest };
 
 /**
- * Signs a person in by e-mail address and password.
- * @returns where the sign-in stands; undefined for an unknown address, a wrong password, a disabled account
- * and one without a password, all alike and after the same work, so that nobody learns who has an account.
- * @throws {RequestError} `rate_limited`; `access_denied` when only a reset opens the account; `temporarily_unavailable` when more passwords wait to be hashed than can be.
+ * Signs a user in by e-mail address and password.
+ * @returns undefined for an unknown address, a wrong password, a disabled account and one without a password, all alike
+ * and after the same work, so that the answer does not reveal whether an account exists.
+ * @throws {RequestError} `rate_limited`; `access_denied` if only a reset unlocks the account; `temporarily_unavailable` if
+ * too many passwords wait to be hashed.
  */
 export async function signInWithPassword(
   deps: SignInDeps & Pick<Deps, 'passwords'>,
@@ -25,15 +26,15 @@ export async function signInWithPassword(
 ): Promise<Outcome | undefined> {
   const { address, deviceToken } = attempt.signInRequest;
   const user = await findUserByEmail(deps.db, attempt.username);
-  // Asked for nobody, too, or a missing read would tell who has an account.
-  const whose = user?.user_id ?? 'nobody';
-  const stored = await passwordOf(deps.db, whose);
-  const limits = passwordLimits(deps, await knownDevice(deps, { user_id: whose, deviceToken }, stored?.changed_at));
+  // Read for an unknown address, too: otherwise the time of the answer would reveal whether an account exists.
+  const user_id = user?.user_id ?? 'unknown';
+  const stored = await passwordOf(deps.db, user_id);
+  const limits = passwordLimits(deps, await knownDevice(deps, { user_id, deviceToken }, stored?.changed_at));
   await limits.check(attempt.username, address);
   const isRight = await deps.passwords.verify(attempt.password, stored?.password_hash);
   if (!isRight || !user || user.disabled_at !== null) {
-    // A block that began meanwhile refuses the wrong password as it does the right one below; else, of many guesses at
-    // once, the right one would be the odd answer out.
+    // A block that began meanwhile refuses wrong and right passwords alike. Otherwise, of many simultaneous guesses, the
+    // right one would get a different answer.
     await limits.check(attempt.username, address);
     await limits.failed(attempt.username, address);
     await recordFailure(deps, address, {
@@ -42,20 +43,19 @@ export async function signInWithPassword(
     });
     return undefined;
   }
-  // Asks again before it forgets the failures: while this password was being hashed, a hundred guesses beside it may
-  // have used up the tries.
+  // Checks the limits again before it resets them: while this password was being hashed, other guesses may have used up
+  // the tries.
   await limits.succeeded(attempt.username, address);
   if (stored && needsRehash(stored.password_hash))
-    await rehashPassword(deps, user.user_id, attempt.password, stored.password_hash);
-  const { user_id } = user;
+    await rehashPassword(deps, user_id, attempt.password, stored.password_hash);
   const preconditions = { password: passwordUnchanged(user_id, stored?.version ?? '') };
   const proof = { user_id, methods: ['pwd'], secondStep: false, preconditions } as const;
   return completeSignIn(deps, proof, attempt.signInRequest);
 }
 
 /**
- * The hash of the browser that asks, if the person has signed in with it since they have this password: a thief's of
- * before a reset is a stranger's.
+ * The hash of this browser's device, if the user has signed in with it since the password was set. A device from before
+ * a reset may be an attacker's.
  */
 async function knownDevice(
   { db, clock }: StoreDeps,
@@ -66,7 +66,7 @@ async function knownDevice(
   return (await hasSignedInSince(db, { user_id, device_hash }, since)) ? device_hash : undefined;
 }
 
-/** Hashes anew with today's parameters, now that the password is at hand; not if it was changed meanwhile. */
+/** Hashes the password with today's parameters; has no effect if it was changed meanwhile. */
 async function rehashPassword(
   deps: Pick<Deps, 'db' | 'passwords'>,
   user_id: string,
@@ -76,7 +76,7 @@ async function rehashPassword(
   await deps.db.run(replaceHash(user_id, { from, to: await deps.passwords.hash(password) }));
 }
 
-/** The address that was typed is not kept: people type passwords there. */
+/** The typed address is not stored: users sometimes type a password there. */
 async function recordFailure(
   deps: LimitDeps,
   address: string,
