@@ -43,7 +43,7 @@ test('on SIGTERM /readyz fails first, and everybody else is served until the del
   assert.equal((await send(`${server.url}/signin`, agent)).headers.connection, 'keep-alive');
 
   const stopped = server.stop('SIGTERM');
-  await until(() => server.said.stderr.includes('"msg":"stopping'));
+  await until(() => server.said.stderr.includes('"msg":"shutting down'));
   const unready = await ready();
   assert.equal(unready.status, 503);
   assert.ok(unready.headers['retry-after']);
@@ -66,7 +66,7 @@ test('a connection that is idle when the stop begins still gets the answer to it
   ask();
   await until(() => text.endsWith('{"status":"live"}'));
   const stopped = server.stop('SIGTERM');
-  await until(() => server.said.stderr.includes('"msg":"stopping'));
+  await until(() => server.said.stderr.includes('"msg":"shutting down'));
   await sleep(200); // silent for longer than it takes to stop, but not for long
   ask();
   await ended;

@@ -152,7 +152,8 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** The runner's own time limit ends a wait in vain. */
+/** Fails after a minute. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(20);
+  const deadline = AbortSignal.timeout(60_000);
+  while (!condition()) await sleep(20, undefined, { signal: deadline });
 }
