@@ -3,7 +3,10 @@ import type { Page } from 'playwright-core';
 
 export const widths = { phone: 375, desktop: 1280 };
 
-/** Of the page, for the documentation. Only when asked: SCREENSHOTS=1. */
+/** Pictures for the documentation are taken only when asked for. */
+export const takesPictures = process.env.SCREENSHOTS === '1';
+
+/** Of the page as it stands. */
 export async function picture(
   page: Page,
   name: string,
@@ -11,7 +14,7 @@ export async function picture(
   colorScheme: 'light' | 'dark',
   fullPage = true,
 ) {
-  if (process.env.SCREENSHOTS !== '1') return;
+  if (!takesPictures) return;
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
   await page.setViewportSize({ width: widths[width], height: width === 'phone' ? 667 : 720 });
   const path = fileURLToPath(new URL(`../../docs/screenshots/${name}-${width}-${colorScheme}.png`, import.meta.url));
