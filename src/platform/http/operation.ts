@@ -219,11 +219,47 @@ export function useTypeBox(app: FastifyInstance): void {
     return (value: unknown) =>
       shape().Check(value) ? { value } : { error: invalidFields(shapeProblems(shape().Errors(value))) };
   });
-  app.setSerializerCompiler<TSchema>(
-    ({ schema }) =>
-      (value: unknown) =>
-        JSON.stringify(Value.Clean(schema, Value.Clone(value))),
-  );
+  app.setSerializerCompiler<TSchema>(({ schema }) => {
+    const keep = keeper(schema);
+    return (value: unknown) => JSON.stringify(keep(value));
+  });
+}
+
+type Keeper = (value: unknown) => unknown;
+const keepAll: Keeper = (value) => value;
+
+/** What `Value.Clean` leaves of a value, which clones and checks far more than our answers need. */
+export function keeper(schema: TSchema): Keeper {
+  if (Type.IsArray(schema)) {
+    const keep = keeper(schema.items);
+    return keep === keepAll ? keepAll : (value) => (Array.isArray(value) ? value.map((one) => keep(one)) : value);
+  }
+  if (Type.IsObject(schema) && !('additionalProperties' in schema && schema.additionalProperties)) {
+    const keepers = new Map(Object.entries(schema.properties).map(([name, one]) => [name, keeper(one)]));
+    return (value) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+      const kept: Record<string, unknown> = {};
+      for (const [name, member] of Object.entries(value)) {
+        const keep = keepers.get(name);
+        if (keep) kept[name] = keep(member);
+      }
+      return kept;
+    };
+  }
+  if (Type.IsUnion(schema) && schema.anyOf.length === 2 && Type.IsNull(schema.anyOf[1]!)) {
+    const keep = keeper(schema.anyOf[0]!);
+    return keep === keepAll ? keepAll : (value) => (value === null ? null : keep(value));
+  }
+  const hasMembers = [
+    Type.IsObject,
+    Type.IsUnion,
+    Type.IsRecord,
+    Type.IsIntersect,
+    Type.IsTuple,
+    Type.IsRef,
+    Type.IsCyclic,
+  ];
+  return hasMembers.some((is) => is(schema)) ? (value) => Value.Clean(schema, Value.Clone(value)) : keepAll;
 }
 
 function attempt<Value>(read: () => Value): { value: Value } | { error: Error } {
