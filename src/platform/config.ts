@@ -6,33 +6,31 @@ import type { MasterKeySource } from './vault.ts';
 export type Config = {
   /** Issuer and base address: an origin without a trailing slash. Nothing is ever derived from a request's Host. */
   readonly baseUrl: string;
-  /** True when the base URL is https: cookies are `Secure` and carry the `__Host-` prefix. */
+  /** The base URL is https: cookies are `Secure` and have the `__Host-` prefix. */
   readonly secure: boolean;
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
   /** Absent: SQLite in `dataDir`. */
   readonly databaseUrl: string | undefined;
-  /** Whether PostgreSQL may run with settings by which a crash loses what it has confirmed. */
+  /** PostgreSQL may run with settings by which a crash loses confirmed changes. */
   readonly databaseMayLoseCommits: boolean;
   readonly masterKey: MasterKeySource;
-  /** Keeps the newest place of the audit log outside the database. */
+  /** Keeps the head of the audit log outside the database. */
   readonly auditHeadFile: string;
   readonly cookiePrefix: string;
   readonly workers: number;
-  /** How long the listener stays open after SIGTERM, while `/readyz` fails already. */
+  /** How long the listener stays open after SIGTERM, while `/readyz` fails. */
   readonly drainSeconds: number;
-  /** Which peers may speak for a client in `X-Forwarded-For`: nobody, a number of hops, or addresses and subnets. */
+  /** Whose `X-Forwarded-For` is trusted: no one's, that of a number of hops, or of addresses and subnets. */
   readonly trustProxy: false | number | string[];
-  /** Whether failures and requests are counted at all. */
   readonly rateLimits: boolean;
   readonly limits: Limits;
   readonly logLevel: (typeof logLevels)[number];
-  /** Whether the text of each SQL statement is logged, for development. */
+  /** Logs the text of each SQL statement, for development. */
   readonly logSql: boolean;
-  /** Whether people may make accounts themselves. */
   readonly signUp: boolean;
-  /** Whether an administrator may approve their own clients. */
+  /** An administrator may approve their own clients. */
   readonly selfApproval: boolean;
   /** Absent: mail is printed to the log on loopback, and not sent elsewhere. */
   readonly smtpUrl: string | undefined;
@@ -43,7 +41,6 @@ export type Config = {
   readonly brand: Brand;
 };
 
-/** How the pages look and what they call the service. */
 export type Brand = {
   readonly name: string;
   /** A file, SVG or PNG, which we serve ourselves; absent: our own mark. */
@@ -54,5 +51,4 @@ export type Brand = {
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** The version that `package.json` states. */
 export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;

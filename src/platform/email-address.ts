@@ -5,11 +5,10 @@ import { digest } from './ids.ts';
 const longestEmail = 254;
 
 /**
- * The same for all spellings of one address: composed Unicode, lower case. The local part is case-sensitive by
- * RFC 5321 §2.4 and nowhere in practice; two accounts that differ in case alone would confuse their owners.
+ * The same for all spellings of one address. The local part is case-sensitive by RFC 5321 §2.4 and nowhere in practice.
  *
- * Composing takes time that grows with the square of the length, and this runs on any typed text before a limit counts it:
- * so a text that is too long for an address is not composed and gets a key that no account has.
+ * Normalizing takes quadratic time, and this runs on any typed text before a limit counts it: a text that is too long for
+ * an address gets a key that no account has.
  */
 export function emailKey(email: string): string {
   const trimmed = email.trim();
@@ -19,9 +18,8 @@ export function emailKey(email: string): string {
 const addressShape = /^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u;
 
 /**
- * One `@`, something on both sides, no spaces, controls or signs with which a list of addresses is written; 254 at most
- * (RFC 5321). Judged as it is and as it folds, so that no wide comma becomes a comma; and a line break is a fault even at
- * its end, where trimming would remove it.
+ * Checked as it is and as it is normalized, so that no wide comma becomes a comma. A line break is refused even at the end,
+ * where trimming would remove it.
  */
 export function emailProblem(email: string): MessageKey | undefined {
   const trimmed = email.trim();

@@ -32,9 +32,6 @@ export const statusOf = {
 
 export type ErrorCode = keyof typeof statusOf;
 
-/** Extra members of the JSON body: `fields`, `current_status`, `stored_revision`, `stored_version`, `max_age`. */
-type ErrorDetails = Record<string, unknown>;
-
 /**
  * Thrown to refuse a request. The caller reads `code`, `message` and `details`; `cause` is for our log alone.
  * `message` becomes `error_description`: printable ASCII without `"` and `\` (RFC 6749 §5.2), and never what was sent.
@@ -43,30 +40,25 @@ export class RequestError extends Error {
   override name = 'RequestError';
   readonly code: ErrorCode;
   readonly status: number;
-  readonly details: ErrorDetails;
+  /** Additional members of the JSON body, such as `fields` or `current_status`. */
+  readonly details: Record<string, unknown>;
   /** Seconds for `Retry-After`. */
   readonly retryAfter: number | undefined;
   /** The scope that a token lacks, for the challenge (RFC 6750 §3.1). */
   readonly scope: string | undefined;
-  /** What a page says instead of `message`, in its reader's language. */
+  /** What a page shows instead of `message`, in its reader's language. */
   readonly userMessage: MessageDescriptor | undefined;
   /** What is wrong with which field, for a form to show. */
   readonly problems: readonly FieldProblem[];
-  /** Where a page that shows it leads on: a path on our own origin. */
+  /** Where the page of the error links to: a path on our own origin. */
   readonly back: string | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: {
-      cause?: unknown;
-      details?: ErrorDetails;
-      retryAfter?: number;
-      scope?: string;
-      userMessage?: MessageDescriptor;
-      problems?: readonly FieldProblem[];
-      back?: string;
-    } = {},
+    options: { cause?: unknown } & Partial<
+      Pick<RequestError, 'details' | 'retryAfter' | 'scope' | 'userMessage' | 'problems' | 'back'>
+    > = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
@@ -83,22 +75,21 @@ export class RequestError extends Error {
 /** `path` is a JSON pointer without its first slash; `message` is for programs, `userMessage` for people. */
 export type FieldProblem = { path: string; message: string; userMessage?: MessageDescriptor };
 
-/** For what a person has typed: the same sentence for both. */
+/** The same sentence for people and programs. */
 export const fieldProblem = (path: string, userMessage: MessageDescriptor): FieldProblem => ({
   path,
   message: inEnglish(userMessage),
   userMessage,
 });
 
-/** A refusal that a person may read. */
+/** With a message for people. */
 export const refusal = (
   code: ErrorCode,
   userMessage: MessageDescriptor,
-  options: { cause?: unknown; details?: ErrorDetails; back?: string } = {},
+  options: { cause?: unknown } & Partial<Pick<RequestError, 'details' | 'back'>> = {},
 ) => new RequestError(code, inEnglish(userMessage), { ...options, userMessage });
 
 export const invalidRequest = (description: string) => new RequestError('invalid_request', description);
-/** @param problems what is wrong, one entry a field. */
 export const invalidFields = (problems: readonly FieldProblem[], cause?: unknown) =>
   new RequestError('invalid_request', 'Some fields are invalid. Nothing was changed.', {
     cause,
@@ -141,6 +132,8 @@ export const unavailable = (cause?: unknown) =>
     cause,
     retryAfter: 2,
   });
+export const serverError = (cause?: unknown) =>
+  new RequestError('server_error', 'An unexpected error occurred. It has been logged.', { cause });
 /** A change was sent to the store and not confirmed, so an answer may promise neither that it was kept nor that not. */
 export const outcomeUnknown = (cause?: unknown) =>
   new RequestError(
@@ -149,7 +142,7 @@ export const outcomeUnknown = (cause?: unknown) =>
     { cause, retryAfter: 2, userMessage: { key: 'refusal.outcome_unknown' } },
   );
 
-/** A sentence for the operator: which setting, what is wrong with it, what it takes. */
+/** For the operator: which setting, what is wrong with it, and what it accepts. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }

@@ -5,14 +5,14 @@ import { findHeartbeat, type Heartbeat, type MailMode, storeHeartbeat } from './
 
 export { findHeartbeat } from './store.ts';
 
-/** Seconds without a heartbeat after which a server is considered down; servers record one every minute. */
+/** Without a heartbeat, after which a server is considered down; servers record one every minute. */
 const silentAfterSeconds = 300;
-/** Seconds. A heartbeat is written within a few seconds after its time was read. */
-const toleratedSkew = 10;
-/** Seconds. Nodes that differ by more are not trusted to delete what has expired. */
-const dangerousSkew = 300;
-/** Seconds without any server, during which the clock may have been set. */
-const longSilence = 3600;
+/** A heartbeat is written within a few seconds after its time was read. */
+const toleratedSkewSeconds = 10;
+/** Nodes that differ by more are not trusted to delete what has expired. */
+const dangerousSkewSeconds = 300;
+/** Without any server, during which the clock may have been set. */
+const longSilenceSeconds = 3600;
 const skewLogIntervalMs = 3_600_000;
 
 type HeartbeatDeps = {
@@ -22,17 +22,13 @@ type HeartbeatDeps = {
   node: string;
   timekeeper: Timekeeper;
   config: { readonly baseUrl: string };
-  mail: { readonly way: MailMode };
+  mail: { readonly mode: MailMode };
 };
+
+export type ServerHeartbeat = ReturnType<typeof openHeartbeat>;
 
 /** Records for the command line and for other nodes that a server runs here and how, and compares the clocks of nodes. */
-export type ServerHeartbeat = {
-  /** The first one of a server. */
-  start(): Promise<void>;
-  record(): Promise<void>;
-};
-
-export function openHeartbeat(deps: HeartbeatDeps): ServerHeartbeat {
+export function openHeartbeat(deps: HeartbeatDeps) {
   const { db, config, mail, node, timekeeper, log } = deps;
   const clock = () => new Date(deps.clock()).toISOString();
   let comparedAt: number | undefined;
@@ -48,9 +44,9 @@ export function openHeartbeat(deps: HeartbeatDeps): ServerHeartbeat {
     comparedAt = at;
     if (!last || last.node === node) return;
     const ahead = last.at - now(deps);
-    const isBehind = before !== undefined && ahead < -(at - before) / 1000 - toleratedSkew;
-    if (ahead <= toleratedSkew && !isBehind) return;
-    if (Math.abs(ahead) > dangerousSkew) timekeeper.doubt();
+    const isBehind = before !== undefined && ahead < -(at - before) / 1000 - toleratedSkewSeconds;
+    if (ahead <= toleratedSkewSeconds && !isBehind) return;
+    if (Math.abs(ahead) > dangerousSkewSeconds) timekeeper.doubt();
     if (at - skewLoggedAt < skewLogIntervalMs) return;
     skewLoggedAt = at;
     log.warn(
@@ -65,7 +61,7 @@ export function openHeartbeat(deps: HeartbeatDeps): ServerHeartbeat {
    */
   function doubtAfterSilence(last: Heartbeat | undefined): void {
     const silent = last ? now(deps) - last.at : 0;
-    if (silent <= longSilence) return;
+    if (silent <= longSilenceSeconds) return;
     timekeeper.doubt();
     log.info(
       { silent_seconds: silent, clock: clock() },
@@ -77,10 +73,14 @@ export function openHeartbeat(deps: HeartbeatDeps): ServerHeartbeat {
     const last = await findHeartbeat(db);
     if (isStart) doubtAfterSilence(last);
     compare(last);
-    await storeHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.way });
+    await storeHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.mode });
   }
 
-  return { start: () => record(true), record: () => record(false) };
+  return {
+    /** The first one of a server. */
+    start: () => record(true),
+    record: () => record(false),
+  };
 }
 
 /** @returns why a mail that is queued now may not be sent soon, or undefined when a server that sends mail is running. */

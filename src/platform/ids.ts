@@ -1,10 +1,10 @@
 import { hash, randomFillSync, timingSafeEqual } from 'node:crypto';
 
-/** Random bytes are drawn from the operating system by the page: one call for 128 ids instead of one for each. */
+/** One call of the operating system for 128 ids. */
 const pool = Buffer.allocUnsafe(4096);
 let used = pool.length;
 
-/** @returns that many fresh bytes of the cryptographic generator, in base64url. They are wiped from the pool. */
+/** Fresh bytes of the cryptographic generator, in base64url. They are wiped from the pool. */
 function random(bytes: number): string {
   if (used + bytes > pool.length) {
     randomFillSync(pool);
@@ -17,10 +17,7 @@ function random(bytes: number): string {
   return text;
 }
 
-/**
- * Ids of different things do not mix: a `ClientId` where a `UserId` is wanted is an error of the compiler. A plain string
- * fits each of them, so routes, commands and tests pass on what they are given; a schema says `id<UserId>()`.
- */
+/** A `ClientId` in place of a `UserId` is a compile-time error. A plain string is assignable to each of them. */
 type Id<Name extends string> = string & { readonly [named]?: Name };
 declare const named: unique symbol;
 
@@ -47,34 +44,30 @@ type IdByPrefix = {
   msg: DeliveryId;
 };
 
-/** An id that names something but opens nothing: 128 random bits behind a prefix that says what it names. */
+/** Not a secret: 128 random bits behind a prefix. */
 export const newId = <Prefix extends string>(prefix: Prefix) =>
   `${prefix}_${random(16)}` as Prefix extends keyof IdByPrefix ? IdByPrefix[Prefix] : string;
 
-/** Tells apart what already bears a random id: 72 random bits. */
+/** 72 random bits, to distinguish what already has a random id. */
 export const newSuffix = (): string => random(9);
 
 /** A bearer secret: 256 random bits (RFC 6749 §10.10 asks for 128, and would like 160). */
 export const newSecret = (prefix = ''): string => prefix + random(32);
 
 /**
- * What is stored of a bearer secret. A plain SHA-256 is enough for 256 random bits: there is nothing to guess.
- * The raw string is hashed, never its decoded bytes, since several strings decode to the same bytes.
+ * What is stored of a bearer secret. SHA-256 is enough for 256 random bits. The raw string is hashed, never its decoded
+ * bytes, since several strings decode to the same bytes.
  */
 export const digest = (secret: string): string => hash('sha256', secret, 'base64url');
 
-/** What the store keeps of a secret that was shown once. `expires_at` is Unix seconds; null while it has no end. */
+/** `expires_at` is Unix seconds; null: never. */
 export type StoredSecret = { readonly secret_hash: string; readonly expires_at: number | null };
 
 /** @param at Unix seconds. */
 export const isActiveSecret = ({ expires_at }: Pick<StoredSecret, 'expires_at'>, at: number): boolean =>
   expires_at === null || expires_at > at;
 
-/**
- * Whether `secret` is one of the active ones. Every digest is compared, in constant time, so that the time does not
- * tell which one was close.
- * @param at Unix seconds.
- */
+/** Every digest is compared, in constant time, so that the time reveals nothing. @param at Unix seconds. */
 export function matchesActiveSecret(secrets: readonly StoredSecret[], secret: string, at: number): boolean {
   const sent = Buffer.from(digest(secret));
   const equal = secrets.filter(({ secret_hash }) => timingSafeEqual(sent, Buffer.from(secret_hash)));

@@ -11,7 +11,7 @@ function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
 /** @param hostname as in a URL: IPv6 with or without brackets. */
 export const isIpAddress = (hostname: string): boolean => parse(hostname) !== undefined;
 
-/** All of IPv6 that is given to networks (RFC 4291 §2.4, IANA); the rest of the space is unassigned or special. */
+/** All IPv6 addresses that are assigned to networks (RFC 4291 §2.4, IANA). */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /** @returns whether it is an IP address on the public internet: of no special-purpose range (RFC 6890). */
@@ -24,8 +24,8 @@ export const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || parse(hostname)?.range() === 'loopback';
 
 /**
- * The key under which requests from an address are counted. An IPv6 subscriber owns at least a /64 and can change the
- * lower half with every request (RFC 8981), so a /64 has one key. Text that is no address is its own key.
+ * The key under which requests from an address are counted. An IPv6 subscriber has at least a /64 and can change the lower
+ * half with every request (RFC 8981), so a /64 has one key.
  */
 export function addressKey(text: string): string {
   const address = parse(text);

@@ -2,10 +2,7 @@ import type { Db } from './db/db.ts';
 import { choice, integer, type RowOf, row, text } from './db/rows.ts';
 import { type Sql, sql } from './db/sql.ts';
 
-// The tables of the platform itself: heartbeat of servers, check of the master key, queued mail. Counters of limits have
-// their own store in `limits`.
-
-/** The newest sign of life of any server on this store. `at` is Unix seconds by the clock of that server. */
+/** The newest of any server on this store. `at` is Unix seconds by the clock of that server. */
 const Heartbeat = row('server_heartbeat', {
   node: text,
   at: integer,
@@ -34,7 +31,7 @@ const Check = row('master_key_check', { sealed: text });
 export const keepMasterKeyCheck = (db: Db, sealed: string) =>
   db.run(sql`insert into master_key_check (id, sealed) values ('check', ${sealed}) on conflict do nothing`);
 
-/** @returns empty before the first start. */
+/** Empty before the first start. */
 export const findMasterKeyCheck = async (db: Db): Promise<string> =>
   (await db.get(Check, sql`select sealed from master_key_check where id = 'check'`))?.sealed ?? '';
 

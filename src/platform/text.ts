@@ -6,7 +6,7 @@ const invisible = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17
 /** Line breaks and tabs are let through; they are spaces on a page. */
 const hidden = new RegExp(`(?![\\n\\t])(?:${invisible.source})`, 'gu');
 
-/** Every name is checked where it is entered; what is shown may be older than the check, or have come another way. */
+/** Names are checked where they are entered; what is shown may be older than the check, or come from elsewhere. */
 export function visibleText(text: string, most = 100): string {
   const seen = text.replace(hidden, (character) => `[U+${hexadecimal(character)}]`);
   const characters = [...seen];
@@ -15,7 +15,6 @@ export function visibleText(text: string, most = 100): string {
 
 const hexadecimal = (character: string) => character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
 
-/** Shown in place of a logo, since no picture is fetched. */
 export const clientInitials = (name: string): string =>
   name
     .replace(hidden, '')
@@ -28,32 +27,21 @@ export const clientInitials = (name: string): string =>
 const longestName = 100;
 const unfit = `Must have 1 to ${longestName} characters, at least one of them visible.`;
 
-/**
- * What stands against the name of a person or a client, judged as it would be stored: without spaces around it. People
- * decide by names whom to trust, so a name must look like what it is.
- */
+/** Users decide by names whom to trust, so a name must look like what it is. @returns what is wrong with it once trimmed. */
 export function displayNameProblem(name: string): string | undefined {
   const trimmed = name.trim();
-  // By its code units first, so that nothing longer is looked at.
   if (trimmed.length > 2 * longestName) return unfit;
   if (/\p{M}{4}/u.test(trimmed)) return 'Must not have more than three combining marks on a letter.';
   if (invisible.test(trimmed)) return 'Must not contain control, invisible or text-direction characters.';
-  if (!/[\p{L}\p{N}\p{P}\p{S}]/u.test(trimmed) || [...trimmed].length > longestName) {
-    return unfit;
-  }
-  return undefined;
+  return !/[\p{L}\p{N}\p{P}\p{S}]/u.test(trimmed) || [...trimmed].length > longestName ? unfit : undefined;
 }
 
-/**
- * The name as it is stored: in one composed form, so that two names that look the same are the same.
- * @param name one without a {@link displayNameProblem}; composing a text of any length would take its square in time.
- */
+/** As it is stored. @param name without a {@link displayNameProblem}: normalizing takes quadratic time in its length. */
 export const normalizeName = (name: string): string => name.trim().normalize('NFC');
 
 /**
- * Insertions, deletions and replacements that turn one text into the other (Levenshtein).
- * Only the cells within `most` of the diagonal are worked out: no shorter way leaves them (Ukkonen).
- * @param most beyond which the exact number does not matter: anything higher may be returned for it, sooner.
+ * Levenshtein distance. Only the cells within `most` of the diagonal are computed (Ukkonen).
+ * @param most beyond which the exact number does not matter: anything higher may be returned.
  */
 export function editDistance(from: string, to: string, most = Number.POSITIVE_INFINITY): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);

@@ -1,23 +1,17 @@
-/** Answers of a store, kept for at most a second, so that a revocation takes effect within it. */
-export type TtlCache<Answer> = {
-  /** @throws the store's error, rather than return an answer that may be old. */
-  find(key: string): Promise<Answer>;
-  /** The next `find` asks anew. */
-  forget(key: string): void;
-};
+export type TtlCache<Answer> = ReturnType<typeof ttlCache<Answer>>;
 
 const freshForMs = 1000;
 const maxEntries = 10_000;
 
-/** From the moment it was asked: an answer on its way is already shared. */
+/** A pending answer is shared, too. */
 type Entry<Answer> = { askedAt: number; answer: Promise<Answer> };
 
 /**
- * "Not found" is kept as well, or requests for it in a loop would reach the store every time. Age counts from the moment of
- * asking: the answer cannot be older.
+ * Answers of a store, kept for at most a second from the moment of asking, so that a revocation takes effect within it.
+ * "Not found" is kept as well, or requests for it in a loop would reach the store every time.
  * @param clock milliseconds.
  */
-export function ttlCache<Answer>(clock: () => number, read: (key: string) => Promise<Answer>): TtlCache<Answer> {
+export function ttlCache<Answer>(clock: () => number, read: (key: string) => Promise<Answer>) {
   const entries = new Map<string, Entry<Answer>>();
 
   const isFresh = (entry: Entry<Answer>) => {
@@ -27,7 +21,7 @@ export function ttlCache<Answer>(clock: () => number, read: (key: string) => Pro
 
   function ask(key: string): Entry<Answer> {
     const entry = { askedAt: clock(), answer: read(key) };
-    // A Map keeps the order of insertion, so the first key is always the one that was asked for longest ago.
+    // The first key of a Map is the one that was set longest ago.
     entries.delete(key);
     entries.set(key, entry);
     if (entries.size > maxEntries) entries.delete(entries.keys().next().value!);
@@ -38,12 +32,12 @@ export function ttlCache<Answer>(clock: () => number, read: (key: string) => Pro
   }
 
   return {
-    async find(key) {
+    /** @throws the store's error, rather than return an answer that may be old. */
+    async find(key: string): Promise<Answer> {
       const entry = entries.get(key);
       return (entry && isFresh(entry) ? entry : ask(key)).answer;
     },
-    forget(key) {
-      entries.delete(key);
-    },
+    /** The next `find` asks anew. */
+    forget: (key: string) => void entries.delete(key),
   };
 }

@@ -6,16 +6,13 @@ import { databaseFile, makeFolder } from './db/open.ts';
 import { ConfigError } from './errors.ts';
 import { findMasterKeyCheck, keepMasterKeyCheck } from './store.ts';
 
-/** Authenticated encryption: AES-256-GCM (NIST SP 800-38D). */
-export type Sealer = {
-  /**
-   * @param purpose bound as associated data: a text sealed for one purpose cannot be opened for another.
-   * @returns base64url.
-   */
-  seal(purpose: string, plaintext: string): string;
-  /** @throws {WrongMasterKey} if it was sealed under another key or for another purpose, or has been altered. */
-  open(purpose: string, sealed: string): string;
-};
+type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'audit-log';
+
+export class WrongMasterKey extends Error {
+  override name = 'WrongMasterKey';
+}
+
+export type Vault = ReturnType<typeof openVault>;
 
 /**
  * Holds the master key, which is not in the database: private signing keys, TOTP secrets and upstream secrets are sealed,
@@ -24,24 +21,9 @@ export type Sealer = {
  * A key with random 96-bit nonces must not seal more than 2^32 messages (SP 800-38D §8.3). So stored secrets have a
  * key that only signed-in users and operators cause to be used; messages that anyone can cause, any number of times, have
  * others.
+ * @param masterKey 32 random bytes. Each use gets a key of its own by HKDF (RFC 5869).
  */
-export type Vault = Sealer & {
-  /** For state in the browser: cookies and hidden fields. Each message has a key of its own. */
-  readonly browser: Sealer;
-  /** For mail that waits. Each message has a key of its own. */
-  readonly mail: Sealer;
-  /** HMAC-SHA-256 (RFC 2104) under a key of its own: 32 bytes. No number of messages weakens the key. */
-  mac(purpose: MacPurpose, message: Buffer): Buffer;
-};
-
-type MacPurpose = 'refresh-token' | 'passkey-challenge' | 'audit-log';
-
-export class WrongMasterKey extends Error {
-  override name = 'WrongMasterKey';
-}
-
-/** @param masterKey 32 random bytes. Each use gets a key of its own by HKDF (RFC 5869). */
-export function openVault(masterKey: Buffer): Vault {
+export function openVault(masterKey: Buffer) {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', masterKey, 'signet/1', use, 32));
   const sealingKey = derive('seal');
   const macKey = (purpose: MacPurpose) => createSecretKey(derive(purpose)); // imported once, not at every MAC
@@ -52,44 +34,51 @@ export function openVault(masterKey: Buffer): Vault {
   };
   return {
     ...sealer(0, () => sealingKey),
+    /** For state in the browser: cookies and hidden fields. Each message has a key of its own. */
     browser: manyMessages(derive('browser')),
+    /** For queued mail. Each message has a key of its own. */
     mail: manyMessages(derive('mail')),
-    mac: (purpose, message) => createHmac('sha256', macKeys[purpose]).update(message).digest(),
+    /** HMAC-SHA-256 (RFC 2104) under a key of its own: 32 bytes. No number of messages weakens the key. */
+    mac: (purpose: MacPurpose, message: Buffer): Buffer =>
+      createHmac('sha256', macKeys[purpose]).update(message).digest(),
   };
 }
 
-const saltLength = 16;
-
-/** The key of a message is an HMAC over its random salt: two share key and nonce as good as never, however many there are. */
-const manyMessages = (key: Buffer): Sealer =>
-  sealer(saltLength, (salt) => createHmac('sha256', key).update(salt).digest());
+/** The key of a message is an HMAC over its random salt, so that two practically never share key and nonce. */
+const manyMessages = (key: Buffer) => sealer(16, (salt) => createHmac('sha256', key).update(salt).digest());
 
 const nonceLength = 12;
 
-/** The sealed form is salt, nonce, ciphertext and tag. */
-function sealer(salted: number, keyFor: (salt: Buffer) => Buffer): Sealer {
+/** Authenticated encryption, AES-256-GCM (NIST SP 800-38D). The sealed form is salt, nonce, ciphertext and tag. */
+function sealer(saltLength: number, keyFor: (salt: Buffer) => Buffer) {
   return {
-    seal(purpose, plaintext) {
-      const salt = randomBytes(salted);
+    /**
+     * @param purpose bound as associated data: a text sealed for one purpose cannot be opened for another.
+     * @returns base64url.
+     */
+    seal(purpose: string, plaintext: string): string {
+      const salt = randomBytes(saltLength);
       const nonce = randomBytes(nonceLength);
       const cipher = createCipheriv('aes-256-gcm', keyFor(salt), nonce, { authTagLength: 16 });
       cipher.setAAD(Buffer.from(purpose));
       const parts = [salt, nonce, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()];
       return Buffer.concat(parts).toString('base64url');
     },
-    open(purpose, sealed) {
+    /** @throws {WrongMasterKey} if it was sealed under another key or for another purpose, or has been altered. */
+    open(purpose: string, sealed: string): string {
       const bytes = Buffer.from(sealed, 'base64url');
-      const nonce = bytes.subarray(salted, salted + nonceLength);
+      const nonce = bytes.subarray(saltLength, saltLength + nonceLength);
       try {
-        const key = keyFor(bytes.subarray(0, salted));
+        const key = keyFor(bytes.subarray(0, saltLength));
         const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: 16 });
         decipher.setAAD(Buffer.from(purpose));
         decipher.setAuthTag(bytes.subarray(-16));
-        return decipher.update(bytes.subarray(salted + nonceLength, -16), undefined, 'utf8') + decipher.final('utf8');
+        return (
+          decipher.update(bytes.subarray(saltLength + nonceLength, -16), undefined, 'utf8') + decipher.final('utf8')
+        );
       } catch (cause) {
-        throw new WrongMasterKey(`The value sealed for ${purpose} cannot be decrypted with this master key.`, {
-          cause,
-        });
+        const message = `The value sealed for ${purpose} cannot be decrypted with this master key.`;
+        throw new WrongMasterKey(message, { cause });
       }
     },
   };
@@ -99,8 +88,7 @@ function sealer(salted: number, keyFor: (salt: Buffer) => Buffer): Sealer {
 export type MasterKeySource = { from: 'value'; key: Buffer } | { from: 'file'; path: string; mayCreate: boolean };
 
 /**
- * @param name the setting or file that the text came from, for the sentence.
- * @returns 32 bytes.
+ * @param name the setting or file that the text came from.
  * @throws {ConfigError} never with the text in it.
  */
 export function parseMasterKey(name: string, text: string): Buffer {
@@ -117,41 +105,36 @@ export function parseMasterKey(name: string, text: string): Buffer {
 
 /**
  * Reads the master key, or makes it where the embedded default allows that.
- * @returns 32 bytes.
  * @throws {ConfigError} when it is missing, malformed, or readable by others.
  */
 export function loadMasterKey(source: MasterKeySource): Buffer {
-  if (source.from === 'file' && source.mayCreate) prepareMasterKeyFile(source.path);
+  if (source.from === 'file' && source.mayCreate && !existsSync(source.path))
+    asConfigError(source.path, () => createMasterKeyFile(source.path));
   return readMasterKey(source);
 }
 
 /** As {@link loadMasterKey}, but never makes a key. @throws {ConfigError} also when there is none. */
 export function readMasterKey(source: MasterKeySource): Buffer {
   if (source.from === 'value') return source.key;
-  if (source.mayCreate && !existsSync(source.path)) refuseWithoutKey(source.path);
-  try {
+  const { path, mayCreate } = source;
+  if (mayCreate && !existsSync(path)) refuseWithoutKey(path);
+  return asConfigError(path, () => {
     // An orchestrator chooses the mode of a file that it mounts; one that we made must be private.
-    if (source.mayCreate && (statSync(source.path).mode & 0o077) !== 0) {
-      throw new ConfigError(`${source.path} can be read by other users of this machine. Run: chmod 600 ${source.path}`);
+    if (mayCreate && (statSync(path).mode & 0o077) !== 0) {
+      throw new ConfigError(`${path} can be read by other users of this machine. Run: chmod 600 ${path}`);
     }
-    return parseMasterKey(source.path, readFileSync(source.path, 'utf8'));
-  } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    throw unreadable(source.path, error);
-  }
+    return parseMasterKey(path, readFileSync(path, 'utf8'));
+  });
 }
 
-function prepareMasterKeyFile(path: string): void {
+function asConfigError<Result>(path: string, work: () => Result): Result {
   try {
-    if (!existsSync(path)) createMasterKeyFile(path);
+    return work();
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    throw unreadable(path, error);
+    throw new ConfigError(`The master key file ${path} cannot be read or created: ${(error as Error).message}`);
   }
 }
-
-const unreadable = (path: string, error: unknown) =>
-  new ConfigError(`The master key file ${path} cannot be read or created: ${(error as Error).message}`);
 
 /** @throws {ConfigError} when there is a database that only the missing key opens. */
 function refuseWithoutKey(path: string): void {

@@ -15,10 +15,10 @@ export type Access<Deps, Requester> = AccessDescription & {
   authenticate(deps: Deps, request: FastifyRequest): Promise<Requester>;
 };
 
-/** For routes that read the credentials themselves. */
+/** Of routes that read the credentials themselves. */
 export const accessToken: AccessDescription = { scheme: 'BearerAuth' };
 export const basicCredentials: AccessDescription = { scheme: 'BasicAuth' };
-/** A public client sends its `client_id` and nothing else. */
+/** A public client sends only its `client_id`. */
 export const noCredentials: AccessDescription = {};
 
 /** Both halves are form-encoded inside the Base64 (RFC 6749 §2.3.1). */
@@ -28,20 +28,15 @@ export function readBasic(authorization: string): { client_id: string; client_se
   const decoded = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
   if (colon < 0) throw invalidClient('no colon in HTTP Basic');
+  const decode = (half: string) => decodeURIComponent(half.replaceAll('+', ' '));
   try {
-    const [client_id = '', client_secret = ''] = [decoded.slice(0, colon), decoded.slice(colon + 1)].map((half) =>
-      decodeURIComponent(half.replaceAll('+', ' ')),
-    );
-    return { client_id, client_secret };
+    return { client_id: decode(decoded.slice(0, colon)), client_secret: decode(decoded.slice(colon + 1)) };
   } catch (cause) {
     throw invalidClient(cause);
   }
 }
 
-/**
- * Whether an Authorization header is meant for an endpoint that takes access tokens. Another scheme (Basic of a proxy on
- * the way, which browsers then send everywhere) says nothing about a token and is as good as no header.
- */
+/** Another scheme, such as Basic for a proxy, which browsers then send everywhere, is treated as no header. */
 export const isBearer = (authorization: string | undefined): authorization is string =>
   authorization !== undefined && /^bearer(?: |$)/i.test(authorization);
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import { errorCodes, type FastifyInstance } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
@@ -6,8 +6,8 @@ import { invalidFields, invalidRequest } from '../errors.ts';
 import { FormText } from './parameters.ts';
 
 /**
- * The two kinds of body there are. A form stays text until its route reads it, and no other kind is accepted. Nothing is
- * no body, whatever kind it says it is (RFC 9110 §6.4.1): many HTTP clients send a content type with every POST.
+ * JSON, and forms, which stay text until their route reads them. An empty body is none, whatever its content type
+ * (RFC 9110 §6.4.1): many HTTP clients send one with every POST.
  */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -17,7 +17,7 @@ export function readBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, text, done) => {
     if (text === '') return done(null, undefined);
-    // PostgreSQL keeps no NUL in a text, and no field of ours has a use for one.
+    // PostgreSQL stores no NUL in a text.
     if (/\\u0000|\0/.test(text as string)) return done(invalidRequest('The body contains a NUL character.'));
     return parseJson(request, text as string, (error, body) => {
       const problem = error ? undefined : problemIn(body);
@@ -25,25 +25,20 @@ export function readBodies(app: FastifyInstance): void {
     });
   });
   app.addContentTypeParser('*', { parseAs: 'string' }, (request, text, done) =>
-    text === '' || request.is404 ? done(null, undefined) : done(new UnknownMediaType()),
+    text === '' || request.is404
+      ? done(null, undefined)
+      : done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE(request.headers['content-type'])),
   );
 }
 
-/** As Fastify refuses a body that nobody reads. */
-class UnknownMediaType extends Error {
-  readonly code = 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
-  readonly statusCode = 415;
-}
+/** None of our bodies has more than five levels; recursive code, also in libraries, would overflow the stack. */
+const maxDepth = 32;
 
-/** None of our bodies has more than five levels; recursive readers, the libraries' among them, run out of stack. */
-const deepest = 32;
-
-/** Level by level, without recursion. */
 function problemIn(body: unknown): string | undefined {
   let level: unknown[] = [body];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > deepest) return `The body is nested more than ${deepest} levels deep.`;
-    // Stored, each unpaired surrogate becomes the same replacement character, and two different texts one.
+    if (depth > maxDepth) return `The body is nested more than ${maxDepth} levels deep.`;
+    // Stored, each unpaired surrogate would become the same replacement character.
     if (level.some((value) => typeof value === 'string' && !value.isWellFormed())) {
       return 'The body contains an unpaired surrogate.';
     }
@@ -54,7 +49,7 @@ function problemIn(body: unknown): string | undefined {
   return undefined;
 }
 
-/** For what says everything by its address. @throws {RequestError} `invalid_request` unless nothing, or `{}`, was sent. */
+/** @throws {RequestError} `invalid_request` unless nothing, or `{}`, was sent. */
 export function readNoBody(body: unknown): void {
   if (body === undefined || (body instanceof FormText && body.text === '')) return;
   const isEmpty =
@@ -67,9 +62,8 @@ export function readNoBody(body: unknown): void {
 }
 
 /**
- * A reader of JSON bodies of that shape; the schema also describes the body in OpenAPI. Say `additionalProperties: false`
- * in it: whoever sends another member believes that it did something.
- * @returns a function that throws `invalid_request` with every problem.
+ * A reader of JSON bodies; it throws `invalid_request` with every problem. The schema should have
+ * `additionalProperties: false`, so that no member is silently ignored.
  */
 export function jsonBody<Schema extends TSchema>(schema: Schema): (body: unknown) => Static<Schema> {
   const shape = Compile(schema);
@@ -79,13 +73,13 @@ export function jsonBody<Schema extends TSchema>(schema: Schema): (body: unknown
   };
 }
 
-/** What is wrong with one field; `path` is a JSON pointer without its first slash, empty for the whole body. */
+/** `path` is a JSON pointer without its first slash, empty for the whole body. */
 type Problem = { path: string; message: string };
 export type ShapeError = TLocalizedValidationError;
 
 /**
- * What TypeBox found, in our words where its own would repeat what was sent, or help nobody. It stops at eight, which
- * keeps the answer to a hostile body short; there is always at least one.
+ * TypeBox's errors, in our words where its own would repeat what was sent, or not help. It stops at eight, which keeps the
+ * answer to a hostile body short; there is always at least one.
  */
 export function shapeProblems(errors: readonly ShapeError[]): Problem[] {
   const nullables = new Set(errors.filter(isNullBranch).map(unionOf));
@@ -95,12 +89,10 @@ export function shapeProblems(errors: readonly ShapeError[]): Problem[] {
       error.keyword === 'type' && nullables.has(unionOf(error)) ? orNull(problem) : problem,
     ),
   );
-  const isFirst = ({ path, message }: Problem, place: number) =>
-    problems.findIndex((other) => other.path === path && other.message === message) === place;
-  return problems.filter(isFirst);
+  return [...new Map(problems.map((one) => [JSON.stringify([one.path, one.message]), one])).values()];
 }
 
-/** Of what may be null and is something else: its other branch says what is wrong with that. */
+/** Of a nullable value that is not null: the error of its other branch explains more. */
 const isNullBranch = (error: ShapeError) =>
   error.keyword === 'type' && error.params.type === 'null' && unionOf(error) !== undefined;
 
@@ -112,8 +104,8 @@ const orNull = ({ path, message }: Problem): Problem => ({ path, message: messag
 function problemsOf(error: ShapeError): Problem[] {
   const path = error.instancePath.slice(1);
   switch (error.keyword) {
-    case 'boolean': // said for each unknown member, with the name that was sent in its path
-    case 'additionalProperties': // said once, after them
+    case 'boolean': // for each unknown member, with the name that was sent in its path
+    case 'additionalProperties': // once, after them
       return [{ path: '', message: 'Contains an unknown member. Only the documented members can be set.' }];
     case 'required':
       return error.params.requiredProperties.map((name) => ({ path: name, message: 'Is required.' }));

@@ -1,16 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 
-/** The session cookie's name is part of the API (spec §5). */
+/** The name of the session cookie is part of the API (spec §5). */
 export const cookieNames = (config: Pick<Config, 'cookiePrefix'>) => ({
   session: `${config.cookiePrefix}_identity_session`,
-  /** Ties what waits for a person to their browser. */
+  /** Binds what is pending to a browser. */
   browser: `${config.cookiePrefix}_browser`,
   /** A sign-in between its first factor and its second. */
   attempt: `${config.cookiePrefix}_attempt`,
-  /** Tells a browser that has signed in before from a new one. Opens nothing. */
+  /** Identifies a browser that has signed in before. Grants no access. */
   device: `${config.cookiePrefix}_device`,
-  /** A detour to an upstream provider. */
+  /** The state of an upstream authorization. */
   federation: `${config.cookiePrefix}_federation`,
   /** The language that was chosen at the foot of a page. */
   language: `${config.cookiePrefix}_language`,

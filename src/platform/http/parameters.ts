@@ -37,7 +37,7 @@ export function readForm(body: unknown): Parameters {
   return values;
 }
 
-/** A form body as it arrived; parsing waits for the route, which knows what a repeated parameter means there. */
+/** A form body as it arrived, since routes treat repeated parameters differently. */
 export class FormText {
   readonly text: string;
   constructor(text: string) {
@@ -46,10 +46,7 @@ export class FormText {
 }
 
 /** The query string of a request target, without its question mark. */
-export function queryOf(url: string): string {
-  const mark = url.indexOf('?');
-  return mark < 0 ? '' : url.slice(mark + 1);
-}
+export const queryOf = (url: string): string => (url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
 
 function decode(text: string): string {
   if (!/[%+\0]/.test(text)) return text;
@@ -63,7 +60,7 @@ function decode(text: string): string {
   return decoded;
 }
 
-/** The pattern of a route with its parameters, as a path. */
+/** @param pattern of a route, such as `/users/:user_id`. */
 export const fillPath = (pattern: string, parameters: Readonly<Record<string, string | undefined>>): string =>
   pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''));
 

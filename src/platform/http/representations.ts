@@ -6,26 +6,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 type Coding = 'br' | 'gzip';
 type Representation = { readonly body: Buffer | string; readonly etag: string; readonly coding: Coding | undefined };
 
-/**
- * Bytes that are the same for everybody, as they are and compressed. Nothing else is compressed: the length of a page
- * would tell what of an attacker's text stands beside a secret in it (BREACH, https://breachattack.com).
- */
-export type Representations = {
-  readonly plain: Representation;
-  /** The smallest first; compressed at the first request, on the thread pool. */
-  compressed(): Promise<readonly Representation[]>;
-};
+type Representations = ReturnType<typeof representations>;
 
 /** What fits into one packet arrives no sooner for being smaller. */
 const minBytes = 1400;
 
-/** @param given text that is short leaves in one piece with its headers, which bytes do not. */
-export function representations(given: Buffer | string): Representations {
+/**
+ * Public bytes, plain and compressed. Nothing else is compressed: the length of a page would reveal which part of an
+ * attacker's text equals a secret in it (BREACH, https://breachattack.com).
+ * @param given Node sends a short text in one packet with its headers, but not a buffer.
+ */
+export function representations(given: Buffer | string) {
   const content = Buffer.from(given);
   const digest = hash('sha256', content, 'base64url');
+  const plain: Representation = { body: given, etag: `"${digest}"`, coding: undefined };
   let compressed: Promise<readonly Representation[]> | undefined;
   return {
-    plain: { body: given, etag: `"${digest}"`, coding: undefined },
+    plain,
+    /** The smallest first; compressed at the first request, on the thread pool. */
     compressed() {
       compressed ??= content.length < minBytes ? Promise.resolve([]) : compress(content, digest);
       return compressed;
@@ -38,14 +36,14 @@ async function compress(content: Buffer, digest: string): Promise<readonly Repre
     promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
     promisify(gzip)(content, { level: 9 }),
   ]);
-  const smaller: Representation[] = [
-    { body: br, etag: `"${digest}-br"`, coding: 'br' as const },
-    { body: gz, etag: `"${digest}-gzip"`, coding: 'gzip' as const },
+  const all: Representation[] = [
+    { body: br, etag: `"${digest}-br"`, coding: 'br' },
+    { body: gz, etag: `"${digest}-gzip"`, coding: 'gzip' },
   ];
-  return smaller.filter(({ body }) => body.length < content.length); // a picture is compressed already
+  return all.filter(({ body }) => body.length < content.length); // a picture is compressed already
 }
 
-/** Answers with the smallest form that the reader takes, or with 304 if they have it. Caching is the caller's to say. */
+/** Answers with the smallest accepted representation, or with 304. The caller sets `cache-control`. */
 export async function sendRepresentation(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -63,7 +61,7 @@ export async function sendRepresentation(
   return reply.type(type).send(body);
 }
 
-/** RFC 9110 §12.5.3. What cannot be read is not accepted, and every reader takes the bytes as they are. */
+/** RFC 9110 §12.5.3. Malformed entries are ignored. */
 function acceptedCodings(header: string | string[] | undefined): (coding: Coding) => boolean {
   const accepted = new Map<string, boolean>();
   for (const entry of String(header ?? '').split(',', 20)) {
@@ -74,16 +72,15 @@ function acceptedCodings(header: string | string[] | undefined): (coding: Coding
   return (coding) => accepted.get(coding) ?? accepted.get('*') ?? false;
 }
 
-/** Bytes that are made once, and the tag by which a reader knows that it has them. */
-export type PublicDocument = { readonly body: string; readonly etag: string; readonly forms: Representations };
+export type PublicDocument = ReturnType<typeof publicDocument>;
 
-export function publicDocument(value: unknown): PublicDocument {
+export function publicDocument(value: unknown) {
   const body = JSON.stringify(value);
   const forms = representations(body);
   return { body, etag: forms.plain.etag, forms };
 }
 
-/** A document that anybody may read from anywhere and keep for five minutes. */
+/** A document that anyone may read from any origin and cache for five minutes. */
 export function sendPublicDocument(request: FastifyRequest, reply: FastifyReply, { forms }: PublicDocument) {
   reply.headers({ 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' });
   return sendRepresentation(request, reply, forms, 'application/json; charset=utf-8');

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyServerFactoryHandler } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { invalidRequest, RequestError } from '../errors.ts';
+import { invalidRequest, RequestError, serverError } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -15,46 +15,33 @@ declare module 'fastify' {
   }
 }
 
-/** The life of the connections of one process, from the first that is accepted to the last that is let go. */
-export type Serving = {
-  /** True from the moment when the service was asked to stop. */
-  readonly isStopping: boolean;
-  /** For Fastify. */
-  createServer(handler: FastifyServerFactoryHandler): Server;
-  /** Listens on every address of the host: a browser may take `localhost` for either family. */
-  listen(app: FastifyInstance): Promise<void>;
-  /**
-   * Lets go of every client without failing one: from now on each answer ends its connection. Resolves when no request is
-   * under way any more.
-   * @param delayMs how long the listener stays open, so that a load balancer can see `/readyz` fail first.
-   */
-  stop(delayMs: number): Promise<void>;
-  /** The same for a process whose place another one has taken already: the service goes on, and is ready. */
-  retire(): Promise<void>;
-};
+type Serving = ReturnType<typeof openServing>;
 
-/** A request from its first byte to its last. One second of it is the interval at which Node looks. */
+/** The time for a whole request, of which one second is the interval at which Node checks. */
 const requestMs = 15_000;
 const checkEveryMs = 1_000;
-/** A kept-alive connection that was silent for so long is not about to be used. */
+/** A kept-alive connection that was silent for this long is unlikely to be used soon. */
 const quietMs = 1_000;
 
-type ServingDeps = { config: Pick<Config, 'host' | 'port' | 'limits' | 'trustProxy'>; log: Pick<Logger, 'error'> };
-
-export function openServing({ config, log }: ServingDeps): Serving {
+/** The connections of one process, from the first that is accepted to the last that is closed. */
+export function openServing({ config, log }: { config: Config; log: Logger }) {
   const servers: Server[] = [];
   const connections = new Set<Socket>();
   const underWay = new Set<ServerResponse>();
   let isDraining = false;
   let isStopping = false;
-  let handle: FastifyServerFactoryHandler = () => undefined;
+  let handle: FastifyServerFactoryHandler;
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
     underWay.add(response);
     response.once('close', () => underWay.delete(response));
     if (isDraining) response.shouldKeepAlive = false;
-    if (config.trustProxy !== false) keepReadableAddresses(request);
-    runInRequest({ request, response }, () => {
+    if (config.trustProxy !== false) {
+      // Before anything reads `request.ip`, which is counted, logged and stored.
+      request.headers['x-forwarded-for'] = readableForwardedFor(String(request.headers['x-forwarded-for'] ?? ''));
+    }
+    newest.set(request.socket, { request, response });
+    current.run(response, () => {
       try {
         handle(request, response);
       } catch (error) {
@@ -77,16 +64,12 @@ export function openServing({ config, log }: ServingDeps): Serving {
     return server;
   }
 
-  /** By net.Server: the `close` of http.Server also destroys kept-alive connections, and a request on its way to us. */
-  const stopListening = () => {
-    for (const server of servers) if (server.listening) TcpServer.prototype.close.call(server);
-  };
-
   async function drain(delayMs: number): Promise<void> {
     isDraining = true;
     for (const response of underWay) response.shouldKeepAlive = false;
     await sleep(delayMs);
-    stopListening();
+    // The `close` of http.Server would also destroy kept-alive connections, and a request on its way to us.
+    for (const server of servers) if (server.listening) TcpServer.prototype.close.call(server);
     await Promise.race([sleep(Math.max(quietMs - delayMs, 0)), untilEmpty(connections)]);
     for (const server of servers) server.closeIdleConnections(); // silent since the drain began, or they were closed
     await untilEmpty(underWay);
@@ -94,14 +77,19 @@ export function openServing({ config, log }: ServingDeps): Serving {
   }
 
   return {
+    /** True from the moment when the service was asked to stop. */
     get isStopping() {
       return isStopping;
     },
-    createServer(handler) {
+
+    /** For Fastify. */
+    createServer(handler: FastifyServerFactoryHandler): Server {
       handle = handler;
       return makeServer();
     },
-    async listen(app) {
+
+    /** Listens on every address of the host: a browser may take `localhost` for either family. */
+    async listen(app: FastifyInstance): Promise<void> {
       const { host, port } = config;
       await app.listen({ host, port });
       if (host !== 'localhost') return;
@@ -113,25 +101,24 @@ export function openServing({ config, log }: ServingDeps): Serving {
         await once(server, 'listening').catch(() => servers.splice(servers.indexOf(server), 1)); // no such family here
       }
     },
-    stop(delayMs) {
+
+    /**
+     * Closes every connection without failing a request: from now on each answer ends its connection. Resolves when no
+     * request is in progress.
+     * @param delayMs how long the listener stays open, so that a load balancer can see `/readyz` fail first.
+     */
+    stop(delayMs: number): Promise<void> {
       isStopping = true;
       return drain(delayMs);
     },
+
+    /** The same for a process that another one has replaced: the service continues, and is ready. */
     retire: () => drain(0),
   };
 }
 
 async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
   while (set.size > 0) await sleep(10);
-}
-
-/** Before anything reads `request.ip`: what stands there is counted, logged and kept. */
-function keepReadableAddresses({ headers }: IncomingMessage): void {
-  const header = headers['x-forwarded-for'];
-  if (header === undefined) return;
-  const readable = readableForwardedFor(String(header));
-  if (readable === undefined) delete headers['x-forwarded-for'];
-  else headers['x-forwarded-for'] = readable;
 }
 
 /**
@@ -150,11 +137,8 @@ export function readableForwardedFor(header: string): string | undefined {
   return addresses.length === 0 ? undefined : addresses.join(', ');
 }
 
-/** No address is longer than an IPv4 one that is written as IPv6 in full, with brackets and a port. */
-const longest = 64;
-
 function addressIn(entry: string): string | undefined {
-  if (entry.length > longest) return undefined;
+  if (entry.length > 64) return undefined; // an IPv4 address written as IPv6 in full, with brackets and a port, is shorter
   const [, inBrackets] = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry) ?? [];
   if (inBrackets !== undefined) return isIPv6(inBrackets) ? withoutZone(inBrackets) : undefined;
   const [, beforePort] = /^([\d.]+):\d{1,5}$/.exec(entry) ?? [];
@@ -162,7 +146,7 @@ function addressIn(entry: string): string | undefined {
   return isIP(entry) === 0 ? undefined : withoutZone(entry);
 }
 
-/** A zone names a network card of whoever wrote it, and may be any text (RFC 4007 §11). */
+/** A zone names a network interface of the sender, and may be any text (RFC 4007 §11). */
 const withoutZone = (address: string) => address.split('%', 1)[0];
 
 /**
@@ -171,7 +155,7 @@ const withoutZone = (address: string) => address.split('%', 1)[0];
  * the error carries the raw packet, and that may carry a password.
  */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  const last = latestRequestOn(socket);
+  const last = newest.get(socket);
   if (last !== undefined && !last.response.writableEnded && last.request.complete) {
     last.response.shouldKeepAlive = false; // the request before is answered first, and with it the connection ends
     return;
@@ -195,7 +179,7 @@ function refusalOf({ code }: { code?: string }): RequestError {
   return invalidRequest('The request is not valid HTTP.');
 }
 
-/** A refusal where Fastify has no part in it: its status, its headers and its JSON. */
+/** A refusal that Fastify does not send. */
 function bareAnswer({ status, code, message }: RequestError) {
   const body = JSON.stringify({ error: code, error_description: message });
   const headers = {
@@ -209,33 +193,24 @@ function bareAnswer({ status, code, message }: RequestError) {
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
-const current = new AsyncLocalStorage<Exchange>();
+/** The response to the request in whose course code runs, timers and callbacks included. */
+const current = new AsyncLocalStorage<ServerResponse>();
+/** The last request on a connection, for errors in the bytes that follow its headers. */
 const newest = new WeakMap<Socket, Exchange>();
-
-/** Whatever `work` starts, timers and callbacks included, belongs to that request. */
-function runInRequest(exchange: Exchange, work: () => void): void {
-  newest.set(exchange.request.socket, exchange);
-  current.run(exchange, work);
-}
-
-/** The request that came last on a connection, for errors in the bytes that follow its headers. */
-export const latestRequestOn = (socket: Socket): Exchange | undefined => newest.get(socket);
 
 /**
  * For an exception that no promise of a request has caught: answers that request with a bare 500, or cuts off the answer
  * that has begun, since half of one must not look like a whole one.
- * @returns false if the code at hand runs in the course of no request that is under way.
+ * @returns false outside of a request in progress.
  */
 export function endFailedRequest(): boolean {
-  const { response } = current.getStore() ?? {};
+  const response = current.getStore();
   if (response === undefined || response.writableEnded || response.destroyed) return false;
   if (response.headersSent) {
     response.destroy();
     return true;
   }
-  const { status, headers, body } = bareAnswer(
-    new RequestError('server_error', 'An unexpected error occurred. It has been logged.'),
-  );
+  const { status, headers, body } = bareAnswer(serverError());
   response.writeHead(status, { ...headers, Connection: 'close' }).end(body);
   return true;
 }

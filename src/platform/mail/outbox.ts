@@ -18,34 +18,14 @@ import {
 import { type Vault, WrongMasterKey } from '../vault.ts';
 import { type Mail, openTransport, type Transport } from './transport.ts';
 
-/** Queues and sends mail. */
-export type Outbox = {
-  /** False off loopback without SIGNET_SMTP_URL: then nothing that needs a mail may be offered. */
-  readonly works: boolean;
-  /** How mail is sent; for the queue of a command, by its own settings. */
-  readonly way: MailMode;
-  /** Mails enqueued since the outbox was opened. */
-  readonly enqueued: number;
-  /**
-   * The statements that enqueue a mail, for the batch of the change that it is about: then neither exists without the
-   * other, and a crash in between loses nothing. None when mail does not work here.
-   * @param onlyIf for one part of a change: sent only if this is true when the statements before it have had effect.
-   */
-  enqueue(mail: Mail, onlyIf?: Sql): Sql[];
-  /** Sends what is due. Any node may do so at any time. */
-  deliver(): Promise<void>;
-  /** Resolves when the mail under way has been sent or postponed. No further one is sent. */
-  close(): Promise<void>;
-};
-
 type OutboxDeps = { config: Config; db: Db; clock: Clock; log: Logger; vault: Vault };
 
-/** Seconds until the next attempt, by attempts made. After the last the mail is dropped: its link has expired long ago. */
+/** Seconds until the next attempt, by attempts made. After the last the mail is dropped: its link has long expired. */
 const retryAfterSeconds = [30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
-/** Longer than the time limits of an attempt: meanwhile no other node sends the same mail. */
+/** Longer than the timeouts of an attempt: meanwhile no other node sends the same mail. */
 const claimSeconds = 90;
 const perRun = 50;
-/** Errors of the library when it could not talk to the server at all: any other mail would fail alike. */
+/** Nodemailer's errors after which any other mail would fail alike. */
 const unreachable = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'ETLS', 'EAUTH', 'EPROTOCOL']);
 /**
  * The outbox looks for an enqueued mail after each of these: it does not know when the change is committed, and a busy
@@ -53,14 +33,8 @@ const unreachable = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'ETL
  */
 const soonMs = [100, 1000, 5000];
 
-/** Seconds. Mails that a command queued for a server that cannot send are kept this long: SIGNET_SMTP_URL may still be set. */
+/** Of mails that a command queued for a server that cannot send: SIGNET_SMTP_URL may still be set. */
 const undeliverableKeptSeconds = 3 * 86_400;
-
-const queued = (deps: OutboxDeps, mail: Mail, onlyIf?: Sql): Sql => {
-  const mail_id = newId('mail');
-  const message_sealed = deps.vault.mail.seal(`mail:${mail_id}`, JSON.stringify(mail));
-  return insertMail({ mail_id, message_sealed }, now(deps), onlyIf);
-};
 
 function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): Mail {
   const purpose = `mail:${mail_id}`;
@@ -72,54 +46,59 @@ function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): Mail 
   }
 }
 
-const mailModeOf = ({ smtpUrl, secure }: Config): MailMode =>
-  smtpUrl !== undefined ? 'smtp' : secure ? 'none' : 'log';
-
-/** Queues mails in the batches of their changes. @param onEnqueue after each of them. */
-function queueing(deps: OutboxDeps, onEnqueue: () => void) {
-  let enqueued = 0;
-  return {
-    works: true,
-    way: mailModeOf(deps.config),
-    get enqueued() {
-      return enqueued;
-    },
-    enqueue(mail: Mail, onlyIf?: Sql) {
-      enqueued += 1;
-      onEnqueue();
-      return [queued(deps, mail, onlyIf)];
-    },
-  };
-}
+export type Outbox = ReturnType<typeof openQueue>;
 
 /**
  * For a command beside the server. It only queues: the environment of a shell is not that of the server, and a mail that
  * a command took out of the queue would be printed, or sent from elsewhere.
  */
-export const openQueue = (deps: OutboxDeps): Outbox =>
-  Object.assign(
-    queueing(deps, () => {}),
-    { deliver: async () => {}, close: async () => {} },
-  );
+export function openQueue({ config, clock, vault }: OutboxDeps, onEnqueue = () => {}) {
+  const mode: MailMode = config.smtpUrl !== undefined ? 'smtp' : config.secure ? 'none' : 'log';
+  let enqueued = 0;
+  return {
+    /** False off loopback without SIGNET_SMTP_URL: then nothing that needs a mail may be offered. */
+    works: true,
+    /** How mail is sent; for the queue of a command, by its own settings. */
+    mode,
+    /** Mails enqueued since the outbox was opened. */
+    get enqueued() {
+      return enqueued;
+    },
+    /**
+     * The statements that enqueue a mail, for the batch of the change that it is about: then neither exists without the
+     * other, and a crash in between loses nothing. None when mail does not work here.
+     * @param onlyIf for one part of a change: sent only if this is true when the statements before it have had effect.
+     */
+    enqueue(mail: Mail, onlyIf?: Sql): Sql[] {
+      enqueued += 1;
+      onEnqueue();
+      const mail_id = newId('mail');
+      const message_sealed = vault.mail.seal(`mail:${mail_id}`, JSON.stringify(mail));
+      return [insertMail({ mail_id, message_sealed }, now({ clock }), onlyIf)];
+    },
+    /** Sends what is due. Any node may do so at any time. */
+    async deliver(): Promise<void> {},
+    /** Resolves when the mail in progress has been sent or postponed. No further one is sent. */
+    async close(): Promise<void> {},
+  };
+}
 
 export function openOutbox(deps: OutboxDeps): Outbox {
   const transport = openTransport(deps);
   return transport ? openSender(deps, transport) : openNothing(deps);
 }
 
-/** Of a server without a way to send mail. Commands may have queued some all the same; it does not pile up. */
-const openNothing = (deps: OutboxDeps): Outbox => ({
-  works: false,
-  way: 'none',
-  enqueued: 0,
-  enqueue: () => [],
-  async deliver() {
-    const { changes } = await deleteMailsBefore(deps.db, now(deps) - undeliverableKeptSeconds);
-    if (changes > 0)
-      deps.log.error({ mails: changes }, 'queued emails were dropped unsent: SIGNET_SMTP_URL is not set');
-  },
-  close: async () => {},
-});
+/** Of a server that cannot send mail. Commands may have queued some all the same; it does not pile up. */
+const openNothing = (deps: OutboxDeps): Outbox =>
+  Object.assign(openQueue(deps), {
+    works: false,
+    enqueue: () => [],
+    async deliver() {
+      const { changes } = await deleteMailsBefore(deps.db, now(deps) - undeliverableKeptSeconds);
+      if (changes > 0)
+        deps.log.error({ mails: changes }, 'queued emails were dropped unsent: SIGNET_SMTP_URL is not set');
+    },
+  });
 
 function openSender(deps: OutboxDeps, transport: Transport): Outbox {
   let step = 0;
@@ -172,8 +151,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
       deps.log.error({ mail_id, attempts }, 'an email could not be delivered');
       return undefined;
     }
-    // Of several nodes one claims it. If that one dies between sending and forgetting, another sends it again: the
-    // better half of "at least once".
+    // At least once: if the node that claims it dies between sending and deleting, another sends it again.
     if (!(await claimMail(deps.db, waiting, now(deps) + claimSeconds))) return undefined;
     try {
       const mail = openMail(deps.vault, waiting);
@@ -188,7 +166,7 @@ function openSender(deps: OutboxDeps, transport: Transport): Outbox {
     return undefined;
   }
 
-  return Object.assign(queueing(deps, plan), {
+  return Object.assign(openQueue(deps, plan), {
     deliver,
     async close() {
       isClosed = true;
@@ -212,11 +190,11 @@ type LetterDeps = { config: Config; mail: Pick<Outbox, 'enqueue'> };
  * @param onlyIf as in {@link Outbox.enqueue}.
  */
 export const mailTo = (deps: LetterDeps, to: Recipient, name: MailName, values: Values = {}, onlyIf?: Sql): Sql[] =>
-  compose(deps, { to, name, values, footer: 'mail.footer', onlyIf });
+  deps.mail.enqueue(compose(deps.config, to, name, values, 'mail.footer'), onlyIf);
 
 /**
- * A mail to an address behind which there is no account yet, or none any more. It contains no name: else
- * anyone could have us send a text of theirs to any address. It says itself what to do if the reader did not ask for it.
+ * A mail to an address without an account. It contains no name: else anyone could have us send a text of theirs to any
+ * address. It says itself what to do if the reader did not ask for it.
  */
 export const mailToAddress = (
   deps: LetterDeps,
@@ -224,11 +202,9 @@ export const mailToAddress = (
   name: MailName,
   values: Values = {},
   onlyIf?: Sql,
-): Sql[] => compose(deps, { to: { email, locale }, name, values, onlyIf });
+): Sql[] => deps.mail.enqueue(compose(deps.config, { email, locale }, name, values), onlyIf);
 
-type MailDraft = { to: Recipient; name: MailName; values: Values; footer?: MessageKey; onlyIf?: Sql };
-
-function compose({ config, mail }: LetterDeps, { to, name, values, footer, onlyIf }: MailDraft): Sql[] {
+function compose(config: Config, to: Recipient, name: MailName, values: Values, footer?: MessageKey): Mail {
   const shared = {
     service: config.brand.name,
     name: to.name ?? to.email,
@@ -238,5 +214,5 @@ function compose({ config, mail }: LetterDeps, { to, name, values, footer, onlyI
   };
   const translate = (key: MessageKey) => translatePlain(to.locale ?? 'en', { key, values: shared });
   const text = `${[translate(`mail.${name}.text`), ...(footer ? [translate(footer)] : [])].join('\n\n')}\n`;
-  return mail.enqueue({ to: to.email, subject: translate(`mail.${name}.subject`), text }, onlyIf);
+  return { to: to.email, subject: translate(`mail.${name}.subject`), text };
 }

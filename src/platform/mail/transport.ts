@@ -2,17 +2,16 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { isLoopback } from '../ip-address.ts';
 
-/** A plain text mail to one address, which was validated as one. */
+/** Plain text to one valid address. */
 export type Mail = { to: string; subject: string; text: string };
 
 /** `mail_id` and `created_at` (Unix seconds) stay the same at each attempt. */
 type OutgoingMail = Mail & { mail_id: string; created_at: number };
 
-/** @throws whatever the server answered. */
 export type Transport = (mail: OutgoingMail) => Promise<void>;
 
 /** Milliseconds: a mail server that does not answer must not delay the next mails. */
-const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
+const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
 
 /**
  * SMTP when it is configured. Else, on loopback alone, the log, for trying Signet out. None elsewhere, because a reader of
@@ -26,12 +25,11 @@ export function openTransport({ config, log }: { config: Config; log: Logger }):
   };
 }
 
-/** The library is loaded with the first mail. */
 function smtp(url: string, from: string): Transport {
   const server = smtpOptions(url);
   return async (mail) => {
-    const { createTransport } = await import('nodemailer');
-    const connection = createTransport({ ...patience, ...server });
+    const { createTransport } = await import('nodemailer'); // loaded with the first mail
+    const connection = createTransport({ ...timeouts, ...server });
     try {
       await connection.sendMail(messageOf(mail, from));
     } finally {
@@ -41,9 +39,8 @@ function smtp(url: string, from: string): Transport {
 }
 
 /**
- * Where and how to connect. A password never crosses a network in the clear: with one, a server elsewhere must offer
- * STARTTLS (RFC 3207), or nothing is sent. On this machine there is no network to be heard on, and its mail server's
- * certificate is for another name.
+ * A password never crosses a network in the clear: with one, a remote server must offer STARTTLS (RFC 3207), or nothing is
+ * sent. On loopback there is no network, and the certificate of a local mail server is for another name.
  */
 export function smtpOptions(smtpUrl: string) {
   const { protocol, hostname, port, username, password } = new URL(smtpUrl);
@@ -61,9 +58,8 @@ export function smtpOptions(smtpUrl: string) {
 }
 
 /**
- * The recipient goes in as an address, not as a header to be parsed, in which a comma would make two of it; a subject
- * is one line. Each attempt carries the same Message-ID, so that a mail that was sent twice is recognised as one.
- * Auto-Submitted keeps vacation notices from answering (RFC 3834 §5).
+ * The recipient is an address, not a header to be parsed, in which a comma would make two of it. Each attempt carries the
+ * same Message-ID, so that a mail that was sent twice is recognised. Auto-Submitted prevents auto-replies (RFC 3834 §5).
  */
 export function messageOf({ to, subject, text, mail_id, created_at }: OutgoingMail, from: string) {
   const sender = /<([^<>]+)>$/.exec(from)?.[1] ?? from;

@@ -36,10 +36,10 @@ const ErrorBody = Type.Object(
   { description: 'Additional members depend on the error code.' },
 );
 
-/** Of the API as the specification describes it (9.1); the software that serves it has a version of its own. */
+/** Of the API as the specification describes it (9.1), not of the software. */
 const apiVersion = '1.0.0';
 
-/** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), of which a JSON Schema is a part as it stands. */
+/** OpenAPI 3.1: https://spec.openapis.org/oas/v3.1.1. */
 export function describeApi(config: Config, routes: readonly DescribedRoute[]) {
   const paths: Record<string, Record<string, DescribedOperation>> = {};
   for (const { method, url, operation } of routes) {
@@ -61,7 +61,6 @@ export function describeApi(config: Config, routes: readonly DescribedRoute[]) {
   };
 }
 
-/** The whole description, and one operation in it. */
 export type ApiDocument = ReturnType<typeof describeApi>;
 export type DescribedOperation = ReturnType<typeof describeOperation>;
 
@@ -79,7 +78,9 @@ function describeOperation(url: string, operation: OperationDescription) {
     tags: [operation.tag],
     summary: operation.summary,
     description: [operation.description, ...requirements].filter(Boolean).join(' ') || undefined,
-    security: [...new Set(access.map(({ scheme }) => scheme))].map(requirement),
+    security: [...new Set(access.map(({ scheme }) => scheme))].map(
+      (scheme): Record<string, string[]> => (scheme === undefined ? {} : { [scheme]: [] }),
+    ),
     parameters: describeParameters(url, operation),
     requestBody: body && {
       required: true,
@@ -87,18 +88,21 @@ function describeOperation(url: string, operation: OperationDescription) {
         [body.form ? 'application/x-www-form-urlencoded' : 'application/json']: mediaType(body.schema, body.example),
       },
     },
-    responses: { ...describeAnswers(operation), ...describeRefusals(operation) },
+    responses: {
+      ...Object.fromEntries(Object.entries(operation.answers).map(([status, one]) => [status, describeAnswer(one)])),
+      ...describeRefusals(operation),
+    },
   };
 }
 
-const requirement = (scheme: string | undefined): Record<string, string[]> =>
-  scheme === undefined ? {} : { [scheme]: [] };
-
 function describeParameters(url: string, { parameters = {} }: OperationDescription) {
   const inPath = new Set([...url.matchAll(/:(\w+)/g)].map(([, name]) => name!));
-  const missing = [...inPath].filter((name) => !(name in parameters));
-  const all = { ...Object.fromEntries(missing.map((name) => [name, { description: 'Its id.' }])), ...parameters };
-  return Object.entries<NonNullable<OperationDescription['parameters']>[string]>(all).map(([name, parameter]) => ({
+  const missing = [...inPath.difference(new Set(Object.keys(parameters)))];
+  const all: NonNullable<OperationDescription['parameters']> = {
+    ...Object.fromEntries(missing.map((name) => [name, { description: 'Its id.' }])),
+    ...parameters,
+  };
+  return Object.entries(all).map(([name, parameter]) => ({
     name,
     in: inPath.has(name) ? 'path' : 'query',
     required: inPath.has(name) || parameter.required === true,
@@ -110,9 +114,6 @@ function describeParameters(url: string, { parameters = {} }: OperationDescripti
 type MediaType = { schema?: TSchema | { $ref: string }; example?: unknown };
 type Answer = { description: string; content?: Record<string, MediaType> };
 
-const describeAnswers = ({ answers }: OperationDescription): Record<string, Answer> =>
-  Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)]));
-
 function describeAnswer({ description, schema, example, html, media = [] }: OperationAnswer): Answer {
   const content = {
     ...(schema ? { 'application/json': mediaType(schema, example) } : {}),
@@ -122,7 +123,7 @@ function describeAnswer({ description, schema, example, html, media = [] }: Oper
   return Object.keys(content).length > 0 ? { description, content } : { description };
 }
 
-/** Every code that the description promises for it, besides those that any route may give. */
+/** Besides those that any route may give. */
 export const refusalsOf = ({ access = [], body, refusals = [] }: OperationDescription): ReadonlySet<ErrorCode> =>
   new Set([
     ...refusals,

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config.ts';
 import { cookieNames } from '../http/cookies.ts';
 import { tags } from '../http/operation.ts';
@@ -21,30 +21,22 @@ export async function openApiRoutes(app: FastifyInstance, deps: ViewDeps, descri
     return sendPublicDocument(request, reply, document);
   });
 
-  const pages = new Map<string, Page>(); // anybody may ask, and it is the same for all
-  const send = (request: FastifyRequest, reply: FastifyReply, draw: (view: View) => Page, name: string) => {
-    const view = request.view;
-    const key = `${view.locale} ${name}`;
-    const page = pages.get(key) ?? draw(view);
-    pages.set(key, page);
-    return sendPage(reply, view, page);
-  };
-  const config = { page: true };
-  app.get('/reference', { config }, async (request, reply) =>
-    send(request, reply, (view) => referenceIndex(view, deps.config, describe()), ''),
-  );
-  for (const tag of tags) {
-    app.get(referencePath(tag), { config }, async (request, reply) =>
-      send(request, reply, (view) => referencePage(view, deps.config, describe(), tag), tag),
-    );
-  }
+  const pages = new Map<string, Page>(); // public, and the same for all
+  const add = (path: string, draw: (view: View) => Page) =>
+    app.get(path, { config: { page: true } }, async (request, reply) => {
+      const { view } = request;
+      const page = pages.getOrInsertComputed(`${view.locale} ${path}`, () => draw(view));
+      return sendPage(reply, view, page);
+    });
+  add('/reference', (view) => referenceIndex(view, deps.config, describe()));
+  for (const tag of tags) add(referencePath(tag), (view) => referencePage(view, deps.config, describe(), tag));
 }
 
 type Tag = ApiDocument['tags'][number]['name'];
 
 const referencePath = (tag: Tag): string => `/reference/${anchor(tag)}`;
 
-/** The API description for people: the same document that programs read, in our own templates. Every address there is. */
+/** The same document that programs read, as pages: here every operation, with a link to its description. */
 const referenceIndex = (view: View, config: Config, document: ApiDocument): Page => ({
   title: view.plain('reference.title'),
   aside: navigation(view, document),
@@ -60,7 +52,6 @@ ${groupsOf(document).map(
 )}`,
 });
 
-/** One group of addresses: all of them on one page would be long to load and to look through. */
 function referencePage(view: View, config: Config, document: ApiDocument, tag: Tag): Page {
   const base = { url: config.baseUrl, sessionCookie: cookieNames(config).session };
   const members = groupsOf(document).find(({ name }) => name === tag)?.members ?? [];
@@ -94,16 +85,16 @@ function groupsOf(document: ApiDocument) {
     .filter(({ members }) => members.length > 0);
 }
 
-type Place = { path: string; method: string; base: { url: string; sessionCookie: string } };
+type Base = { url: string; sessionCookie: string };
+type Place = { path: string; method: string; base: Base };
 
-/** Closed at first: whoever looks for an address sees them all, and opens one. */
 const operationOf = (
   view: View,
   operation: DescribedOperation,
   { path, method, base }: Place,
 ): Html => html`<details id="${anchor(`${method}-${path}`)}">
 <summary><code>${method.toUpperCase()} ${path}</code> <span class="about" lang="en">${operation.summary}</span></summary>
-${operation.description && paragraph(operation.description)}
+${operation.description && html`<p>${marked(operation.description)}</p>`}
 <dl><dt>${view.t('reference.who')}</dt><dd>${callers(view, operation)}</dd></dl>
 ${parameters(view, operation)}
 ${requestBody(view, operation)}
@@ -132,17 +123,12 @@ function callers(view: View, { security }: DescribedOperation): Html {
 const parameters = (view: View, operation: DescribedOperation) =>
   operation.parameters.length > 0 &&
   html`<h3>${view.t('reference.parameters')}</h3>
-<dl>${operation.parameters.map((parameter) =>
-    memberItem(view, {
-      name: parameter.name,
-      type: describeType(parameter.schema as JsonSchema),
-      isRequired: parameter.required,
-      description: parameter.description,
-    }),
+<dl>${operation.parameters.map(({ name, schema, required, description }) =>
+    memberItem(view, { name, type: describeType(schema as JsonSchema), isRequired: required, description }),
   )}</dl>`;
 
-function requestBody(view: View, operation: DescribedOperation) {
-  const [[type, media] = ['', undefined]] = Object.entries(operation.requestBody?.content ?? {});
+function requestBody(view: View, { requestBody }: DescribedOperation) {
+  const [[type, media] = ['', undefined]] = Object.entries(requestBody?.content ?? {});
   if (!media) return false;
   return html`<h3>${view.t('reference.body', { type: html`<code>${type}</code>` })}</h3>
 <dl>${membersOf(media.schema as JsonSchema).map((member) => memberItem(view, member))}</dl>
@@ -151,13 +137,11 @@ ${'example' in media && codeBlock(view.t('reference.example.body'), JSON.stringi
 
 const memberItem = (
   view: View,
-  { name, type, isRequired, description }: ReturnType<typeof membersOf>[number],
+  { name, type, isRequired, description }: Member,
 ) => html`<dt><code>${name}</code></dt><dd><span lang="en">${type}</span>${isRequired && html` <strong>${view.t('reference.required')}</strong>`}${description && html`<br>${marked(description)}`}</dd>
 `;
 
-type Answer = DescribedOperation['responses'][string];
-
-function answerOf(view: View, status: string, answer: Answer): Html {
+function answerOf(view: View, status: string, answer: DescribedOperation['responses'][string]): Html {
   const media = answer.content?.['application/json'];
   const members = membersOf((media?.schema ?? {}) as JsonSchema);
   return html`<dt><code>${status}</code></dt><dd>${marked(answer.description)}
@@ -172,11 +156,9 @@ ${media?.example !== undefined && codeBlock(view.t('reference.example.answer'), 
 `;
 }
 
-/** Read-only and still a field: it scrolls by itself, and a keyboard can select all of it. */
+/** A text area scrolls by itself, and a keyboard can select all of it. */
 const codeBlock = (label: Html, text: string): Html =>
   html`<textarea class="code" rows="${text.split('\n').length}" readonly spellcheck="false" wrap="off" aria-label="${label}">${text}</textarea>`;
-
-const paragraph = (text: string) => html`<p>${marked(text)}</p>`;
 
 /** Descriptions are CommonMark (OpenAPI §4.6); ours use backquotes and nothing else of it. */
 const marked = (text: string): Html =>
@@ -188,33 +170,24 @@ const anchor = (text: string) =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
 
-/** A command that can be pasted into a shell; what the reader has to put in stands in capitals. */
-export function curlFor(
-  method: string,
-  path: string,
-  operation: DescribedOperation,
-  base: { url: string; sessionCookie: string },
-): string {
+/** A command for a shell; what the reader has to fill in is in capitals. */
+export function curlFor(method: string, path: string, operation: DescribedOperation, base: Base): string {
   const address = base.url + path.replace(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase());
   const query = operation.parameters
     .filter((parameter) => parameter.in === 'query' && parameter.required)
     .map(({ name }) => `${name}=${name.toUpperCase()}`);
-  const lines = [
-    `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} ${quoted([address, query.join('&')].filter(Boolean).join('?'))}`,
-    ...credentials(operation, base, method),
-    ...body(operation),
-  ];
-  return lines.join(' \\\n  ');
+  const url = query.length > 0 ? `${address}?${query.join('&')}` : address;
+  const start = method === 'get' ? 'curl' : `curl -X ${method.toUpperCase()}`;
+  return [`${start} ${quoted(url)}`, ...credentials(operation, base, method), ...body(operation)].join(' \\\n  ');
 }
 
-function credentials({ security }: DescribedOperation, base: { url: string; sessionCookie: string }, method: string) {
+function credentials({ security }: DescribedOperation, base: Base, method: string): string[] {
   const schemes = security.flatMap((one) => Object.keys(one));
   if (schemes.includes('BearerAuth') && !schemes.includes('SessionCookie')) {
     return [`-H ${quoted('authorization: Bearer ACCESS_TOKEN')}`];
   }
   if (schemes.includes('BasicAuth')) return [`-u ${quoted('CLIENT_ID:CLIENT_SECRET')}`];
   if (!schemes.includes('SessionCookie')) return [];
-  // A write with a cookie has to come from our own pages, or from no page at all.
   const origin = method === 'get' ? [] : [`-H ${quoted(`origin: ${base.url}`)}`];
   return [`-b ${quoted(`${base.sessionCookie}=SESSION`)}`, ...origin];
 }
@@ -232,7 +205,6 @@ function body({ requestBody }: DescribedOperation): string[] {
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** A JSON Schema as far as we write them. */
 export type JsonSchema = {
   type?: string;
   enum?: readonly unknown[];
@@ -252,35 +224,28 @@ export type JsonSchema = {
   $ref?: string;
 };
 
-/** A member of a body, with the way to it: `fields[].path`. */
+/** `name` is the path in the body: `fields[].path`. */
 type Member = { name: string; type: string; isRequired: boolean; description: string | undefined };
 
-const deepest = 3;
+const maxDepth = 3;
 
-/** Every member that the description promises, the outer before the inner. */
+/** Every member of a body, the outer before the inner. */
 export function membersOf(schema: JsonSchema, prefix = '', depth = 0): Member[] {
-  const { properties = {}, required = [] } = objectIn(schema) ?? {};
+  const { properties = {}, required = [] } = branchesOf(schema).find((branch) => branch.properties) ?? {};
   return Object.entries(properties).flatMap(([key, member]) => {
     const name = prefix + key;
-    const described = {
-      name,
-      type: describeType(member),
-      isRequired: required.includes(key),
-      description: describeBranches(member),
-    };
-    if (depth >= deepest) return [described];
-    const isList = listIn(member) !== undefined;
-    return [described, ...membersOf(listIn(member) ?? member, `${name}${isList ? '[]' : ''}.`, depth + 1)];
+    const branches = branchesOf(member);
+    const description = member.description ?? branches.find((branch) => branch.description)?.description;
+    const described = { name, type: describeType(member), isRequired: required.includes(key), description };
+    if (depth >= maxDepth) return [described];
+    const items = branches.find((branch) => branch.items)?.items;
+    return [described, ...membersOf(items ?? member, items ? `${name}[].` : `${name}.`, depth + 1)];
   });
 }
 
-const branches = (schema: JsonSchema) => schema.anyOf ?? [schema];
-const objectIn = (schema: JsonSchema) => branches(schema).find(({ properties }) => properties !== undefined);
-const listIn = (schema: JsonSchema) => branches(schema).find(({ items }) => items !== undefined)?.items;
-const describeBranches = (schema: JsonSchema) =>
-  schema.description ?? branches(schema).find(({ description }) => description)?.description;
+const branchesOf = (schema: JsonSchema) => schema.anyOf ?? [schema];
 
-/** In a few English words, as the rest of the description. */
+/** In English, like the rest of the description. */
 export function describeType(schema: JsonSchema): string {
   if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1)!;
   if (schema.anyOf) return [...new Set(schema.anyOf.map(describeType))].join(' or ');
@@ -294,16 +259,10 @@ export function describeType(schema: JsonSchema): string {
   return schema.type ?? 'anything';
 }
 
-function range(least: number | undefined, most: number | undefined, unit: string): string {
-  const end = most === Number.MAX_SAFE_INTEGER ? undefined : most;
-  const words =
-    end === undefined
-      ? least === undefined || least === 0
-        ? undefined
-        : `at least ${least}`
-      : least === undefined || least === 0
-        ? `at most ${end}`
-        : `${least} to ${end}`;
-  if (words === undefined || unit === '') return words === undefined ? '' : `, ${words}`;
-  return `, ${words} ${unit}${(end ?? least) === 1 ? '' : 's'}`;
+function range(min = 0, max: number = Number.MAX_SAFE_INTEGER, unit: string): string {
+  const isBounded = max < Number.MAX_SAFE_INTEGER;
+  if (min === 0 && !isBounded) return '';
+  const words = !isBounded ? `at least ${min}` : min === 0 ? `at most ${max}` : `${min} to ${max}`;
+  if (unit === '') return `, ${words}`;
+  return `, ${words} ${unit}${(isBounded ? max : min) === 1 ? '' : 's'}`;
 }
