@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { IntlMessageFormat } from 'intl-messageformat';
 import type en from './en.json';
 
-/** A language is one JSON file of ICU messages beside this one, with the keys of English. Adding the file adds the language. */
+/** A language is one JSON file of ICU messages beside this one, with the keys of English. */
 export type MessageKey = keyof typeof en;
 type Messages = Readonly<Record<MessageKey, string>>;
 
@@ -20,13 +20,13 @@ export type Locale = string;
 export const locales: readonly Locale[] = [...languages.keys()];
 const fallbackLocale = 'en';
 
-/** What a language calls itself: "Deutsch". */
+/** In that language: "Deutsch". */
 export function nameOfLanguage(locale: Locale): string {
   const name = new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;
   return name.charAt(0).toLocaleUpperCase(locale) + name.slice(1);
 }
 
-/** A message that is translated when the language of its reader is known. */
+/** Translated when the language of the reader is known. */
 export type MessageDescriptor = {
   readonly key: MessageKey;
   readonly values?: Readonly<Record<string, string | number>>;
@@ -44,13 +44,11 @@ const parsed = new Map<string, IntlMessageFormat>();
  */
 export function messageParts<T>(locale: Locale, key: MessageKey, values: Readonly<Record<string, T>>) {
   const language = languages.has(locale) ? locale : fallbackLocale;
-  const id = `${language} ${key}`;
-  let message = parsed.get(id);
-  if (message === undefined) {
-    message = new IntlMessageFormat(languages.get(language)![key], language, undefined, { ignoreTag: true });
-    parsed.set(id, message);
-  }
-  // The library refuses a message whose value is missing; a page is better without the word.
+  const message = parsed.getOrInsertComputed(
+    `${language} ${key}`,
+    () => new IntlMessageFormat(languages.get(language)![key], language, undefined, { ignoreTag: true }),
+  );
+  // The library throws if a value is missing; the message is better without the word.
   const orEmpty = new Proxy({}, { has: () => true, get: (_, name: string) => values[name] });
   return message.formatToParts<T>(orEmpty).map(({ value }) => value);
 }

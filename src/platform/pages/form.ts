@@ -7,27 +7,21 @@ import type { View } from './view.ts';
 export const hidden = (name: string, value: string | undefined): Html | false =>
   value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`;
 
-/** What stopped a form, above it and read out at once. */
 export const alert = (problem: Renderable): Html | false =>
   isSomething(problem) && html`<div class="alert" role="alert" id="problem"><p>${problem}</p></div>`;
 
-/** What has been done. */
 export const notice = (text: Renderable): Html | false =>
   isSomething(text) && html`<div class="notice" role="status"><p>${text}</p></div>`;
 
 const isSomething = (value: Renderable) => value !== undefined && value !== false && value !== null;
 
-/** What is wrong with the fields of a form. */
 export const fieldAlert = (view: View, problems: readonly FieldProblem[]): Html | false =>
   problems.length > 0 &&
   html`<div class="alert" role="alert" id="problem"><ul>${problems.map(
     ({ userMessage, message }) => html`<li>${userMessage ? view.t(userMessage.key, userMessage.values) : message}</li>`,
   )}</ul></div>`;
 
-/**
- * @param least characters: 15 where the password is all there is, 8 beside a second factor.
- * @param label another one where there is no old password that it could be mistaken for.
- */
+/** @param least characters: 15 where the password is the only factor, 8 beside a second one. */
 export const newPasswordField = (
   view: View,
   least = 15,
@@ -37,16 +31,16 @@ export const newPasswordField = (
  aria-describedby="password-hint">
 <p class="hint" id="password-hint">${view.t('field.new_password.hint', { least })}</p>`;
 
-/** The file of `assets/` that makes copy buttons work. */
+/** For pages with a {@link copyButton}. */
 export const copyScripts = ['developer'];
 
-/** Hidden where there is no script to copy with: the text can be selected. @param id of the element with the text. */
+/** Hidden without JavaScript: the text can be selected. @param id of the element with the text. */
 export const copyButton = (view: View, id: string): Html =>
   html`<button type="button" class="quiet" data-copy="${id}" data-copied="${view.plain('developer.copied')}" hidden>${view.t('developer.copy')}</button>`;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The user of the request's session, once it is read. The forms of the answer are bound to them. */
+    /** The user of the session, once it is read. The forms of the answer are bound to them. */
     signedInUser?: { readonly user_id: string; readonly locale: string | null };
   }
 }
@@ -54,8 +48,8 @@ declare module 'fastify' {
 const field = 'drawn_for';
 
 /**
- * Puts the user into every form of a page that was drawn for them. A page stays in its tab while another account signs in
- * in the next one; without this, its "Delete account" would delete that one. Signing out is for whoever it finds.
+ * Puts the user into every form of a page that was rendered for them. A page stays in its tab while another user signs in
+ * in the next one; without this, its "Delete account" would delete that user's. Sign-out is for any user.
  */
 export const bindForms = (markup: string, user_id: string): string =>
   markup.replace(
@@ -64,9 +58,8 @@ export const bindForms = (markup: string, user_id: string): string =>
   );
 
 /**
- * The cross-site guard says that a form is ours; this says whose. A form without the field is let through, as programs
- * send them: it guards against a mix-up, not against an attack.
- * @throws {RequestError} `invalid_state` for a form that was drawn for another user than the one who is signed in now.
+ * A form without the field is accepted, as programs send them: this prevents a mix-up, not an attack.
+ * @throws {RequestError} `invalid_state` for a form that was rendered for another user than the one who is signed in now.
  */
 export function refuseFormOfAnother(request: FastifyRequest, user_id: string): void {
   if (!(request.body instanceof FormText)) return;
@@ -77,21 +70,18 @@ export function refuseFormOfAnother(request: FastifyRequest, user_id: string): v
 }
 
 /**
- * Somebody sends a form, must sign in or confirm first, and comes back to its page: the form was not acted on, and what
- * was typed is gone. The mark in the query makes the page say so, however long the way through a second factor or a
- * provider was; the next form leads to an address without it.
+ * In the query of a form's page when a user who submitted it had to sign in or confirm first: the form was not processed,
+ * and the page says so, however many steps that took.
  */
 const mark = 'unfinished';
 
 /** @param path without a query. */
 export const unfinishedAt = (path: string): string => `${path}?${mark}=1`;
 
-/** @param query without its question mark; undefined where a page answers a form, and all is said. */
+/** @param query without its question mark; undefined where a page answers a form. */
 export const isUnfinished = (query: string | undefined): boolean =>
   query !== undefined && new URLSearchParams(query).get(mark) === '1';
 
-/** @returns the page of the form; undefined if no form led away from it. */
-export const pageOfUnfinished = (path: string): string | undefined => {
-  const end = unfinishedAt('');
-  return path.endsWith(end) ? path.slice(0, -end.length) : undefined;
-};
+/** @returns the page of the form, if it is one of {@link unfinishedAt}. */
+export const pageOfUnfinished = (path: string): string | undefined =>
+  path.endsWith(unfinishedAt('')) ? path.slice(0, -unfinishedAt('').length) : undefined;

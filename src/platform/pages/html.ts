@@ -9,7 +9,7 @@ export class Html {
   toString(): string {
     return this.#markup;
   }
-  /** For markup that we wrote ourselves: files of this repository, output of a library that makes SVG. */
+  /** For files of this repository, and the output of a library that makes SVG. */
   static trusted(markup: string): Html {
     return new Html(markup);
   }
@@ -31,21 +31,17 @@ function render(value: Renderable): string {
 export const html = (strings: TemplateStringsArray, ...values: Renderable[]): Html =>
   Html.trusted(strings.reduce((markup, string, index) => markup + render(values[index - 1]) + string));
 
-/**
- * Text from an untrusted source: invisible characters are written out, its direction does not affect the text around it,
- * and its length is limited.
- * @param most characters, after which it is cut.
- */
+/** Invisible characters are written out, the direction does not affect other text. @param most characters. */
 export const untrusted = (text: string, most?: number): Html => html`<bdi>${visibleText(text, most)}</bdi>`;
 
-/** An address from an untrusted source: to be read, so never a link, and with the host set apart. */
+/** To be read, so never a link, and with the host set apart. */
 export function untrustedUrl(url: string): Html {
   const [, scheme, host, rest] = /^([A-Za-z][A-Za-z0-9+.-]*:\/\/)([^/?#]*)(.*)$/s.exec(url) ?? [];
   if (!host) return html`<code>${untrusted(url, 2048)}</code>`;
   return html`<code>${untrusted(scheme ?? '')}<strong>${breaking(host, 300)}</strong>${rest && html`<wbr>${breaking(rest, 2048)}`}</code>`;
 }
 
-/** A long address goes on in the next line after one of these, and not in the middle of a word if it can be helped. */
+/** Lets a long URL wrap after punctuation. */
 const breaking = (text: string, most: number): Html =>
   text.length < 20
     ? untrusted(text, most)

@@ -9,11 +9,11 @@ import { type Html, html } from './html.ts';
 import { type Page, sendPage } from './page.ts';
 import type { View } from './view.ts';
 
-/** A request for a page: its authenticated requester, its path parameters by name, and how to draw the answer. */
+/** A request for a page: its authenticated requester, its path parameters by name, and how to render the answer. */
 export type PageContext<Requester, Path extends string> = Requester &
   PathParameters<Path> & {
     readonly view: View;
-    /** Of the query; reading it throws `invalid_request` if it is malformed. */
+    /** Reading it throws `invalid_request` if it is malformed. */
     readonly query: Parameters;
     readonly request: FastifyRequest;
     readonly reply: FastifyReply;
@@ -31,7 +31,7 @@ type Redraw<Context> = {
   explains?(refusal: RequestError): boolean;
 };
 
-/** A path to go on at, a page that is shown once, or an answer that has been sent. */
+/** A path to redirect to, a page that is shown once, or an answer that has been sent. */
 type Outcome = string | Page | FastifyReply;
 
 /** Adds the pages of one kind of requester, and the forms on them. */
@@ -73,7 +73,7 @@ export function pagesFor<Deps, Requester extends object>(
       );
     },
 
-    /** The `POST` of a form. What it did is shown on another page (post/redirect/get), a secret at once. */
+    /** The `POST` of a form. Its effect is shown on another page (post/redirect/get), a secret at once. */
     post<const Path extends string>(
       path: Path,
       form: { act(context: PageContext<Requester, Path>, form: Parameters): Promise<Outcome> } & Redraw<
@@ -102,9 +102,9 @@ export function pagesFor<Deps, Requester extends object>(
         ...rest
       }: {
         path?: Path;
-        /** What the form says of the operation's input. */
+        /** The part of the operation's input that is in the form. */
         input?(form: Parameters, context: PageContext<Requester, Path>): Partial<RunOf<One>['input']>;
-        /** A path, in which the path parameters are filled in, or what to make of the result. */
+        /** A path, in which the path parameters are filled in, or a function of the result. */
         done:
           | string
           | ((result: RunOf<One>['result'], context: PageContext<Requester, Path>) => Outcome | Promise<Outcome>);
@@ -125,7 +125,7 @@ export function pagesFor<Deps, Requester extends object>(
   return pages;
 }
 
-/** Runs what a form asked for. A refusal that its page explains is shown there, as things are by then. */
+/** A refusal that the page of the form explains is shown there, in the current state. */
 export async function answerForm(
   reply: FastifyReply,
   view: View,
@@ -147,12 +147,10 @@ export async function answerForm(
   }
 }
 
-/** English is better than nothing where a refusal has no translation. */
 function problemOf(view: View, refusal: RequestError): Html | false {
-  if (refusal.problems.length > 0) return fieldAlert(view, refusal.problems);
-  if (refusal.userMessage === undefined && refusal.code === 'stale_revision')
-    return alert(view.t('admin.problem.stale'));
-  if (refusal.userMessage === undefined && refusal.code === 'invalid_state')
-    return alert(view.t('admin.problem.state'));
-  return alert(refusalMessage(view, refusal) ?? html`<span lang="en">${refusal.message}</span>`);
+  const { problems, userMessage, code, message } = refusal;
+  if (problems.length > 0) return fieldAlert(view, problems);
+  if (!userMessage && code === 'stale_revision') return alert(view.t('admin.problem.stale'));
+  if (!userMessage && code === 'invalid_state') return alert(view.t('admin.problem.state'));
+  return alert(refusalMessage(view, refusal) ?? html`<span lang="en">${message}</span>`);
 }

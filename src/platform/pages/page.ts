@@ -7,25 +7,22 @@ import { type Html, html } from './html.ts';
 import type { View } from './view.ts';
 
 export type Page = {
-  /** Of the answer; 200 if left out. */
   status?: number;
   title: string;
-  /** What stands in the `main` element. */
   content: Html;
-  /** A page of the account or of administration, with its navigation; left out, it stands alone in a card. */
+  /** The navigation that it belongs to. Without one, and without `aside`, the page is a card. */
   tab?: Tab;
-  /** A navigation of its own, for a wide page that belongs to neither. */
+  /** A navigation of its own. */
   aside?: Html;
-  /** Files of `assets/` by name. They add comfort; the page works without them. */
+  /** Files of `assets/` by name. The page works without them. */
   scripts?: readonly string[];
   /**
-   * The redirect URI at which a form's answer may end. Browsers hold every redirect that follows a form to
-   * `form-action`, those of the client behind its redirect URI included, so the scheme is all that can be said.
+   * The redirect URI at which a form's answer may end. Browsers apply `form-action` to every redirect that follows a form,
+   * also to those of the client behind its redirect URI, so only the scheme can be restricted.
    */
   endsAt?: string;
 };
 
-/** The whole document. */
 const layout = (view: View, { title, content, tab, aside, scripts = [] }: Page): Html => {
   const { locale, branding, t } = view;
   return html`<!doctype html>
@@ -66,10 +63,9 @@ const navigationOf = (t: View['t'], { label, tabs, current }: Tab): Html =>
 </nav>
 `;
 
-/** The same page in another language. Where it answers a form there is no such link; the page before it had one. */
+/** The same page in another language. A page that answers a form has no such link. */
 function languageChoice({ locale, query, t }: View): Html | false {
   if (query === undefined) return false;
-  // Relative, with nothing but a query: whatever path was asked for, the link stays on it.
   const hrefFor = (other: string) => {
     const parameters = new URLSearchParams(query);
     parameters.set('ui_locales', other);
@@ -112,13 +108,9 @@ export async function assetRoutes(app: FastifyInstance, { branding }: { branding
 
 type Tabs = Readonly<Record<string, { path: string; label: MessageKey }>>;
 
-/** The navigation beside a page, and the tab in it that the page belongs to. */
+/** A navigation, and the page's tab in it. `label` names it for screen readers. */
 type Tab = { label: MessageKey; tabs: Tabs; current: string };
 
-/**
- * @param label names the navigation for screen readers.
- * @param tabs in their order.
- */
 export const navigation =
   <const Known extends Tabs>(label: MessageKey, tabs: Known) =>
   (current: keyof Known & string): Tab => ({ label, tabs, current });

@@ -23,7 +23,6 @@ export const translator =
   (key, values = {}) =>
     html`${messageParts(locale, key, values)}`;
 
-/** What it takes to draw a page. */
 export type ViewDeps = { readonly branding: Branding; readonly clock: Clock; readonly config: Config };
 
 declare module 'fastify' {
@@ -49,27 +48,25 @@ export function decorateRequests(app: FastifyInstance, deps: ViewDeps): void {
   });
 }
 
-/** In whose language and colours a page is drawn. */
 export type View = {
   readonly locale: Locale;
   readonly branding: Branding;
-  /** The query that the page was asked for with; absent where it answers a form, which no link can repeat. */
+  /** The query of the page; absent where it answers a form, which no link can repeat. */
   readonly query?: string;
-  /** A message as markup. */
   readonly t: Translate;
   /** A message as plain text. */
   plain(key: MessageDescriptor['key'], values?: MessageDescriptor['values']): string;
-  /** A moment as people say it: "3 hours ago", or the day when it is long past. @param at Unix seconds. */
+  /** "3 hours ago". @param at Unix seconds. */
   ago(at: number): Html;
-  /** A length of time in its largest fitting unit, rounded up: "5 minutes". */
+  /** In its largest fitting unit, rounded up: "5 minutes". */
   duration(seconds: number): string;
   /** A day. @param at Unix seconds. */
   day(at: number): Html;
 };
 
 /**
- * @param preferredLocales what is known of the person's languages besides the query's `ui_locales` and the browser's own: those of
- * the waiting authorization request, then the person's setting.
+ * @param preferredLocales after the query's `ui_locales` and before the browser's: those of the pending authorization
+ * request, then the user's setting.
  */
 export function viewOf(
   deps: ViewDeps,
@@ -77,15 +74,12 @@ export function viewOf(
   ...preferredLocales: (string | null | undefined)[]
 ): View {
   const browser = [rememberedLanguage(request, deps), request.headers['accept-language']];
-  const view = viewIn(deps, chooseLocale(queryLocales(request), ...preferredLocales, ...browser));
-  return request.method === 'GET' ? { ...view, query: queryOf(request.url) } : view;
-}
-
-function viewIn(deps: Pick<ViewDeps, 'branding' | 'clock'>, locale: Locale): View {
+  const locale = chooseLocale(queryLocales(request), ...preferredLocales, ...browser);
   const today = now(deps);
   return {
     locale,
     branding: deps.branding,
+    ...(request.method === 'GET' && { query: queryOf(request.url) }),
     t: translator(locale),
     plain: (key, values) => translatePlain(locale, { key, values }),
     ago: (at) => moment(at, ago(locale, at - today)),
@@ -94,8 +88,7 @@ function viewIn(deps: Pick<ViewDeps, 'branding' | 'clock'>, locale: Locale): Vie
   };
 }
 
-/** What others have stored may lie beyond the calendar, and a page must not fail for it. */
-/** @param at Unix seconds. */
+/** @param at Unix seconds; a stored one may be beyond the calendar. */
 export const formatDay = (locale: Locale, at: number): string =>
   isInCalendar(at)
     ? new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000)
@@ -126,12 +119,12 @@ function duration(locale: Locale, seconds: number): string {
   return format.format(Math.ceil(seconds / length));
 }
 
-/** Long enough for a sign-in with its detours; whoever wants it for good has a setting in their account. */
+/** Long enough for a sign-in; a user's profile has a permanent setting. */
 const rememberedSeconds = 86_400;
 
 /**
- * Keeps the language that somebody chose at the foot of a page for the pages after it: the answer to a form has no
- * query to say it in. What a client asks for in its authorization request is that request's alone.
+ * Keeps the language that a user chose on a page for the pages after it: the answer to a form has no query. The
+ * `ui_locales` of an authorization request apply to that request alone.
  */
 export function rememberLanguage(app: FastifyInstance, { config }: { config: Config }): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -149,7 +142,7 @@ const isPageOfOurs = ({ method, url, routeOptions }: FastifyRequest) =>
 const rememberedLanguage = (request: FastifyRequest, { config }: { config: Config }): Locale | undefined =>
   cookie(request, cookieNames(config).language);
 
-/** A query that cannot be read names no language; its route says what is wrong with it. */
+/** A malformed query names no language; its route refuses it. */
 function queryLocales(request: FastifyRequest): string | undefined {
   try {
     return parseParameters(queryOf(request.url)).values.ui_locales;
