@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, matchesGlob } from 'node:path';
 import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '..');
@@ -76,4 +76,51 @@ test('whatever code, tests and documents cite stands in docs/', () => {
   const unresolved = citations.filter(({ resolves }) => !resolves).map(({ path, cited }) => `${path}: ${cited}`);
   assert.deepEqual(unresolved, []);
   assert.ok(citations.length > 300, 'it looks where the citations are');
+});
+
+/** Files and folders, from the root: `src`, `src/app`, `src/app/jobs.ts`. */
+const paths = ['src', 'test', 'docs', 'bench', 'examples', 'scripts']
+  .flatMap((folder) => [folder, ...filesUnder(folder, /./)])
+  .concat(readdirSync(root))
+  .map((path) => path.replaceAll('\\', '/'));
+const code = ['src', 'test']
+  .flatMap((folder) => filesUnder(folder, /\.ts$/))
+  .filter((path) => !path.endsWith('citations.test.ts'))
+  .map(read)
+  .join('\n');
+
+const isPath = (name: string) =>
+  /^[\w.*<>-]+(\/[\w.*<>-]+)*\/?$/.test(name) && (name.includes('/') || /\.(ts|md|json|sql)$/.test(name));
+const isIdentifier = (name: string) => /^[a-z]+[A-Z]\w*$/.test(name);
+
+/** @returns what a document names in backticks and this repository does not have. */
+function missingIn(document: string, text: string): string[] {
+  const names = [...text.matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name);
+  const isThere = (name: string) => {
+    const path = name.replace(/\/$/, '').replaceAll(/<[^>]*>/g, '*');
+    const folder = document.startsWith('docs/') ? 'src' : dirname(document);
+    const near = [
+      path,
+      join('src', path),
+      join(folder, path),
+      ...(path.includes('/') ? [] : [join(folder, '**', path)]),
+    ];
+    return paths.some((one) => near.some((pattern) => matchesGlob(one, pattern)));
+  };
+  return [
+    ...names.filter((name) => isPath(name) && !isThere(name)),
+    ...names.filter((name) => isIdentifier(name) && !new RegExp(`\\b${name}\\b`).test(code)),
+  ];
+}
+
+test('a document that names what is not there is found out', () => {
+  const text =
+    '`app/jobs.ts`, `src/app/job.ts`, `admin/<area>/page.ts`, `*.store.ts`, `deps.ts`, `runJobs`, `runJob`, `/v1/me`';
+  assert.deepEqual(missingIn('src/app/README.md', text), ['src/app/job.ts', '*.store.ts', 'runJob']);
+});
+
+test('every file and function that the documents of the code name is there', () => {
+  const documents = ['docs/architecture.md', ...filesUnder('src', /README\.md$/), 'test/support/README.md'];
+  const missing = documents.flatMap((path) => missingIn(path, read(path)).map((name) => `${path}: ${name}`));
+  assert.deepEqual(missing, []);
 });

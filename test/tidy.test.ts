@@ -54,7 +54,7 @@ test('only the configuration reads the environment', () => {
   );
 });
 
-test('only the way in knows what time it is', () => {
+test('only entry points read the clock', () => {
   assertNone(
     found(except('src/app/main.ts', /^src\/cli\//), /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b/g),
     'Take deps.clock() or now(deps): a test moves that clock.',
@@ -65,7 +65,7 @@ test('SQL is in stores', () => {
   const sql = /['"`]\s*(select\s[\s\S]{1,2000}?\sfrom|insert\s+into|update\s+\w+\s+set|delete\s+from)\s/gi;
   assertNone(
     found(except(/(^|[/.])store\.ts$/, /^src\/platform\/db\//), sql),
-    'Move the statement to the store.ts of the capability that owns the table.',
+    'Move the statement to the store of the room that owns the table.',
   );
 });
 
@@ -86,7 +86,7 @@ test('a table is written by one store', () => {
   const shared = [...writers]
     .filter(([, paths]) => paths.size > 1)
     .map(([table, paths]) => `${table}: ${[...paths].join(', ')}`);
-  assertNone(shared, 'Export the statement from the store that owns the table, and put it into your batch.');
+  assertNone(shared, 'Export the statement from the store that owns the table, and put it into your change.');
 });
 
 test('no use-case knows Fastify', () => {
@@ -98,12 +98,7 @@ test('no use-case knows Fastify', () => {
   ];
   assertNone(
     found(
-      except(
-        ...allowed,
-        /[/-]routes\.ts$/,
-        /\/sessions\/(administrator|developer)\.ts$/,
-        /^src\/platform\/(http|pages|openapi)\//,
-      ),
+      except(...allowed, /[/-]routes\.ts$/, /^src\/platform\/(http|pages|openapi)\//),
       /from\s+['"](@fastify\/|fastify\b)/g,
     ),
     'Parse and answer in routes.ts, and hand the use-case plain values: the command line calls it, too.',
@@ -138,7 +133,7 @@ test('src/platform/text.ts knows nothing of ours', () => {
       source.filter(({ path }) => path === 'src/platform/text.ts'),
       /from\s+['"]\./g,
     ),
-    'What needs a capability belongs to it. src/platform/text.ts is for functions that any program could use.',
+    'What needs a room belongs to it. src/platform/text.ts is for functions that any program could use.',
   );
 });
 
@@ -174,7 +169,7 @@ test('every dependency is pinned exactly', () => {
   );
   assertNone(
     loose.map(([name, range]) => `${name}: ${range}`),
-    'Write the exact version: an update is a commit that somebody reviews.',
+    'Write the exact version: an update is a commit that is reviewed.',
   );
 });
 
@@ -205,7 +200,7 @@ test('every imported package is declared, and every dependency is imported', () 
   assertNone(unused, 'Remove the dependency, or move it to devDependencies if only tests import it.');
 });
 
-test('a capability keeps its routes, its store and its use-cases apart', () => {
+test('a room keeps its routes, its stores and its use-cases apart', () => {
   const storesThatDecide = found(
     source.filter(({ path }) => /(^|[/.])store\.ts$/.test(path)),
     /\bthrow\b|from\s+'[./]+\/errors\.ts'/g,
@@ -213,7 +208,7 @@ test('a capability keeps its routes, its store and its use-cases apart', () => {
   assertNone(storesThatDecide, 'A store answers; the use-case decides what it means and refuses.');
   const sqlInRoutes = found(
     source.filter(({ path }) => /(^|-)routes\.ts$/.test(basename(path))),
-    /\bdb\.(all|get|run|batch)\(/g,
+    /\bdb\.(all|get|run|change)\(/g,
   );
   assertNone(sqlInRoutes, `Call a function of a store or a use-case instead.`);
 });
