@@ -22,6 +22,7 @@ import { type Mailbox, openMailbox } from './mailbox.ts';
 import { plain } from './plain-sql.ts';
 import { type Fields, postForm, RegisteredClient, userinfo } from './relying-party.ts';
 import { rememberingHasher } from './remembering-hasher.ts';
+import { watchRevocations } from './revocation-events.ts';
 import { newService, type Service, type ServiceOptions } from './services.ts';
 import { TestUser } from './test-user.ts';
 
@@ -96,6 +97,7 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
   const mail = mailbox && { SIGNET_SMTP_URL: mailbox.url };
   const config = await configFor(t, { ...options, env: { ...mail, ...options.env } });
   const deps = await openDeps(config, { clock, monotonic, log, passwords });
+  const assertRevocationsAnnounced = watchRevocations(deps.db);
   signingKeys ??= await listSigningKeys(deps.db);
   const app = await buildApp(deps);
   const assertRefusalsDocumented = watchRefusals(app);
@@ -104,6 +106,7 @@ export async function startSignet(t: TestContext, options: Options = {}): Promis
     await app.close();
     await closeDeps(deps);
     assertRefusalsDocumented();
+    assertRevocationsAnnounced();
   });
   const signet: Signet = {
     deps,
