@@ -33,7 +33,7 @@ export function ttlCache<Answer>(clock: () => number, read: (key: string) => Pro
 
   return {
     /** @throws the store's error, rather than return an answer that may be old. */
-    async find(key: string): Promise<Answer> {
+    find(key: string): Promise<Answer> {
       const entry = entries.get(key);
       return (entry && isFresh(entry) ? entry : ask(key)).answer;
     },

@@ -61,10 +61,7 @@ export async function openKeyRing(deps: RingDeps): Promise<KeyRing> {
     snapshot = await loading;
   };
   /** At most a second old, so that every node refuses a withdrawn key within that second. */
-  const current = async () => {
-    if (Math.abs(deps.clock() - snapshot.at) >= maxAgeMs) await refresh();
-    return snapshot;
-  };
+  const current = () => (Math.abs(deps.clock() - snapshot.at) < maxAgeMs ? snapshot : refresh().then(() => snapshot));
 
   return {
     refresh,

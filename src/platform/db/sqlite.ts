@@ -170,7 +170,8 @@ function connect(path: string): DatabaseSync {
   }
 }
 
-type Prepared = { statement: StatementSync; givesRows: boolean };
+type Prepared = { statement: StatementSync; columns: readonly string[] };
+const columnsOf = (statement: StatementSync) => statement.columns().map(({ name }) => name);
 
 function executor(connection: DatabaseSync): Execute {
   const cache = new Map<string, Prepared>();
@@ -179,7 +180,8 @@ function executor(connection: DatabaseSync): Execute {
     const known = cache.get(sql);
     if (known) return known;
     const statement = connection.prepare(positional(sql));
-    const prepared = { statement, givesRows: statement.columns().length > 0 };
+    statement.setReturnArrays(true);
+    const prepared = { statement, columns: columnsOf(statement) };
     const oldest = cache.size >= cachedStatements ? cache.keys().next().value : undefined;
     if (oldest !== undefined) cache.delete(oldest);
     cache.set(sql, prepared);
@@ -187,12 +189,22 @@ function executor(connection: DatabaseSync): Execute {
   };
 
   return ({ sql, params = [] }) => {
-    const { statement, givesRows } = prepare(sql);
+    const prepared = prepare(sql);
+    const { statement } = prepared;
     const values = params.map(storable);
-    if (!givesRows) return { changes: Number(statement.run(...values).changes), rows: [] };
-    const rows = statement.all(...values);
-    return { changes: rows.length, rows };
+    if (prepared.columns.length === 0) return { changes: Number(statement.run(...values).changes), rows: [] };
+    const rows = statement.all(...values) as unknown as unknown[][];
+    // Of a `*` there are more once another node has migrated.
+    if (rows[0] && rows[0].length !== prepared.columns.length) prepared.columns = columnsOf(statement);
+    return { changes: rows.length, rows: rows.map((row) => rowOf(prepared.columns, row)) };
   };
+}
+
+/** As `pg` makes it. The objects of `node:sqlite` are slower to make, and to read. */
+function rowOf(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {
+  const row: Record<string, unknown> = {};
+  for (let index = 0; index < columns.length; index += 1) row[columns[index]!] = values[index];
+  return row;
 }
 
 /** `$1` is to SQLite not a position but a parameter whose name is 1, and names cost an object at every call. */

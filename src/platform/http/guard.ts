@@ -30,8 +30,9 @@ export function guard(app: FastifyInstance, deps: { config: Config }): void {
       throw new RequestError('uri_too_long', 'The URL is longer than 8192 bytes.');
     }
     if (request.url.includes('%00')) throw invalidRequest('The URL contains a NUL character.');
-    const isOpen = request.is404 || request.routeOptions.config?.anySite;
-    if (isWrite(request) && !isOpen) refuseCrossSiteWrite(request, deps.config.baseUrl);
+    if (isWrite(request) && !request.is404 && !request.routeOptions.config?.anySite) {
+      refuseCrossSiteWrite(request, deps.config.baseUrl);
+    }
     done();
   });
 }

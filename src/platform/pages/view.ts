@@ -128,7 +128,7 @@ const rememberedSeconds = 86_400;
  */
 export function rememberLanguage(app: FastifyInstance, { config }: { config: Config }): void {
   app.addHook('onRequest', (request, reply, done) => {
-    const wanted = isPageOfOurs(request) ? queryLocales(request) : undefined;
+    const wanted = isPageWithQuery(request) ? queryLocales(request) : undefined;
     if (wanted !== undefined && locales.includes(wanted)) {
       setCookie(reply, config, cookieNames(config).language, wanted, rememberedSeconds);
     }
@@ -136,8 +136,12 @@ export function rememberLanguage(app: FastifyInstance, { config }: { config: Con
   });
 }
 
-const isPageOfOurs = ({ method, url, routeOptions }: FastifyRequest) =>
-  method === 'GET' && routeOptions.config?.page === true && !url.startsWith('/oauth/');
+/** Fastify makes `routeOptions` anew each time that they are read. */
+const isPageWithQuery = (request: FastifyRequest) =>
+  request.method === 'GET' &&
+  request.url.includes('?') &&
+  !request.url.startsWith('/oauth/') &&
+  request.routeOptions.config?.page === true;
 
 const rememberedLanguage = (request: FastifyRequest, { config }: { config: Config }): Locale | undefined =>
   cookie(request, cookieNames(config).language);
