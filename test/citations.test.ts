@@ -68,7 +68,7 @@ test('the citations that this test reads are those that people write', () => {
 
 test('whatever code, tests and documents cite stands in docs/', () => {
   const files = [
-    ...['src', 'test', 'bench', 'examples'].flatMap((folder) => filesUnder(folder, /\.(ts|sql)$/)),
+    ...['src', 'test', 'bench', 'examples', 'packages'].flatMap((folder) => filesUnder(folder, /\.(ts|sql)$/)),
     ...filesUnder('docs', /\.md$/),
     'README.md',
   ].filter((path) => !path.endsWith('citations.test.ts'));
@@ -79,7 +79,7 @@ test('whatever code, tests and documents cite stands in docs/', () => {
 });
 
 /** Files and folders, from the root: `src`, `src/app`, `src/app/jobs.ts`. */
-const paths = ['src', 'test', 'docs', 'bench', 'examples', 'scripts']
+const paths = ['src', 'test', 'docs', 'bench', 'examples', 'packages', 'scripts']
   .flatMap((folder) => [folder, ...filesUnder(folder, /./)])
   .concat(readdirSync(root))
   .map((path) => path.replaceAll('\\', '/'));

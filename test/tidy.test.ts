@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 /** Rules of this repository that a machine can check. Each failure says where, and what to do instead. */
@@ -8,14 +8,14 @@ const root = join(import.meta.dirname, '..');
 type File = { path: string; text: string };
 
 const read = (pattern: string): File[] =>
-  globSync(pattern, { cwd: root, exclude: (path) => String(path).includes('node_modules') })
+  globSync(pattern, { cwd: root, exclude: (path) => /node_modules|^packages\/\w+\/dist/.test(String(path)) })
     .map((path) => path.replaceAll('\\', '/'))
     .sort()
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 
 const isTest = ({ path }: File) => path.endsWith('.test.ts');
 const source = read('src/**/*.ts').filter((file) => !isTest(file));
-const everything = [...read('{src,test,bench,examples,scripts}/**/*.{ts,js,json,sql,css}'), ...read('bin/*')];
+const everything = [...read('{src,test,bench,examples,scripts,packages}/**/*.{ts,js,json,sql,css}'), ...read('bin/*')];
 
 /** Comments are blanked out, and their lines kept, so that a sentence about a rule does not break it. */
 const code = (text: string) =>
@@ -180,6 +180,18 @@ const packagesOf = ({ text }: File): string[] =>
     .map(([, name = '']) => name)
     .toArray();
 
+/** A package is installed without ours: what its source imports, it declares itself. */
+function undeclaredByPackages(): string[] {
+  return read('packages/*/package.json').flatMap(({ path, text }) => {
+    const { dependencies, peerDependencies } = JSON.parse(text);
+    return read(`${dirname(path)}/src/**/*.ts`).flatMap((file) =>
+      packagesOf(file)
+        .filter((name) => !(name in { ...dependencies, ...peerDependencies }))
+        .map((name) => `${file.path}: ${name}`),
+    );
+  });
+}
+
 test('every imported package is declared, and every dependency is imported', () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const program = [...source, ...read('examples/**/*.ts')];
@@ -193,7 +205,10 @@ test('every imported package is declared, and every dependency is imported', () 
         .filter((name) => !(name in allowed))
         .map((name) => `${file.path}: ${name}`);
     });
-  assertNone(undeclared, 'Add the package to package.json: what another package happens to bring may go with it.');
+  assertNone(
+    [...undeclared, ...undeclaredByPackages()],
+    'Add the package to package.json: what another package happens to bring may go with it.',
+  );
   const used = new Set(program.flatMap(packagesOf));
   // The program runs on the package `node`; see bin/signet.
   const unused = Object.keys(dependencies).filter((name) => name !== 'node' && !used.has(name));

@@ -61,7 +61,7 @@ async function runFile(file: string, name: string, { pattern, nested }: Choice):
 
 /** The test files that contain the name. */
 const filesWith = (name: string): string[] =>
-  globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).filter((file) =>
+  globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'packages/*/test/**/*.test.ts']).filter((file) =>
     readFileSync(file, 'utf8').includes(withoutEngine(name)),
   );
 

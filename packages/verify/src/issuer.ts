@@ -1,0 +1,44 @@
+import { type FetchJson, isObject } from './fetch-json.ts';
+import { type Kept, keep } from './kept.ts';
+
+/** What is used of the issuer's metadata (RFC 8414 §2). */
+export type Metadata = { jwks_uri: string; introspection_endpoint: string | undefined };
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** @throws {TypeError} unless it may be an issuer: https, or http on loopback, without credentials, query or fragment. */
+export function assertIssuer(issuer: string): void {
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
+  const isSecure = url?.protocol === 'https:' || (url?.protocol === 'http:' && loopback.test(url.hostname));
+  if (!isSecure || url.username || url.password || /[^\x21-\x7e]|[?#"\\]/.test(issuer)) {
+    throw new TypeError('issuer must be an https URL without query and fragment; http only for loopback.');
+  }
+}
+
+type IssuerDeps = { issuer: string; fetchJson: FetchJson; now: () => number };
+
+export const keepMetadata = ({ issuer, fetchJson, now }: IssuerDeps): Kept<Metadata> =>
+  keep({
+    now,
+    cooldownSeconds: 30,
+    maxStaleSeconds: Number.POSITIVE_INFINITY, // addresses; what they answer has limits of its own
+    load: async () => {
+      const { json } = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+      return { value: readMetadata(json, issuer), seconds: 600 };
+    },
+  });
+
+function readMetadata(json: unknown, issuer: string): Metadata {
+  // RFC 8414 §3.3: otherwise one issuer could pass for another.
+  if (!isObject(json) || json.issuer !== issuer) throw new Error('The metadata is that of another issuer.');
+  const { jwks_uri, introspection_endpoint } = json;
+  if (!isOn(issuer, jwks_uri)) throw new Error('The metadata has no jwks_uri on the origin of the issuer.');
+  return {
+    jwks_uri,
+    introspection_endpoint: isOn(issuer, introspection_endpoint) ? introspection_endpoint : undefined,
+  };
+}
+
+/** Signet serves everything on its own origin, and that is where credentials may be sent. */
+const isOn = (issuer: string, address: unknown): address is string =>
+  typeof address === 'string' && URL.canParse(address) && new URL(address).origin === new URL(issuer).origin;

@@ -1,0 +1,56 @@
+const statuses = {
+  invalid_request: 400,
+  missing_token: 401,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  unavailable: 503,
+} as const;
+
+/**
+ * - `invalid_request`: the Authorization header is malformed, or there are several.
+ * - `missing_token`: there is no Bearer token.
+ * - `invalid_token`: it is not an access token for this API, or it has expired or been revoked.
+ * - `insufficient_scope`: it is valid, and lacks a scope that was required.
+ * - `unavailable`: the issuer could not be asked for its keys or about the token; `cause` says why.
+ */
+export type TokenErrorCode = keyof typeof statuses;
+
+type Details = { realm: string; description: string; scope?: string; cause?: unknown };
+
+/** Why a request is refused, and how to answer it. No member contains anything that the requester sent. */
+export class TokenError extends Error {
+  readonly code: TokenErrorCode;
+  /** Of the HTTP response. */
+  readonly status: 400 | 401 | 403 | 503;
+  /** The `WWW-Authenticate` header (RFC 6750 §3); undefined for `unavailable`. */
+  readonly wwwAuthenticate: string | undefined;
+
+  constructor(code: TokenErrorCode, { realm, description, scope, cause }: Details) {
+    super(description, cause === undefined ? undefined : { cause });
+    this.name = 'TokenError';
+    this.code = code;
+    this.status = statuses[code];
+    this.wwwAuthenticate = code === 'unavailable' ? undefined : challenge(code, { realm, description, scope });
+  }
+
+  /** All headers of the response: the challenge, and that nobody caches it. */
+  get headers(): Record<string, string> {
+    return {
+      'cache-control': 'no-store',
+      ...(this.wwwAuthenticate === undefined ? { 'retry-after': '5' } : { 'www-authenticate': this.wwwAuthenticate }),
+    };
+  }
+
+  /** The JSON body of the response. */
+  get body(): { error: TokenErrorCode; error_description: string } {
+    return { error: this.code, error_description: this.message };
+  }
+}
+
+/** A request without credentials is not told of an error: it may not have known that it needs any (RFC 6750 §3.1). */
+function challenge(code: TokenErrorCode, { realm, description, scope }: Details): string {
+  const parameters = [`realm="${realm}"`];
+  if (code !== 'missing_token') parameters.push(`error="${code}"`, `error_description="${description}"`);
+  if (scope) parameters.push(`scope="${scope}"`);
+  return `Bearer ${parameters.join(', ')}`;
+}

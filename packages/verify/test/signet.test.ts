@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { decodeProtectedHeader } from 'jose';
+import { disableUser } from '../../../src/admin/users/administer-user.ts';
+import { rotateNow } from '../../../src/oauth/signing-keys/signing-keys.ts';
+import { claimsOf } from '../../../test/support/relying-party.ts';
+import { type Signet, startSignet, testSignet } from '../../../test/support/signet.ts';
+import { createVerifier, type VerifierOptions } from '../src/index.ts';
+import { refusal } from './refusal.ts';
+
+/** An API that accepts the tokens of this client, on the clock of the test. */
+const verifierFor = (signet: Signet, audience: string | string[], more: Partial<VerifierOptions> = {}) =>
+  createVerifier({ issuer: signet.url, audience, now: signet.clock, ...more });
+
+testSignet(
+  'access tokens of Signet are accepted, EdDSA and RS256, and nothing else of the same grant',
+  async ({ signet }) => {
+    const user = await signet.signedInUser();
+    for (const id_token_signed_response_alg of ['EdDSA', 'RS256'] as const) {
+      const client = await signet.registerClient({ id_token_signed_response_alg });
+      const tokens = await user.obtainTokens(client, { scope: 'openid email offline_access' });
+      assert.equal(decodeProtectedHeader(tokens.access_token).alg, id_token_signed_response_alg);
+      const verify = verifierFor(signet, client.client_id);
+      const claims = await verify(tokens.access_token, { scope: 'openid email' });
+      assert.deepEqual(claims, claimsOf(tokens.access_token));
+      assert.deepEqual([claims.sub, claims.client_id], [user.user_id, client.client_id]);
+      await refusal(verify(tokens.access_token, { scope: 'profile' }), 'insufficient_scope');
+      await refusal(verify(tokens.id_token), 'invalid_token', /not an access token/);
+      await refusal(verify(tokens.refresh_token), 'invalid_token', /not a signed JWT/);
+
+      const narrowed = await client.refresh(tokens.refresh_token, { scope: 'openid' });
+      await refusal(verify(String(narrowed.json?.access_token), { scope: 'email' }), 'insufficient_scope');
+    }
+  },
+);
+
+testSignet('a token for another client, of another Signet, or expired is refused', async ({ signet, t }) => {
+  const user = await signet.signedInUser();
+  const [client, other] = [await signet.registerClient(), await signet.registerClient()];
+  const { access_token } = await user.obtainTokens(client);
+  await refusal(verifierFor(signet, other.client_id)(access_token), 'invalid_token', /another audience/);
+  await verifierFor(signet, [other.client_id, client.client_id])(access_token);
+
+  const stranger = await startSignet(t); // the kit lends it the same keys: only the issuer differs
+  await refusal(verifierFor(stranger, client.client_id)(access_token), 'invalid_token', /another issuer/);
+
+  const verify = verifierFor(signet, client.client_id, { clockTolerance: 0 });
+  signet.clock.advance(3599);
+  await verify(access_token);
+  signet.clock.advance(1);
+  await refusal(verify(access_token), 'invalid_token', /expired/);
+});
+
+testSignet('a rotation of keys is not noticed, and tokens of both keys are accepted', async ({ signet }) => {
+  const user = await signet.signedInUser();
+  for (const id_token_signed_response_alg of ['EdDSA', 'RS256'] as const) {
+    const client = await signet.registerClient({ id_token_signed_response_alg });
+    let fetches = 0;
+    const counting: typeof fetch = (input, init) => {
+      fetches += 1;
+      return fetch(input, init);
+    };
+    const verify = verifierFor(signet, client.client_id, { fetch: counting });
+    signet.clock.advance(15 * 60);
+    const before = (await user.obtainTokens(client)).access_token;
+    await verify(before);
+    assert.equal(fetches, 2, 'metadata and keys');
+    assert.equal((await rotateNow(signet.deps, 'cli')).length, 2);
+    signet.clock.advance(2);
+    const after = (await user.obtainTokens(client)).access_token;
+    assert.notEqual(decodeProtectedHeader(after).kid, decodeProtectedHeader(before).kid);
+    await verify(after);
+    await verify(before);
+    assert.equal(fetches, 2, 'the next key was in the set already');
+  }
+});
+
+testSignet(
+  'with introspection, a revocation, a sign-out and a disabled user take effect at once',
+  async ({ signet }) => {
+    const { client_id, client_secret } = await signet.newService({ permissions: ['tokens:introspect'] });
+    const client = await signet.registerClient();
+    const introspection = { clientId: client_id, clientSecret: client_secret, cacheSeconds: 0 };
+    const [alone, verify] = [{}, { introspection }].map((more) => verifierFor(signet, client.client_id, more));
+    const ends: Record<string, (token: string, user: Awaited<ReturnType<Signet['signedInUser']>>) => Promise<unknown>> =
+      {
+        revocation: (token) => client.post('/oauth/revoke', { token }),
+        'sign-out': (_token, user) => user.browser.post('/signout', {}),
+        'disabled user': (_token, { user_id }) => disableUser(signet.deps, user_id, 'cli'),
+      };
+    for (const [name, end] of Object.entries(ends)) {
+      const user = await signet.signedInUser();
+      const { access_token } = await user.obtainTokens(client);
+      assert.equal((await verify!(access_token)).sub, user.user_id, name);
+      await end(access_token, user);
+      await refusal(verify!(access_token), 'invalid_token', /no longer active/).catch((error: Error) => {
+        throw new Error(`${name}: ${error.message}`);
+      });
+      await alone!(access_token);
+    }
+    const { access_token } = await (await signet.signedInUser()).obtainTokens(client);
+    const wrong = { ...introspection, clientSecret: 'wrong' };
+    await refusal(verifierFor(signet, client.client_id, { introspection: wrong })(access_token), 'unavailable');
+  },
+);
