@@ -4,40 +4,39 @@ import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
 import type { Sql } from '../platform/db/sql.ts';
 import type { LimitDeps } from '../platform/deps.ts';
-import { invalidState, notFound, rateLimited, refusal, staleRevision } from '../platform/errors.ts';
+import { rateLimited, staleRevision } from '../platform/errors.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
-import type { Client, ClientStatus } from './client.ts';
+import { type Client, pick } from './client.ts';
 import type { Deps } from './deps.ts';
-import { findAnyClient } from './find-clients.ts';
-import { setClientStatus, submitForReview, updateClient } from './store.ts';
+import { findAnyClient, requireOwnClient } from './find-clients.ts';
+import { updateClient } from './store.ts';
 
 export type ClientDeps = Pick<Deps, 'db' | 'clock' | 'clients'>;
 export type ClientTarget = { client_id: string; caller: Caller };
 
-/** Seconds until it is worth asking again whether a client may wait for review: reviewing is done by people. */
-export const reviewRetrySeconds = 3600;
+/** An owner has too many clients in review. Reviews are made by hand, so a retry is worthwhile in an hour at the earliest. */
+export const tooManyPending = () => rateLimited(3600);
 
-/** What a rule decides about the client that it was shown. */
 export type ClientChange = {
   /** For the audit log, `client.…`. */
   action: string;
   reason?: string;
   to: Partial<Client>;
-  /** For the log, besides the fields of the client that differ. Never a secret. */
+  /** For the audit log, besides the fields of the client that differ. Never a secret. */
   after?: Readonly<Record<string, unknown>>;
   /** Statements that are committed with the change. */
   also?: readonly Sql[];
-  /** For a change that lets the client wait for review: how many of its owner's may, this one among them. */
+  /** For a change that submits the client for review: how many of its owner's clients may be in review, with this one. */
   maxPending?: number;
 };
 
-/** Each lost race means that somebody else's change was kept, so this many in a row is a fight and not bad luck. */
+/** Each lost race means that another change was kept, so that many in a row are no coincidence. */
 const maxAttempts = 5;
 
 /**
- * How what a client is registered with changes: read, decide, and write if it is still what was read. A client is
- * known by the event that made it so, which makes the update a compare-and-swap. Whoever loses a race decides again
- * about what it has become, and so finds the same refusal as somebody who came a minute later.
+ * Changes what a client is registered with: read, decide, and write if it is still what was read. The event of its last
+ * change identifies a state of the client, which makes the update a compare-and-swap. After a lost race `decide` runs
+ * again with the client as it has become, and so refuses as it would have a minute later.
  *
  * @param decide throws the refusal; returns undefined if there is nothing to change.
  * @returns the client as it is now.
@@ -55,94 +54,37 @@ export async function changeClient(
     const changed = await tryChange(deps, target.caller, seen, change);
     if (changed !== undefined) return changed;
     const found = await findAnyClient(deps, target.client_id);
-    // Nobody was quicker, so it was the number of those that wait.
-    if (found.event_id === seen.event_id && change.maxPending !== undefined) throw rateLimited(reviewRetrySeconds);
+    // No other change was quicker, so it was the number of clients in review.
+    if (found.event_id === seen.event_id && change.maxPending !== undefined) throw tooManyPending();
     seen = found;
   }
   throw staleRevision(seen.revision);
 }
 
-/** A step between two states, whatever else the owner changes meanwhile. */
-type StatusChange = { action: string; reason?: string; from: ClientStatus; to: ClientStatus };
-
-/**
- * Takes a client from one state to another. Only the state decides: an owner who edits without pause cannot outrun a
- * suspension, as they could a compare-and-swap of the whole client, and no edit is lost by it.
- *
- * @param also statements that are committed with the change.
- * @returns the client as it is now.
- * @throws notFound; invalidState unless it is in the state `from`; whatever `allow` throws.
- */
-export async function changeStatus(
-  deps: ClientDeps,
-  target: { client_id: string; caller: Caller },
-  change: StatusChange,
-  { allow, also = [] }: { allow?: (client: Client) => Promise<void>; also?: readonly Sql[] } = {},
-): Promise<Client> {
-  const { client_id, caller } = target;
-  const seen = await findAnyClient(deps, client_id);
-  await allow?.(seen);
-  if (seen.status !== change.from) throw invalidState(seen.status);
-  const at = now(deps);
-  const event = auditEvent(
-    {
-      action: change.action,
-      ...caller,
-      target: client_id,
-      reason: change.reason,
-      before: { status: change.from },
-      after: { status: change.to },
-    },
-    at,
-  );
-  const to = { status: change.to, status_reason: change.reason ?? null, event_id: event.event_id, updated_at: at };
-  const done = await deps.db.change({
-    run: {
-      client: mustChange(setClientStatus({ client_id, from: change.from, ...to })),
-      event: event.statement,
-      also,
-    },
-  });
-  deps.clients.forget(client_id);
-  const client = await findAnyClient(deps, client_id);
-  if (!done.ok) throw invalidState(client.status);
-  return client;
-}
-
-/** @returns undefined if the client is not what was seen any more; then nothing was written. */
+/** @returns undefined if the client has changed since it was read; then nothing was written. */
 async function tryChange(
   deps: ClientDeps,
   caller: Caller,
   seen: Client,
-  { to, also = [], maxPending, ...change }: ClientChange,
+  { action, reason, to, after, also = [], maxPending }: ClientChange,
 ): Promise<Client | undefined> {
   const at = now(deps);
   const event = auditEvent(
-    {
-      action: change.action,
-      ...caller,
-      target: seen.client_id,
-      reason: change.reason,
-      ...difference(seen, { ...seen, ...to }, change.after),
-    },
+    { action, ...caller, target: seen.client_id, reason, ...difference(seen, { ...seen, ...to }, after) },
     at,
   );
   const changed: Client = { ...seen, updated_at: at, ...to, event_id: event.event_id };
-  const update =
-    maxPending === undefined
-      ? updateClient(changed, seen)
-      : submitForReview(changed, { event_id: seen.event_id, maxPending });
   const done = await deps.db.change({
     lock: maxPending === undefined ? [] : lockOwner(seen),
-    run: { client: mustChange(update), event: event.statement, also },
+    run: { client: mustChange(updateClient(changed, seen, maxPending)), event: event.statement, also },
   });
   if (!done.ok) return undefined;
   deps.clients.forget(seen.client_id);
   return changed;
 }
 
-/** Of two changes that submit a client for review the second then counts the first. */
-export const lockOwner = ({ owner_user_id }: Pick<Client, 'owner_user_id'>): Sql[] =>
+/** Of two concurrent changes that submit clients for review the second then counts the first. */
+export const lockOwner = ({ owner_user_id }: Client): Sql[] =>
   owner_user_id === null ? [] : [lockUser(owner_user_id)];
 
 /** @param owner_user_id whose client it must be; null: one without an owner, for administrators and the command line. */
@@ -150,11 +92,10 @@ export type OwnTarget = ClientTarget & { owner_user_id: string | null };
 
 /**
  * {@link changeClient} for owners: edits, new secrets and retired ones. Each change is a row of the audit log for good,
- * so one person makes only so many in an hour, of all their clients together. What is refused, or says what is already
- * so, has written nothing and does not count: it costs the store what a look costs. What counts is taken before the
- * first attempt to write, so of any number at once no more are made.
- * @throws notFound for a client of somebody else; accessDenied to administrators for one that has an owner; rateLimited;
- * whatever `decide` throws.
+ * so the changes of one user's clients are limited per hour. A refusal, or a change that changes nothing, writes nothing
+ * and does not count. A change is counted before the first attempt to write it, so that concurrent ones cannot exceed the
+ * limit.
+ * @throws as {@link requireOwnClient}; rateLimited; whatever `decide` throws.
  */
 export function changeOwnClient(
   deps: ClientDeps & LimitDeps,
@@ -163,33 +104,17 @@ export function changeOwnClient(
 ): Promise<Client> {
   let isCounted = target.owner_user_id === null;
   return changeClient(deps, target, async (client) => {
-    requireOwnClient(client, target);
+    requireOwnClient(client, target.owner_user_id);
     const change = await decide(client);
     if (change === undefined || isCounted) return change;
-    await changesOf(deps).take(target.owner_user_id!);
-    isCounted = true; // also if somebody else changes the client meanwhile, and this has to be decided again
+    const limit = deps.config.limits.clientChangesPerHour;
+    await windowLimit(deps, { name: 'client-change', limit, windowSeconds: 3600 }).take(target.owner_user_id!);
+    isCounted = true; // once, also if a lost race runs this again
     return change;
   });
 }
 
-const changesOf = (deps: LimitDeps) =>
-  windowLimit(deps, {
-    name: 'client-change',
-    limit: deps.config.limits.clientChangesPerHour,
-    windowSeconds: 3600,
-  });
-
-/**
- * An owner changes what is theirs; administrators and the command line, for whom `owner_user_id` is null, what has
- * no owner.
- * @throws notFound for a client of somebody else; accessDenied to administrators for one that has an owner.
- */
-export function requireOwnClient(client: Client, { owner_user_id }: { owner_user_id: string | null }): void {
-  if (client.owner_user_id === owner_user_id) return;
-  throw owner_user_id === null ? refusal('access_denied', { key: 'clients.has_owner' }) : notFound();
-}
-
-/** What the log keeps of a client. No secret is among them. */
+/** What the audit log keeps of a client: no secret. */
 const loggedFields = [
   'owner_user_id',
   'name',
@@ -206,13 +131,11 @@ const loggedFields = [
   'pending_change',
 ] as const satisfies readonly (keyof Client)[];
 
-export const loggedState = (client: Pick<Client, (typeof loggedFields)[number]>): Record<string, unknown> =>
-  Object.fromEntries(loggedFields.map((field) => [field, client[field]]));
+export const loggedState = (client: Pick<Client, (typeof loggedFields)[number]>) => pick(client, loggedFields);
 
-function difference(before: Client, after: Client, besides: ClientChange['after'] = {}) {
+function difference(before: Client, after: Client, besides: ClientChange['after']) {
   const changed = loggedFields.filter((field) => !sameJson(before[field], after[field]));
-  const only = (client: Client) => Object.fromEntries(changed.map((field) => [field, client[field]]));
-  return { before: only(before), after: { ...only(after), ...besides } };
+  return { before: pick(before, changed), after: { ...pick(after, changed), ...besides } };
 }
 
 /** Fields are JSON values whose members always come in one order, so their texts can be compared. */

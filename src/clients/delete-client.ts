@@ -3,20 +3,20 @@ import { now } from '../platform/clock.ts';
 import { notFound, refusal } from '../platform/errors.ts';
 import { type ClientDeps, loggedState } from './change-client.ts';
 import type { Client } from './client.ts';
-import { findAnyClient } from './find-clients.ts';
+import { findAnyClient, requireOwnClient } from './find-clients.ts';
 import * as store from './store.ts';
 
 export { orphanClientsOf, purgeRememberedSuspensions } from './store.ts';
 
-/** Two years, so that nobody outwaits the reviewers' memory. */
+/** Two years, too long for an owner to wait out. */
 export const suspensionRememberedSeconds = 730 * 86_400;
 
 /**
  * Deletes the client, its secrets, its grants and the consents that users gave to it; its tokens are inactive from then
- * on. The log keeps what it was. A suspended one stays until an administrator deletes it, and is remembered for reviewers
- * afterwards: its owner must not wipe out by a deletion what the next review has to know.
+ * on. A suspended one can be deleted by an administrator only, and is remembered for reviewers: its owner must not hide
+ * the suspension from the next review by a deletion.
  *
- * @param target.owner_user_id whose client it must be; left out when an administrator or the command line asks.
+ * @param target.owner_user_id whose client it must be; left out for administrators and the command line.
  * @throws notFound for an unknown client, for one of another user, and for the second of two deletions; invalidState for
  * an owner's suspended one.
  */
@@ -26,13 +26,10 @@ export async function deleteClient(
 ): Promise<void> {
   const requireDeletable = (client: Client) => {
     if (owner_user_id === undefined) return;
-    if (client.owner_user_id !== owner_user_id) throw notFound();
+    requireOwnClient(client, owner_user_id);
     if (client.status === 'suspended') {
-      throw refusal(
-        'invalid_state',
-        { key: 'clients.suspended_stays' },
-        { details: { current_status: client.status } },
-      );
+      const details = { current_status: client.status };
+      throw refusal('invalid_state', { key: 'clients.suspended_stays' }, { details });
     }
   };
   const seen = await findAnyClient(deps, client_id);

@@ -1,6 +1,6 @@
 import type { Deps as EntitlementDeps } from '../entitlements/deps.ts';
-import type { ClientDirectory } from './client-directory.ts';
 import type { FailureRecorder } from './failures.ts';
+import type { ClientDirectory } from './find-clients.ts';
 import type { ReadRiskContext } from './risk-signals.ts';
 
 export type Deps = EntitlementDeps & {

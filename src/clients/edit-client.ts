@@ -1,60 +1,50 @@
 import type { Deps } from '../platform/deps.ts';
-import { rateLimited, staleRevision } from '../platform/errors.ts';
-import type { Limits } from '../platform/limits/limit-settings.ts';
+import { staleRevision } from '../platform/errors.ts';
 import {
   type ClientChange,
   type ClientDeps,
   changeOwnClient,
   type OwnTarget,
-  reviewRetrySeconds,
   sameJson,
+  tooManyPending,
 } from './change-client.ts';
-import { type Client, type ReviewedFields, reviewedFields } from './client.ts';
+import { type Client, pick, type ReviewedFields, reviewedFields } from './client.ts';
 import { hasTooManyPending } from './find-clients.ts';
 import type { ClientEdit } from './registration.ts';
 
 /**
- * The owner changes what an administrator reviews (decisions §11). While nobody has approved the client, the change is
- * made and the client waits for review again; once it has been approved, the change waits and the reviewed revision
- * serves, so that nobody can have a harmless client approved and then give it another redirect URI.
+ * The owner changes what an administrator reviews (decisions §11). Until the client is approved, the change takes effect
+ * and the client is submitted for review again. Afterwards the change is staged and the approved revision stays in effect:
+ * otherwise an owner could have a harmless client approved and then give it another redirect URI.
  *
- * @returns the client as it is now; unchanged if the edit says what is already so.
- * @throws staleRevision if the edit names another revision; rateLimited also when it would let one more client wait for
- * review than may; whatever {@link changeOwnClient} throws.
+ * @returns the client as it is now; unchanged if the edit changes nothing.
+ * @throws staleRevision if the edit names another revision; rateLimited also when it would submit one more client for
+ * review than is allowed; whatever {@link changeOwnClient} throws.
  */
 export async function editClient(
   deps: ClientDeps & Pick<Deps, 'config'>,
   target: OwnTarget,
-  edit: ClientEdit,
+  { revision, fields }: ClientEdit,
 ): Promise<Client> {
+  const maxPending = deps.config.limits.pendingClients;
   return changeOwnClient(deps, target, async (client) => {
-    if (edit.revision !== undefined && edit.revision !== client.revision) throw staleRevision(client.revision);
-    const wasReviewed = client.status === 'approved' || client.status === 'suspended';
-    if (wasReviewed) return stageChange(client, edit.fields);
-    const change = makeChange(client, edit.fields, deps.config.limits);
-    // Asked here so that a refusal does not count as a change. Of two at once it is decided when they are written.
-    if (change && client.status === 'rejected' && client.owner_user_id !== null) {
-      if (await hasTooManyPending(deps, client.owner_user_id)) throw rateLimited(reviewRetrySeconds);
+    if (revision !== undefined && revision !== client.revision) throw staleRevision(client.revision);
+    if (client.status === 'approved' || client.status === 'suspended') return stageChange(client, fields);
+    const to = fieldsThatDiffer(client, fields);
+    if (Object.keys(to).length === 0) return undefined;
+    // Checked here so that a refusal does not count as a change. A race is decided when the change is written.
+    if (client.status === 'rejected' && client.owner_user_id !== null) {
+      if (await hasTooManyPending(deps, client.owner_user_id)) throw tooManyPending();
     }
-    return change;
+    return {
+      action: 'client.edited',
+      to: { ...to, status: 'pending_review', status_reason: null, revision: client.revision + 1 },
+      maxPending,
+    };
   });
 }
 
-function makeChange(
-  client: Client,
-  edit: Partial<ReviewedFields>,
-  { pendingClients }: Limits,
-): ClientChange | undefined {
-  const fields = fieldsThatDiffer(client, edit);
-  if (Object.keys(fields).length === 0) return undefined;
-  return {
-    action: 'client.edited',
-    to: { ...fields, status: 'pending_review', status_reason: null, revision: client.revision + 1 },
-    maxPending: pendingClients,
-  };
-}
-
-/** Edits add up: one that comes while another waits replaces its fields, and one that undoes it leaves nothing. */
+/** Edits add up: one that comes while another is staged replaces its fields, and one that undoes it leaves nothing. */
 function stageChange(client: Client, edit: Partial<ReviewedFields>): ClientChange | undefined {
   const fields = fieldsThatDiffer(client, { ...client.pending_change, ...edit });
   const pending_change = Object.keys(fields).length === 0 ? null : fields;
@@ -65,9 +55,9 @@ function stageChange(client: Client, edit: Partial<ReviewedFields>): ClientChang
   };
 }
 
-function fieldsThatDiffer(client: Client, wanted: Partial<ReviewedFields>): Partial<ReviewedFields> {
+function fieldsThatDiffer(client: Client, edit: Partial<ReviewedFields>): Partial<ReviewedFields> {
   const differing = reviewedFields.filter(
-    (field) => wanted[field] !== undefined && !sameJson(wanted[field], client[field]),
+    (field) => edit[field] !== undefined && !sameJson(edit[field], client[field]),
   );
-  return Object.fromEntries(differing.map((field) => [field, wanted[field]]));
+  return pick({ ...client, ...edit }, differing);
 }

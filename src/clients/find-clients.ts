@@ -1,14 +1,28 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Db } from '../platform/db/db.ts';
 import { cutPage, decodeCursor } from '../platform/db/slices.ts';
 import type { Deps } from '../platform/deps.ts';
-import { notFound } from '../platform/errors.ts';
+import { notFound, refusal } from '../platform/errors.ts';
+import { type TtlCache, ttlCache } from '../platform/ttl-cache.ts';
 import { type Client, isClientId } from './client.ts';
-import {
-  type ClientListing,
-  countClientsNeedingReview,
-  readClient,
-  readClientsOfOwner,
-  searchClients,
-} from './store.ts';
+import { type ClientListing, countNeedingReview, listOwnClients, readClient, searchClients } from './store.ts';
+
+/** For the room `oauth`, which revokes the grants of clients and deletes the rows of deleted ones. */
+export { deleteDeletedClient, deletedClients, raiseGrantsEpochOfClient } from './store.ts';
+export { countNeedingReview, listOwnClients };
+
+type ReadDeps = Pick<Deps, 'db'>;
+
+/**
+ * Registered clients in any status, at most a second old: a suspension takes effect on every node within that second.
+ * `find` throws {@link StoreUnavailable} rather than return a client that may have been suspended meanwhile.
+ */
+export type ClientDirectory = TtlCache<Client | undefined>;
+
+export function clientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
+  const cache = ttlCache(clock, (client_id) => readClient(db, client_id));
+  return { ...cache, find: async (client_id) => (isClientId(client_id) ? cache.find(client_id) : undefined) };
+}
 
 export const listings = [
   'all',
@@ -20,57 +34,48 @@ export const listings = [
   'suspended',
 ] as const satisfies ClientListing[];
 
-type ClientPage = {
-  clients: Client[] /** For `after`; undefined on the last page. */;
-  next: string | undefined;
-};
-
 /**
- * What administrators look through, a page at a time, the longest there first, without secrets.
- * @param search.listing left out: everything for a search, what waits for a review otherwise.
- * @param search.after what the page before gave as `next`.
- * @throws {RequestError} `invalid_request` for an `after` that no page has given.
+ * What administrators look through, a page at a time, oldest first, without secrets.
+ * @param search.listing left out: all clients for a search, else those that need a review.
+ * @param search.after `next` of the previous page.
+ * @throws {RequestError} `invalid_request` for an `after` that is not from a page.
  */
 export async function findClients(
-  deps: Pick<Deps, 'db'>,
+  deps: ReadDeps,
   search: { listing?: ClientListing; query?: string; after?: string; limit?: number },
-): Promise<ClientPage> {
-  const { query = '', after, limit = 50 } = search;
-  const { listing = query.trim() === '' ? 'waiting' : 'all' } = search;
-  const place = decodeCursor('after', after);
-  const found = await searchClients(deps.db, {
-    listing,
-    query: query.trim().slice(0, 100),
-    after: place && { created_at: place.at, client_id: place.id },
-    limit: limit + 1,
-  });
+) {
+  const { after, limit = 50 } = search;
+  const query = search.query?.trim().slice(0, 100) ?? '';
+  const { listing = query === '' ? 'waiting' : 'all' } = search;
+  const found = await searchClients(deps.db, { listing, query, after: decodeCursor('after', after), limit: limit + 1 });
   const { rows: clients, next } = cutPage(found, limit, (last) => ({ at: last.created_at, id: last.client_id }));
   return { clients, next };
 }
 
-/** How many wait for a review: new clients, and changes of approved ones. */
-export const countNeedingReview = (deps: Pick<Deps, 'db'>) => countClientsNeedingReview(deps.db);
-
-type ReadDeps = Pick<Deps, 'db'>;
-
-/** A person's clients in every state, oldest first, without secrets. */
-export const listOwnClients = (deps: ReadDeps, owner_user_id: string): Promise<Client[]> =>
-  readClientsOfOwner(deps.db, owner_user_id);
-
-/** Whether as many of a person's clients wait for review as may: they register no more, and have none reviewed again. */
+/** Whether a user has as many clients in review as are allowed: they cannot register or submit another one. */
 export async function hasTooManyPending(deps: Pick<Deps, 'db' | 'config'>, owner_user_id: string): Promise<boolean> {
   const clients = await listOwnClients(deps, owner_user_id);
   return clients.filter(({ status }) => status === 'pending_review').length >= deps.config.limits.pendingClients;
 }
 
 /**
- * Read from the store and not from the directory: whoever just changed it expects to see that.
- * @throws notFound for an unknown client and for one of somebody else, so that nobody learns which ids exist.
+ * Read from the store and not from the directory, so that users see their own changes at once.
+ * @param owner_user_id null: for administrators and the command line, a client without an owner.
+ * @throws notFound for an unknown client; as {@link requireOwnClient}.
  */
-export async function findOwnClient(deps: ReadDeps, client_id: string, owner_user_id: string): Promise<Client> {
+export async function findOwnClient(deps: ReadDeps, client_id: string, owner_user_id: string | null): Promise<Client> {
   const client = await findAnyClient(deps, client_id);
-  if (client.owner_user_id !== owner_user_id) throw notFound();
+  requireOwnClient(client, owner_user_id);
   return client;
+}
+
+/**
+ * @throws notFound for the client of another user, so that a user cannot learn which ids exist; accessDenied to
+ * administrators for one that has an owner.
+ */
+export function requireOwnClient(client: Client, owner_user_id: string | null): void {
+  if (client.owner_user_id === owner_user_id) return;
+  throw owner_user_id === null ? refusal('access_denied', { key: 'clients.has_owner' }) : notFound();
 }
 
 /** For administrators and the command line. @throws notFound. */

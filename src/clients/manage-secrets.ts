@@ -2,15 +2,14 @@ import { now } from '../platform/clock.ts';
 import type { Deps } from '../platform/deps.ts';
 import { notFound, refusal } from '../platform/errors.ts';
 import { digest, isActiveSecret, newId, newSecret } from '../platform/ids.ts';
-import { type ClientDeps, changeOwnClient, type OwnTarget, requireOwnClient } from './change-client.ts';
+import { type ClientDeps, changeOwnClient, type OwnTarget } from './change-client.ts';
 import type { Client, ClientSecret } from './client.ts';
-import { findAnyClient } from './find-clients.ts';
+import { findOwnClient } from './find-clients.ts';
 import { deleteExpiredSecrets, expireSecret, insertSecret } from './store.ts';
 
-/** `cs_` and 256 random bits, so that a leaked one is found by its looks. Shown once; the store has its digest. */
+/** The prefix lets scanners recognise a leaked one. */
 export const newClientSecret = (): string => newSecret('cs_');
 
-/** What the store keeps of it. @param at Unix seconds. */
 export const newSecretRow = (secret: string, at: number): ClientSecret => ({
   secret_id: newId('sec'),
   secret_hash: digest(secret),
@@ -18,43 +17,34 @@ export const newSecretRow = (secret: string, at: number): ClientSecret => ({
   expires_at: null,
 });
 
-/** One in use, and one that replaces it. */
 const maxActiveSecrets = 2;
 
-/** How long a secret may go on after it was retired, in seconds. */
+/** For how many seconds a retired secret may still work. */
 export const overlaps = { now: 0, hour: 3600, day: 86_400, week: 7 * 86_400 } as const;
 export type Overlap = keyof typeof overlaps;
 
 export const isOverlap = (text: string): text is Overlap => Object.hasOwn(overlaps, text);
 
-/** A secret as its owner reads it: when it was made and when it ends, and nothing that helps to guess it. */
-export type SecretRecord = Pick<ClientSecret, 'secret_id' | 'created_at' | 'expires_at'>;
+/** As its owner reads it. */
+export type SecretRecord = Omit<ClientSecret, 'secret_hash'>;
+const secretRecord = ({ secret_hash: _, ...record }: ClientSecret): SecretRecord => record;
 
-const secretRecord = ({ secret_id, created_at, expires_at }: ClientSecret): SecretRecord => ({
-  secret_id,
-  created_at,
-  expires_at,
-});
-
-/** The secrets that work, oldest first. @throws notFound for a client of somebody else. */
-export async function listSecrets(
-  deps: ClientDeps,
+/** The active secrets, oldest first. @throws as {@link findOwnClient}. */
+export const listSecrets = async (
+  deps: Pick<Deps, 'db' | 'clock'>,
   client_id: string,
   owner_user_id: string | null,
-): Promise<SecretRecord[]> {
-  const client = await findAnyClient(deps, client_id);
-  requireOwnClient(client, { owner_user_id });
-  return activeSecretsOf(deps, client).map(secretRecord);
-}
+): Promise<SecretRecord[]> =>
+  activeSecretsOf(deps, await findOwnClient(deps, client_id, owner_user_id)).map(secretRecord);
 
-const activeSecretsOf = (deps: Pick<ClientDeps, 'clock'>, client: Client): ClientSecret[] =>
+const activeSecretsOf = (deps: Pick<Deps, 'clock'>, client: Client): ClientSecret[] =>
   client.secrets.filter((secret) => isActiveSecret(secret, now(deps)));
 
 /**
  * One more secret for a confidential client.
- * @param target.overlapSeconds how long the one before goes on, 0 to a week; left out: until it is retired.
- * @returns it: this is the only time that anybody sees it. `previous_expires_at` is null where no other one ends.
- * @throws notFound for a client of somebody else; invalidState for a public client, and while two are alive.
+ * @param target.overlapSeconds how long the previous one still works, 0 to a week; left out: until it is retired.
+ * @returns it, which is not readable afterwards. `previous_expires_at` is null where no other one ends.
+ * @throws as {@link changeOwnClient}; invalidState for a public client, and while two are active.
  */
 export async function addSecret(
   deps: ClientDeps & Pick<Deps, 'config'>,
@@ -67,9 +57,9 @@ export async function addSecret(
   const client = await changeOwnClient(deps, target, (client) => {
     if (client.client_type === 'public') throw refused(client, 'problem.secret.public');
     const { client_id } = client;
-    const alive = activeSecretsOf(deps, client);
-    if (alive.length >= maxActiveSecrets) throw refused(client, 'problem.secret.two');
-    ended = expires_at === null ? [] : alive.filter((other) => other.expires_at === null);
+    const active = activeSecretsOf(deps, client);
+    if (active.length >= maxActiveSecrets) throw refused(client, 'problem.secret.two');
+    ended = expires_at === null ? [] : active.filter((other) => other.expires_at === null);
     return {
       action: 'client.secret_added',
       after: {
@@ -93,34 +83,31 @@ export async function addSecret(
 }
 
 /**
- * Ends a secret, at once or after an overlap in which both work. It may be said again, to end it sooner or later. There
- * is always one left that does not end: a client without any could not even be told from a public one.
+ * Ends a secret, at once or after an overlap in which both work; repeated, it ends sooner or later. One without an end
+ * always remains, since a confidential client needs one.
  *
  * @param target.overlapSeconds 0 to a week.
- * @returns the secret as it is now.
- * @throws notFound also for a secret that has ended; invalidState for the last one.
+ * @throws as {@link changeOwnClient}; notFound for a secret that has ended; invalidState for the last one.
  */
 export async function retireSecret(
   deps: ClientDeps & Pick<Deps, 'config'>,
   target: OwnTarget & { secret_id: string; overlapSeconds: number },
 ): Promise<SecretRecord> {
+  const { secret_id } = target;
   const expires_at = now(deps) + target.overlapSeconds;
-  let retired: SecretRecord | undefined;
-  await changeOwnClient(deps, target, (client) => {
-    const alive = activeSecretsOf(deps, client);
-    const secret = alive.find(({ secret_id }) => secret_id === target.secret_id);
-    if (!secret) throw notFound();
-    const hasSuccessor = alive.some((other) => other.secret_id !== secret.secret_id && other.expires_at === null);
+  const { secrets } = await changeOwnClient(deps, target, (client) => {
+    const active = activeSecretsOf(deps, client);
+    if (!active.some((secret) => secret.secret_id === secret_id)) throw notFound();
+    const hasSuccessor = active.some((other) => other.secret_id !== secret_id && other.expires_at === null);
     if (!hasSuccessor) throw refused(client, 'problem.secret.last');
-    retired = { ...secretRecord(secret), expires_at };
     return {
       action: 'client.secret_retired',
-      after: { secret_id: secret.secret_id, expires_at },
+      after: { secret_id, expires_at },
       to: { updated_at: client.updated_at },
-      also: [expireSecret(secret.secret_id, client.client_id, expires_at)],
+      also: [expireSecret(secret_id, client.client_id, expires_at)],
     };
   });
-  return retired!;
+  return { ...secretRecord(secrets.find((secret) => secret.secret_id === secret_id)!), expires_at };
 }
 
 const refused = ({ status }: Client, key: 'problem.secret.two' | 'problem.secret.last' | 'problem.secret.public') =>

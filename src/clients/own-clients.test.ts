@@ -4,7 +4,7 @@ import { onBothEngines } from '../../test/support/databases.ts';
 import { plain } from '../../test/support/plain-sql.ts';
 import type { Caller } from '../audit/audit.ts';
 import { matchesActiveSecret } from '../platform/ids.ts';
-import { type Client, clientRecord } from './client.ts';
+import { type Client, reviewedRecord } from './client.ts';
 import { deleteClient } from './delete-client.ts';
 import { editClient } from './edit-client.ts';
 import { findAnyClient, findClients, findOwnClient, listOwnClients } from './find-clients.ts';
@@ -29,7 +29,7 @@ onBothEngines('a new client waits for review, belongs to its owner, and shows it
   }
   const everything = [await plain(db).all('select * from clients'), await plain(db).all('select * from audit_log')];
   const digest = stored.secrets[0]?.secret_hash ?? 'none';
-  for (const told of [everything, clientRecord(stored)]) {
+  for (const told of [everything, reviewedRecord(stored)]) {
     assert.ok(!JSON.stringify(told).includes(client_secret ?? 'none'));
     assert.ok(!JSON.stringify(told).includes(digest));
   }

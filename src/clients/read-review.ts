@@ -2,14 +2,7 @@ import { findUser, type User } from '../accounts/users.ts';
 import { isDigestOnly, toLoggedValue } from '../audit/audit.ts';
 import { newestAuditRowOf } from '../audit/read-log.ts';
 import { sameJson } from './change-client.ts';
-import {
-  type Client,
-  needsReview,
-  proposedFields,
-  type ReviewedFields,
-  reviewedFields,
-  reviewedRecord,
-} from './client.ts';
+import { type Client, needsReview, proposalOf, type ReviewedFields, reviewedFields, reviewedRecord } from './client.ts';
 import type { Deps } from './deps.ts';
 import { findAnyClient } from './find-clients.ts';
 import { type Risk, riskSignals } from './risk-signals.ts';
@@ -17,22 +10,22 @@ import { type Risk, riskSignals } from './risk-signals.ts';
 /** One field that its owner wants different. */
 export type FieldChange = { field: keyof ReviewedFields; before: unknown; after: unknown };
 
-/** The version before the one that waits, if that was turned down. */
+/** The revision before the one in review, if it was rejected. */
 export type LastRejection = {
   /** Unix seconds. */
   at: number;
   reason: string | null;
   revision: number;
-  /** What its owner wants different since, the rejected version as `before`. */
+  /** What differs since, with the rejected revision as `before`. */
   changes: FieldChange[];
 };
 
-/** All that an administrator decides by. */
-export type ClientReview = {
+/** What an administrator decides by. */
+type ClientReview = {
   client: Client;
   /** Undefined for a first-party client, and once the owner's account is deleted. */
   owner: User | undefined;
-  /** Empty unless a change waits. */
+  /** Of the pending change. */
   changes: FieldChange[];
   risks: Risk[];
   lastRejection: LastRejection | undefined;
@@ -60,25 +53,25 @@ export const reviewRecord = ({ client, owner, changes, risks, lastRejection }: C
 
 const decisions = ['client.rejected', 'client.change_rejected', 'client.approved', 'client.change_approved'];
 
-/** The row of a client that was edited has forgotten what stood against it; the audit log has not. */
+/** An edit overwrites in the client's row why it was rejected; the audit log keeps it. */
 async function lastRejectionOf({ db }: Pick<Deps, 'db'>, client: Client): Promise<LastRejection | undefined> {
   const decision = await newestAuditRowOf(db, client.client_id, decisions);
   const { rejected } = JSON.parse(decision?.after_state ?? '{}') as {
     rejected?: ReviewedFields & { revision: number };
   };
   if (decision === undefined || rejected === undefined) return undefined;
-  const wanted = proposedFields(client);
-  const changes = reviewedFields
-    .filter(
-      (field) =>
-        !sameJson(rejected[field], isDigestOnly(rejected[field]) ? toLoggedValue(wanted[field]) : wanted[field]),
-    )
-    // Of a very long one the log keeps only whether it is still the same.
-    .map((field) => ({ field, before: isDigestOnly(rejected[field]) ? null : rejected[field], after: wanted[field] }));
+  const wanted = proposalOf(client);
+  const changes = reviewedFields.flatMap((field) => {
+    // Of a very long value the log keeps a digest.
+    const [before, after, isDigest] = [rejected[field], wanted[field], isDigestOnly(rejected[field])];
+    return sameJson(before, isDigest ? toLoggedValue(after) : after)
+      ? []
+      : [{ field, before: isDigest ? null : before, after }];
+  });
   return { at: decision.at, reason: decision.reason, revision: rejected.revision, changes };
 }
 
-/** Side by side, what serves and what is wanted. */
+/** The pending change, field by field. */
 export const changesOf = (client: Client): FieldChange[] =>
   reviewedFields.flatMap((field) => {
     const after = client.pending_change?.[field];
@@ -87,36 +80,33 @@ export const changesOf = (client: Client): FieldChange[] =>
 
 type RiskDeps = Pick<Deps, 'db' | 'riskContext'>;
 
-/** Each one is compared with thousands, so of a long list only so many are weighed: as many as a page has. */
+/** Each one is compared with thousands, so of a long list only as many are assessed as a page has. */
 const maxAssessed = 50;
 
-/**
- * What a reviewer should look at, for those in a list that wait for a decision, by client_id.
- * Nothing for the ones that do not wait, nor for those beyond the first fifty that do.
- */
-async function risksOfWaiting(deps: RiskDeps, clients: readonly Client[]): Promise<Map<string, Risk[]>> {
-  const weighed = clients.filter(needsReview).slice(0, maxAssessed);
-  if (weighed.length === 0) return new Map();
+/** By client_id, for the first fifty clients of a list that need a review. */
+async function assess(deps: RiskDeps, clients: readonly Client[]): Promise<Map<string, Risk[]>> {
+  const assessed = clients.filter(needsReview).slice(0, maxAssessed);
+  if (assessed.length === 0) return new Map();
   const context = await deps.riskContext();
-  return new Map(weighed.map((client) => [client.client_id, riskSignals(client, context)]));
+  return new Map(assessed.map((client) => [client.client_id, riskSignals(client, context)]));
 }
 
-/** A list as programs read it: `risks` is a member of those alone that were weighed. */
+/** A list as programs read it, with `risks` where they were assessed. */
 export async function listedRecords(deps: RiskDeps, clients: readonly Client[]) {
-  const weighed = await risksOfWaiting(deps, clients);
+  const assessed = await assess(deps, clients);
   return clients.map((client) => {
-    const risks = weighed.get(client.client_id);
+    const risks = assessed.get(client.client_id);
     return { ...reviewedRecord(client), ...(risks && { risks }) };
   });
 }
 
-/** For a list that people read: a client, its owner's address, and the risks if it waits. */
+/** A client in a list for users, with its owner's address. */
 export type ListedClient = { client: Client; owner: string | null; risks: readonly Risk[] };
 
 export async function listedWithRisks(deps: RiskDeps, clients: readonly Client[]): Promise<ListedClient[]> {
   const ids = [...new Set(clients.flatMap(({ owner_user_id }) => owner_user_id ?? []))];
   const [risks, ...owners] = await Promise.all([
-    risksOfWaiting(deps, clients),
+    assess(deps, clients),
     ...ids.map(async (id) => [id, (await findUser(deps.db, id))?.email] as const),
   ]);
   const addresses = new Map(owners);

@@ -1,37 +1,30 @@
 import { auditEvent, type Caller } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
 import { mustChange } from '../platform/db/change.ts';
-import type { Deps, LimitDeps } from '../platform/deps.ts';
-import { rateLimited } from '../platform/errors.ts';
+import type { Deps } from '../platform/deps.ts';
 import { newId } from '../platform/ids.ts';
 import { windowLimit } from '../platform/limits/failure-limits.ts';
-import { type ClientDeps, lockOwner, loggedState, reviewRetrySeconds } from './change-client.ts';
+import { type ClientDeps, lockOwner, loggedState, tooManyPending } from './change-client.ts';
 import type { Client } from './client.ts';
 import { newClientSecret, newSecretRow } from './manage-secrets.ts';
 import type { Registration } from './registration.ts';
 import { insertClient, insertSecret } from './store.ts';
 
-/** How fast one person may register; how much of it may wait for the administrators is asked when it is written. */
-const registrationsOf = (deps: LimitDeps) =>
-  windowLimit(deps, {
-    name: 'client-registration',
-    limit: deps.config.limits.registrationsPerHour,
-    windowSeconds: 3600,
-  });
-
 /**
- * A new client, waiting for review (specification §3.1). The service chooses its id, secret, state and owner.
- *
+ * A new client, pending review (specification §3.1).
  * @param of.owner_user_id null for a first-party client: registered, and changed, by the command line only.
- * @returns the client, and the secret of a confidential one: this is the only time that anybody sees it.
- * @throws rateLimited for too many of an owner within an hour, and when too many of the owner's wait already.
+ * @returns the client, and the secret of a confidential one, which is not readable afterwards.
+ * @throws rateLimited for too many of an owner within an hour, and when too many of the owner's are in review already.
  */
 export async function registerClient(
   deps: ClientDeps & Pick<Deps, 'config'>,
   of: { owner_user_id: string | null; caller: Caller },
   registration: Registration,
 ): Promise<{ client: Client; client_secret: string | null }> {
-  if (of.owner_user_id !== null) await registrationsOf(deps).take(of.owner_user_id);
+  const { registrationsPerHour: limit, pendingClients } = deps.config.limits;
+  if (of.owner_user_id !== null) {
+    await windowLimit(deps, { name: 'client-registration', limit, windowSeconds: 3600 }).take(of.owner_user_id);
+  }
   const at = now(deps);
   const client_id = newId('cl');
   const client_secret = registration.client_type === 'confidential' ? newClientSecret() : null;
@@ -52,24 +45,19 @@ export async function registerClient(
     secrets,
   };
   const event = auditEvent(
-    {
-      action: 'client.registered',
-      ...of.caller,
-      target: client_id,
-      after: loggedState(draft),
-    },
+    { action: 'client.registered', ...of.caller, target: client_id, after: loggedState(draft) },
     at,
   );
   const client: Client = { ...draft, event_id: event.event_id };
   const done = await deps.db.change({
     lock: lockOwner(client),
     run: {
-      client: mustChange(insertClient(client, deps.config.limits.pendingClients)),
+      client: mustChange(insertClient(client, pendingClients)),
       secrets: secrets.map((secret) => insertSecret({ ...secret, client_id })),
       event: event.statement,
     },
   });
-  if (!done.ok) throw rateLimited(reviewRetrySeconds);
+  if (!done.ok) throw tooManyPending();
   deps.clients.forget(client_id);
   return { client, client_secret };
 }

@@ -1,42 +1,45 @@
-import { type Caller, readReason } from '../audit/audit.ts';
+import { auditEvent, readReason } from '../audit/audit.ts';
 import { now } from '../platform/clock.ts';
+import { mustChange } from '../platform/db/change.ts';
 import { fieldProblem, invalidFields, invalidState, staleRevision } from '../platform/errors.ts';
-import { type ClientDeps, type ClientTarget, changeClient, changeStatus, sameJson } from './change-client.ts';
+import { type ClientDeps, type ClientTarget, changeClient, sameJson } from './change-client.ts';
 import {
   type Client,
+  type ClientStatus,
   type ConsentPolicy,
   needsConsentChoice,
   needsReview,
-  proposedFields,
+  pick,
+  proposalOf,
   type ReviewedFields,
+  reviewedFields,
 } from './client.ts';
 import type { Deps } from './deps.ts';
+import { findAnyClient } from './find-clients.ts';
 import { refuseSelfApproval } from './reviewer.ts';
+import { setClientStatus } from './store.ts';
 
-/**
- * What administrators do with a client (decisions §11). Each refuses with invalidState, which tells the present state,
- * and each is in the audit log exactly once, however many administrators press the button together.
- */
-type ReviewTarget = { client_id: string; caller: Caller };
+// What administrators do with a client (decisions §11). Each refuses with invalidState, which has the current status, and
+// each is in the audit log exactly once, however many administrators do it at the same time.
 
 /** Policy that is left out stays; that of a client that was never approved is `skip` and 0 seconds (decisions §9, §7). */
 type Approval = PolicyChange & {
-  /** The one that was read. An edit that came in between must be read first. */
+  /** The one that was read. A later edit must be read first. */
   revision: number;
-  /** Some of the scopes that were asked for. Left out: all of them. */
+  /** Some of the requested scopes. Left out: all of them. */
   allowed_scopes?: readonly string[];
-  /** Refuses an approval that leaves `consent` out, of a client that is not first-party: for forms, without a default. */
+  /** Refuses an approval without `consent`, of a client that is not first-party: for forms, which have no default. */
   consentMustBeChosen?: boolean;
 };
 
 type ReviewDeps = ClientDeps & Pick<Deps, 'config' | 'grants'>;
 
 /**
- * A client that waits for review may start logins; a change that waits becomes what serves.
- * @throws staleRevision if the owner edited it since; invalidState if nothing waits; invalidFields for a policy or
- * scopes that cannot be; accessDenied as {@link refuseSelfApproval} says.
+ * A client in review may start sign-ins; a pending change takes effect.
+ * @throws staleRevision if the owner edited it since; invalidState if it is not in review; invalidFields for a
+ * policy or scopes that cannot be; accessDenied as {@link refuseSelfApproval} says.
  */
-export async function approveClient(deps: ReviewDeps, target: ReviewTarget, approval: Approval): Promise<Client> {
+export async function approveClient(deps: ReviewDeps, target: ClientTarget, approval: Approval): Promise<Client> {
   checkPolicy(approval);
   return changeClient(deps, target, async (client) => {
     await refuseSelfApproval(deps, target.caller.actor, client);
@@ -60,15 +63,15 @@ export async function approveClient(deps: ReviewDeps, target: ReviewTarget, appr
 }
 
 /**
- * A client that waits for review becomes `rejected`, until its owner edits it. Of an approved client only the change
- * that waits is turned down: what was reviewed goes on serving. The log keeps what was turned down, so that whoever
- * reviews the next version sees what has changed since.
- * @param revision the one that was read; left out: whichever it is by now.
- * @throws staleRevision if the owner edited it since; invalidState if nothing waits.
+ * A client in review becomes `rejected`, until its owner edits it. Of an approved client only the pending change is
+ * rejected: the approved revision stays in effect. The log keeps what was rejected, so that the reviewer of the next
+ * revision sees what has changed since.
+ * @param revision the one that was read; left out: the current one.
+ * @throws staleRevision if the owner edited it since; invalidState if it is not in review.
  */
 export async function rejectClient(
   deps: ClientDeps,
-  target: ReviewTarget,
+  target: ClientTarget,
   reason: string,
   revision?: number,
 ): Promise<Client> {
@@ -76,79 +79,104 @@ export async function rejectClient(
   return changeClient(deps, target, (client) => {
     if (!needsReview(client)) throw invalidState(client.status);
     if (revision !== undefined && revision !== client.revision) throw staleRevision(client.revision);
-    const after = { rejected: { revision: client.revision, ...proposedFields(client) } };
+    const after = { rejected: { revision: client.revision, ...pick(proposalOf(client), reviewedFields) } };
     return client.status === 'approved'
       ? { action: 'client.change_rejected', reason: status_reason, after, to: { pending_change: null, status_reason } }
       : { action: 'client.rejected', reason: status_reason, after, to: { status: 'rejected', status_reason } };
   });
 }
 
-/** Stops an approved client, and with it every grant that users gave to it. */
-export const suspendClient = async (
-  deps: ClientDeps & Pick<Deps, 'grants'>,
-  target: ReviewTarget,
-  why: string,
-): Promise<Client> =>
-  changeStatus(
-    deps,
-    target,
-    { action: 'client.suspended', reason: readReason(why), from: 'approved', to: 'suspended' },
-    { also: deps.grants.revokeOfClient(target.client_id, 'client_suspended', now(deps)) },
-  );
-
-/**
- * A suspended client may start logins again. Its old tokens stay dead: their grants were revoked, and are once more,
- * for the code that another node was writing at the instant of the suspension.
- */
-export async function reinstateClient(deps: ReviewDeps, target: ReviewTarget): Promise<Client> {
-  return changeStatus(
-    deps,
-    target,
-    { action: 'client.reinstated', from: 'suspended', to: 'approved' },
-    {
-      allow: (client) => refuseSelfApproval(deps, target.caller.actor, client),
-      also: deps.grants.revokeOfClient(target.client_id, 'client_suspended', now(deps)),
-    },
-  );
+/** Revokes every grant that users gave to the client, too. */
+export function suspendClient(deps: StatusDeps, target: ClientTarget, why: string): Promise<Client> {
+  const reason = readReason(why);
+  return changeStatus(deps, target, { action: 'client.suspended', reason, from: 'approved', to: 'suspended' });
 }
 
-/** An approval may take scopes away, and never adds one that its owner did not ask for. */
+/** A suspended client may start sign-ins again. Its old tokens stay revoked. */
+export const reinstateClient = (deps: ReviewDeps, target: ClientTarget): Promise<Client> =>
+  changeStatus(deps, target, {
+    action: 'client.reinstated',
+    from: 'suspended',
+    to: 'approved',
+    allow: (client) => refuseSelfApproval(deps, target.caller.actor, client),
+  });
+
+type StatusDeps = ClientDeps & Pick<Deps, 'grants'>;
+type StatusChange = {
+  action: string;
+  reason?: string;
+  from: ClientStatus;
+  to: ClientStatus;
+  allow?: (client: Client) => Promise<void>;
+};
+
+/**
+ * Only the status is compared: an owner who edits without pause cannot prevent a suspension, as a compare-and-swap of the
+ * whole client would allow, and no edit is lost by it. Grants are revoked at the reinstatement, too, for the code that
+ * another node was writing at the instant of the suspension.
+ * @throws notFound; invalidState unless its status is `from`; whatever `allow` throws.
+ */
+async function changeStatus(
+  deps: StatusDeps,
+  { client_id, caller }: ClientTarget,
+  { action, reason, from, to, allow }: StatusChange,
+): Promise<Client> {
+  const seen = await findAnyClient(deps, client_id);
+  await allow?.(seen);
+  if (seen.status !== from) throw invalidState(seen.status);
+  const at = now(deps);
+  const states = { before: { status: from }, after: { status: to } };
+  const event = auditEvent({ action, ...caller, target: client_id, reason, ...states }, at);
+  const changed = { status: to, status_reason: reason ?? null, event_id: event.event_id, updated_at: at };
+  const done = await deps.db.change({
+    run: {
+      client: mustChange(setClientStatus(client_id, from, changed)),
+      event: event.statement,
+      also: deps.grants.revokeOfClient(client_id, 'client_suspended', at),
+    },
+  });
+  deps.clients.forget(client_id);
+  const client = await findAnyClient(deps, client_id);
+  if (!done.ok) throw invalidState(client.status);
+  return client;
+}
+
+/** An approval may take scopes away, and never adds one that its owner did not request. */
 function narrowedScopes(client: Client, wanted: Approval['allowed_scopes']): Partial<ReviewedFields> {
   if (wanted === undefined) return {};
-  const asked = client.pending_change?.allowed_scopes ?? client.allowed_scopes;
-  const allowed_scopes = asked.filter((scope) => wanted.includes(scope));
-  if (allowed_scopes.length === 0 || !wanted.every((scope) => asked.some((one) => one === scope))) {
+  const requested: readonly string[] = proposalOf(client).allowed_scopes;
+  const allowed_scopes = proposalOf(client).allowed_scopes.filter((scope) => wanted.includes(scope));
+  if (allowed_scopes.length === 0 || !wanted.every((scope) => requested.includes(scope))) {
     throw invalidFields([fieldProblem('allowed_scopes', { key: 'problem.client.narrowed_scopes' })]);
   }
   return { allowed_scopes };
 }
 
-/** What administrators decide about a client beside what its owner asks for. Left out: as it is. */
-export type PolicyChange = {
+/** What administrators decide about a client beside what its owner requests. Left out: unchanged. */
+type PolicyChange = {
   consent?: ConsentPolicy;
   /** Seconds, 0 to 60. */
   refresh_retry_window?: number;
 };
 
 /** @throws invalidFields for a retry window that is none. */
-export function checkPolicy({ refresh_retry_window = 0 }: PolicyChange): void {
+function checkPolicy({ refresh_retry_window = 0 }: PolicyChange): void {
   if (Number.isInteger(refresh_retry_window) && refresh_retry_window >= 0 && refresh_retry_window <= 60) return;
   throw invalidFields([fieldProblem('refresh_retry_window', { key: 'problem.client.refresh_retry_window' })]);
 }
 
-/** The policy of a client after the change. */
-export const policyAfter = (client: Client, change: PolicyChange): Required<PolicyChange> => ({
+const policyAfter = (client: Client, change: PolicyChange): Required<PolicyChange> => ({
   consent: change.consent ?? client.consent,
   refresh_retry_window: change.refresh_retry_window ?? client.refresh_retry_window,
 });
 
 /**
- * Changes the policy of a client that has been approved, suspended ones included. A client that still waits gets its
- * policy with the approval. The revision stays: nothing that its owner asked for is different.
+ * Changes the policy of a client that has been approved, suspended ones included. The revision stays: nothing that its
+ * owner requested is different.
  *
  * @returns the client as it is now; unchanged, and without an audit event, if that is the policy already.
- * @throws notFound; invalidState for a client that was never approved; invalidFields; accessDenied as {@link refuseSelfApproval}
- * says, since whoever may not approve a client may not loosen what its approval decided either.
+ * @throws notFound; invalidState for a client that was never approved; invalidFields; as {@link refuseSelfApproval}, since
+ * an administrator who may not approve a client may not loosen its policy either.
  */
 export async function changePolicy(
   deps: ClientDeps & Pick<Deps, 'config'>,

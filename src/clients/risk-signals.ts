@@ -1,7 +1,7 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises';
 import type { Deps } from '../platform/deps.ts';
 import { isLoopback } from '../platform/ip-address.ts';
-import type { Client, ReviewedFields } from './client.ts';
+import { type Client, proposalOf, type ReviewedFields } from './client.ts';
 import { areSimilar, containsName, looksAlike, nameSkeleton } from './name-skeleton.ts';
 import { nameWarning } from './presentation.ts';
 import type { Scope } from './scopes.ts';
@@ -26,42 +26,38 @@ export const riskCodes = [
 ] as const;
 export type RiskCode = (typeof riskCodes)[number];
 
+const severities = ['warning', 'notice'] as const;
+
 export type Risk = {
   code: RiskCode;
-  severity: 'notice' | 'warning';
-  /** What it is about, each on its own: hosts, scopes, other names. Chosen by strangers: to be shown as text. */
+  severity: (typeof severities)[number];
+  /** Hosts, scopes or names that it is about. Chosen by owners of clients: to be shown as text. */
   detail: readonly string[];
 };
 
-/** Another client, with what its name looks like and where it sends people. */
-export type ComparedClient = Pick<Client, 'client_id' | 'owner_user_id' | 'name'> & {
-  readonly skeleton: string;
-  readonly hosts: readonly string[];
-};
+type Named = Pick<Client, 'client_id' | 'owner_user_id' | 'name'>;
+/** Another client, with the skeleton of its name and the hosts of its redirect URIs. */
+type ComparedClient = Named & { readonly skeleton: string; readonly hosts: readonly string[] };
 
 export const comparedClient = ({
-  client_id,
-  owner_user_id,
-  name,
   redirect_uris,
-}: Pick<Client, 'client_id' | 'owner_user_id' | 'name' | 'redirect_uris'>): ComparedClient => ({
-  client_id,
-  owner_user_id,
-  name,
-  skeleton: nameSkeleton(name),
+  ...client
+}: Named & Pick<Client, 'redirect_uris'>): ComparedClient => ({
+  ...client,
+  skeleton: nameSkeleton(client.name),
   hosts: hostsOf(redirect_uris),
 });
 
-/** What is known beside the client itself. */
-export type RiskContext = {
+/** What a client under review is compared with. */
+type RiskContext = {
   /** This service's own name. */
   service: string;
-  /** Clients that serve, the one under review included if it does. */
+  /** May include the client under review. */
   approved: readonly ComparedClient[];
-  /** Clients that served until an administrator stopped them, the ones that were deleted since included. */
+  /** With the ones that were deleted since. */
   suspended: readonly ComparedClient[];
   approvedHosts: ReadonlySet<string>;
-  /** Owners of a client that has passed a review, also if it was suspended later. */
+  /** Owners of a client that was approved once, also if it was suspended later. */
   reviewedOwners: ReadonlySet<string | null>;
 };
 
@@ -71,13 +67,10 @@ export const riskContextOf = (compared: Pick<RiskContext, 'service' | 'approved'
   reviewedOwners: new Set([...compared.approved, ...compared.suspended].map(({ owner_user_id }) => owner_user_id)),
 });
 
-/** Scopes by which a client learns or keeps more than who somebody is. */
+/** Scopes by which a client gets more than the user's identity, or keeps access for longer. */
 const sensitiveScopes: readonly Scope[] = ['entitlements:read', 'offline_access'];
 
-/** The client as it would be once its reviewer says yes. */
-const proposalOf = (client: Client): Client => ({ ...client, ...client.pending_change });
-
-/** @param client as it is registered, with the change that waits. Warnings first. */
+/** Of the client as it will be if its reviewer approves it; warnings first. */
 export function riskSignals(client: Client, context: RiskContext): Risk[] {
   const proposal = proposalOf(client);
   const hosts = hostsOf(proposal.redirect_uris);
@@ -92,13 +85,10 @@ export function riskSignals(client: Client, context: RiskContext): Risk[] {
     ),
     ...firstClientRisk(client, context),
   ];
-  return [
-    ...risks.filter(({ severity }) => severity === 'warning'),
-    ...risks.filter(({ severity }) => severity === 'notice'),
-  ];
+  return risks.toSorted((one, other) => severities.indexOf(one.severity) - severities.indexOf(other.severity));
 }
 
-/** Whoever was stopped and begins again, and whoever goes on under what somebody else was stopped for. */
+/** An owner whose client was suspended, and the name or host of a suspended client. */
 function suspendedRisks(
   { client_id, owner_user_id, name }: Client,
   hosts: readonly string[],
@@ -117,7 +107,6 @@ function suspendedRisks(
   ];
 }
 
-/** Each once, and a few: what a reviewer reads, and not a list to get lost in. */
 const firstNames = (clients: readonly ComparedClient[]): string[] =>
   [...new Set(clients.map(({ name }) => name))].slice(0, 5);
 
@@ -126,7 +115,7 @@ function nameRisks({ name, client_id, owner_user_id }: Client, { service, approv
   const alike = approved
     .filter((other) => other.client_id !== client_id)
     .filter((other) => owner_user_id === null || other.owner_user_id !== owner_user_id)
-    // A short name is a word that many names hold.
+    // A short name is a word that many names contain.
     .filter((other) => areSimilar(skeleton, other.skeleton) || containsName(skeleton, other.skeleton, 6));
   const isService = looksAlike(name, service) || containsName(skeleton, nameSkeleton(service), 4);
   return [
@@ -139,7 +128,7 @@ function nameRisks({ name, client_id, owner_user_id }: Client, { service, approv
 
 function hostRisks(client: Client, hosts: readonly string[], context: RiskContext): Risk[] {
   const unknown = hosts.filter((host) => !context.approvedHosts.has(host));
-  // A client that people already trust, and that now wants their codes sent elsewhere, is the thing to stop at.
+  // Users trust an approved client already, and it would have their codes sent elsewhere.
   const asNew = client.status === 'approved' ? warning : notice;
   return [
     ...asNew('new_redirect_host', unknown),
@@ -147,14 +136,14 @@ function hostRisks(client: Client, hosts: readonly string[], context: RiskContex
   ];
 }
 
-/** A logo or homepage of another host borrows somebody's looks, or tells them who signs in. */
+/** A logo or homepage on another host may imitate that site. */
 function presentationRisks({ logo_url, homepage_url }: ReviewedFields, hosts: readonly string[]): Risk[] {
   const untrusted = (url: string | null) => hostsOf([url ?? '']).filter((host) => !hosts.includes(host));
   const all = new Set([...hosts, ...untrusted(logo_url), ...untrusted(homepage_url)]);
   return [
     ...notice('foreign_logo_host', untrusted(logo_url)),
     ...notice('foreign_homepage_host', untrusted(homepage_url)),
-    // What a browser may draw in letters that look like other ones (RFC 3492).
+    // A browser may show it in letters that look like other ones (RFC 3492).
     ...warning(
       'punycode_host',
       [...all].filter((host) => /(^|\.)xn--/.test(host)),
@@ -162,10 +151,9 @@ function presentationRisks({ logo_url, homepage_url }: ReviewedFields, hosts: re
   ];
 }
 
-/** Nothing else of this owner has ever passed a review. */
-function firstClientRisk({ owner_user_id }: Client, { reviewedOwners }: RiskContext): Risk[] {
-  return owner_user_id === null || reviewedOwners.has(owner_user_id) ? [] : notice('first_client', [owner_user_id]);
-}
+/** No other client of this owner was ever approved. */
+const firstClientRisk = ({ owner_user_id }: Client, { reviewedOwners }: RiskContext): Risk[] =>
+  owner_user_id === null || reviewedOwners.has(owner_user_id) ? [] : notice('first_client', [owner_user_id]);
 
 const risk =
   (severity: Risk['severity']) =>
@@ -174,35 +162,34 @@ const risk =
 const warning = risk('warning');
 const notice = risk('notice');
 
-/** Each once. A person's own machine is nobody's host. */
+/** Without loopback hosts, which are the user's own machine. */
 function hostsOf(urls: readonly string[]): string[] {
   const hosts = urls.map((url) => plainHost.exec(url)?.[1] ?? URL.parse(url)?.hostname.replace(/\.$/, '') ?? '');
   return [...new Set(hosts)].filter((host) => host !== '' && !host.endsWith('.localhost') && !isLoopback(host));
 }
 
-/** As nearly all are written: a hundred thousand of them are read for one review, and a parser takes a second for that. */
+/** Matches nearly all. One review reads a hundred thousand URLs, for which a parser takes a second. */
 const plainHost = /^https:\/\/([a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z-][a-z0-9-]*)(?::\d+)?(?:[/?]|$)/;
 
-/** Names and hosts of that many clients in each state are compared with; beyond, the oldest. */
+/** Of each status; the oldest ones. */
 const maxCompared = 5000;
 
-/** The first review of a process works all of them out: some ten milliseconds at a time. */
+/** The first review of a process computes all of them, which blocks for some ten milliseconds at a time. */
 const rowsAtOnce = 200;
 
-/** @returns reads what clients under review are compared with, once however many there are. */
 export type ReadRiskContext = () => Promise<RiskContext>;
 
-/** Skeletons and hosts of thousands of clients are kept, and worked out again only for those that have changed. */
+/** Skeletons and hosts of thousands of clients are cached, and computed again for those that have changed. */
 export function openRiskContext({ db, config }: Pick<Deps, 'db' | 'config'>): ReadRiskContext {
-  const known = new Map<string, { version: string; client: ComparedClient }>();
+  const known = new Map<string, ComparedClient & Pick<ComparedRow, 'version'>>();
 
   async function compared(rows: readonly ComparedRow[]): Promise<ComparedClient[]> {
-    if (known.size > 4 * maxCompared) known.clear(); // clients that are gone
+    if (known.size > 4 * maxCompared) known.clear(); // deleted clients
     const clients: ComparedClient[] = [];
     for (const row of rows) {
-      const before = known.get(row.client_id);
-      const client = before?.version === row.version ? before.client : comparedClient(row);
-      known.set(row.client_id, { version: row.version, client });
+      const cached = known.get(row.client_id);
+      const client = cached?.version === row.version ? cached : { ...comparedClient(row), version: row.version };
+      known.set(row.client_id, client);
       if (clients.push(client) % rowsAtOnce === 0) await letOthersRun();
     }
     return clients;

@@ -1,54 +1,13 @@
-import Type from 'typebox';
 import { mustChange, type Write } from '../platform/db/change.ts';
 import type { Db } from '../platform/db/db.ts';
-import { choice, flag, id, integer, json, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
-import { fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
+import { id, integer, nullable, type RowOf, row, text } from '../platform/db/rows.ts';
+import { type Cursor, fitsOneSlice, inOneSlice } from '../platform/db/slices.ts';
 import { allOf, asBigint, asText, escapeLike, type Sql, sql } from '../platform/db/sql.ts';
 import { emailKey } from '../platform/email-address.ts';
-import type { ClientId, EventId, SecretId, UserId } from '../platform/ids.ts';
-import {
-  type Client,
-  type ClientSecret,
-  type ClientStatus,
-  clientStatuses,
-  clientTypes,
-  consentPolicies,
-  type ReviewedFields,
-} from './client.ts';
-import type { Scope } from './scopes.ts';
-import { algorithms } from './signing-algorithm.ts';
+import type { EventId, SecretId } from '../platform/ids.ts';
+import { type Client, ClientRow, type ClientSecret, type ClientStatus, SecretRow } from './client.ts';
 
 /** The tables `clients`, `client_secrets` and `remembered_suspensions`. */
-const ClientRow = row('clients', {
-  client_id: id<ClientId>(),
-  owner_user_id: nullable(id<UserId>()),
-  is_first_party: flag,
-  name: text,
-  client_type: choice(...clientTypes),
-  redirect_uris: json(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
-  allowed_scopes: json(Type.Unsafe<readonly Scope[]>(Type.Array(Type.String()))),
-  logo_url: nullable(text),
-  homepage_url: nullable(text),
-  id_token_signed_response_alg: choice(...algorithms),
-  refresh_retry_window: integer,
-  consent: choice(...consentPolicies),
-  status: choice(...clientStatuses),
-  status_reason: nullable(text),
-  revision: integer,
-  pending_change: nullable(json(Type.Unsafe<Partial<ReviewedFields>>(Type.Object({})))),
-  event_id: id<EventId>(),
-  created_at: integer,
-  updated_at: integer,
-});
-
-const SecretRow = row('client_secrets', {
-  secret_id: id<SecretId>(),
-  client_id: id<ClientId>(),
-  secret_hash: text,
-  created_at: integer,
-  expires_at: nullable(integer),
-});
-
 const ClientWithSecret = row('clients c left join client_secrets s', {
   ...ClientRow.fields,
   secret_id: nullable(id<SecretId>()),
@@ -77,10 +36,11 @@ export async function readClient(db: Db, client_id: string): Promise<Client | un
   return { ...client, secrets };
 }
 
-/** Lists are for reading about clients, not for authenticating them, so their clients come without secrets. */
+/** Lists are not used to authenticate clients. */
 const withoutSecrets = (client: RowOf<typeof ClientRow>): Client => ({ ...client, secrets: [] });
 
-export async function readClientsOfOwner(db: Db, owner_user_id: string): Promise<Client[]> {
+/** A user's clients in every status, oldest first. */
+export async function listOwnClients({ db }: { db: Db }, owner_user_id: string): Promise<Client[]> {
   const rows = await db.all(
     ClientRow,
     sql`select ${ClientRow.columns} from clients where owner_user_id = ${owner_user_id} order by created_at, client_id`,
@@ -88,19 +48,10 @@ export async function readClientsOfOwner(db: Db, owner_user_id: string): Promise
   return rows.map(withoutSecrets);
 }
 
-/** What an administrator looks through: one status, or what waits for a review, new clients and changes alike. */
+/** `waiting` is what needs a review, new clients and pending changes alike. */
 export type ClientListing = ClientStatus | 'all' | 'waiting' | 'pending_change';
 
-export type ClientSearch = {
-  listing: ClientListing;
-  /** A part of the name, a part of the owner's name or email address, or an id of either; empty for all. */
-  query: string;
-  /** Where the page before ended. */
-  after: { created_at: number; client_id: string } | undefined;
-  limit: number;
-};
-
-/** As `needsReview` says: an edit of a suspended client is not decided until the client is reinstated. */
+/** As `needsReview` in client.ts. */
 const hasPendingChange = sql`(c.status = 'approved' and c.pending_change is not null)`;
 const needsReview = sql`(c.status = 'pending_review' or ${hasPendingChange})`;
 
@@ -110,7 +61,7 @@ function isListed(listing: ClientListing): Sql {
   return listing === 'pending_change' ? hasPendingChange : sql`c.status = ${listing}`;
 }
 
-/** Letters beyond ASCII are found in the case in which they were written. */
+/** Letters beyond ASCII are matched in the case in which they were written. */
 function matches(query: string): Sql {
   const [lower, exact, address] = [query.toLowerCase(), query, emailKey(query)].map((part) => `%${escapeLike(part)}%`);
   return sql`(${query} = '' or c.client_id = ${query} or c.owner_user_id = ${query}
@@ -121,20 +72,26 @@ function matches(query: string): Sql {
                        or u.name like ${exact!} escape '!')))`;
 }
 
-/** Oldest first, a page at a time. */
-export async function searchClients(db: Db, { listing, query, after, limit }: ClientSearch): Promise<Client[]> {
+/**
+ * Oldest first, a page at a time.
+ * @param search.query a part of the name, a part of the owner's name or email address, or an id of either; empty for all.
+ */
+export async function searchClients(
+  db: Db,
+  { listing, query, after, limit }: { listing: ClientListing; query: string; after: Cursor | undefined; limit: number },
+): Promise<Client[]> {
   const rows = await db.all(
     ClientRow,
     sql`select ${ClientRow.columnsOf('c')} from clients c
          where ${matches(query)} and ${isListed(listing)}
-           and (c.created_at, c.client_id) > (${asBigint(after?.created_at ?? -1)}, ${after?.client_id ?? ''})
+           and (c.created_at, c.client_id) > (${asBigint(after?.at ?? -1)}, ${after?.id ?? ''})
          order by c.created_at, c.client_id limit ${limit}`,
   );
   return rows.map(withoutSecrets);
 }
 
-/** How many clients need a review: new ones, and approved ones with a change. */
-export async function countClientsNeedingReview(db: Db): Promise<{ pending: number; changes: number }> {
+/** New clients, and approved ones with a pending change. */
+export async function countNeedingReview({ db }: { db: Db }): Promise<{ pending: number; changes: number }> {
   const counts = await db.get(
     row('clients', { pending: integer, changes: integer }),
     sql`select count(case when c.status = 'pending_review' then 1 end) as pending,
@@ -144,7 +101,7 @@ export async function countClientsNeedingReview(db: Db): Promise<{ pending: numb
   return { pending: counts?.pending ?? 0, changes: counts?.changes ?? 0 };
 }
 
-/** What a client under review is compared with. `version` differs whenever the rest may. */
+/** What a client under review is compared with. `version` changes with the client. */
 const ComparedRow = row('clients', {
   ...ClientRow.pick('client_id', 'owner_user_id', 'name', 'redirect_uris').fields,
   version: text,
@@ -179,7 +136,7 @@ export const purgeRememberedSuspensions = (db: Db, before: number, rows: number)
         ${inOneSlice('remembered_suspensions', 'client_id', sql`deleted_at < ${before} order by deleted_at`, rows)}`,
   );
 
-/** Whether a user has fewer than `max` clients in review. The change locks the user; without an owner it is always so. */
+/** Whether a user has fewer than `max` clients in review. The change locks the user. Always true without an owner. */
 const hasRoomInReview = (owner_user_id: Sql, max: number): Sql =>
   sql`(select count(*) from clients other
         where other.owner_user_id = ${owner_user_id} and other.status = 'pending_review') < ${asBigint(max)}`;
@@ -191,46 +148,45 @@ export const insertClient = (client: Client, maxPending: number): Sql =>
 export const insertSecret = (secret: ClientSecret & { client_id: string }): Sql =>
   sql`insert into client_secrets ${SecretRow.values(secret)}`;
 
-/** From `expires_at` on it authenticates nobody. */
 export const expireSecret = (secret_id: string, client_id: string, expires_at: number): Sql =>
   sql`update client_secrets set expires_at = ${expires_at} where secret_id = ${secret_id} and client_id = ${client_id}`;
 
-/** Keeps the list of a client's secrets as short as it looks. */
 export const deleteExpiredSecrets = (client_id: string, endedBy: number): Sql =>
   sql`delete from client_secrets where client_id = ${client_id} and expires_at <= ${endedBy}`;
 
-/** Compare-and-swap: writes `client` over the state that `seen` was read from, or changes nothing. */
-export const updateClient = (client: Client, seen: { event_id: string }): Sql => {
+/**
+ * Compare-and-swap: writes `client` over the state that `seen` was read from, or changes nothing.
+ * @param maxPending for a change that submits it for review: changes nothing when its owner already has so many in review.
+ */
+export function updateClient(client: Client, seen: Client, maxPending?: number): Sql {
   const { client_id, owner_user_id: _, is_first_party: __, client_type: ___, created_at: ____, ...fields } = client;
-  return sql`update clients set ${ClientRow.set(fields)} where client_id = ${client_id} and event_id = ${seen.event_id}`;
-};
+  const isAllowed =
+    maxPending === undefined
+      ? sql``
+      : sql`and (status = 'pending_review' or ${hasRoomInReview(sql`clients.owner_user_id`, maxPending)})`;
+  return sql`update clients set ${ClientRow.set(fields)}
+              where client_id = ${client_id} and event_id = ${seen.event_id} ${isAllowed}`;
+}
 
-/** The same for a change after which it waits for review, unless `maxPending` others of its owner do already. */
-export const submitForReview = (client: Client, seen: { event_id: string; maxPending: number }): Sql =>
-  sql`${updateClient(client, seen)}
-      and (status = 'pending_review' or ${hasRoomInReview(sql`clients.owner_user_id`, seen.maxPending)})`;
+/** Only the status is compared, so that a concurrent edit is kept. */
+export const setClientStatus = (
+  client_id: string,
+  from: ClientStatus,
+  to: Pick<Client, 'status' | 'status_reason' | 'event_id' | 'updated_at'>,
+): Sql => sql`update clients set ${ClientRow.set(to)} where client_id = ${client_id} and status = ${from}`;
 
-/** Only the status decides: an edit at the same time is waited for and kept. */
-export const setClientStatus = ({
-  client_id,
-  from,
-  ...to
-}: Pick<Client, 'client_id' | 'status' | 'status_reason' | 'event_id' | 'updated_at'> & {
-  from: ClientStatus;
-}): Sql => sql`update clients set ${ClientRow.set(to)} where client_id = ${client_id} and status = ${from}`;
-
-/** What revokes many grants of a client at once covers those of earlier epochs. */
+/** A bulk revocation covers the grants of earlier epochs. */
 export const raiseGrantsEpochOfClient = (client_id: string): Sql =>
   sql`update clients set grants_epoch = grants_epoch + 1 where client_id = ${client_id}`;
 
-/** Of which a client may have any number of rows. */
+/** Tables with any number of rows of a client. */
 const fitOneSlice = (client_id: string): Sql =>
   allOf(['grants', 'consents', 'authorization_requests'].map((table) => fitsOneSlice(table, 'client_id', client_id)));
 
 /**
- * Its secrets, grants and consents go with it, unless they are more than one statement may delete. Then the row stays for
- * a while as `deleted`, a status that no read returns, and a job deletes what hangs on it. Refuses, as `client`, when
- * the client is deleted already or has the status `unless`.
+ * Its secrets, grants and consents go with it, unless they are more than one statement may delete. Then the row stays as
+ * `deleted`, a status that no read returns, until a job has deleted its dependent rows. Refuses, as `client`, when the
+ * client is deleted already or has the status `unless`.
  */
 export const deleteClient = (
   client_id: string,
@@ -252,13 +208,13 @@ export const deleteClient = (
 export const orphanClientsOf = (owner_user_id: string): Sql =>
   sql`update clients set owner_user_id = null where owner_user_id = ${owner_user_id}`;
 
-/** Clients whose rows are still to be deleted. */
+/** Clients whose dependent rows are still to be deleted. */
 export const deletedClients = (db: Db) =>
   db.all(
     ClientRow.pick('client_id'),
     sql`select client_id from clients where status = 'deleted' order by created_at limit 1000`,
   );
 
-/** The last row of one, unless another node has left more than one statement may delete. */
+/** The row itself, unless another node has left more dependent rows than one statement may delete. */
 export const deleteDeletedClient = (db: Db, client_id: string) =>
   db.run(sql`delete from clients where client_id = ${client_id} and status = 'deleted' and ${fitOneSlice(client_id)}`);

@@ -1,4 +1,4 @@
-import { deleteDeletedClient, deletedClients } from '../clients/client-directory.ts';
+import { deleteDeletedClient, deletedClients } from '../clients/find-clients.ts';
 import type { Db } from '../platform/db/db.ts';
 import { inSlices } from '../platform/db/slices.ts';
 import type { Deps } from '../platform/deps.ts';

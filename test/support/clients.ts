@@ -7,7 +7,7 @@ import { readConfig } from '../../src/app/config.ts';
 import type { Caller } from '../../src/audit/audit.ts';
 import { type AuditRow, auditRowsOf } from '../../src/audit/store.ts';
 import type { Client } from '../../src/clients/client.ts';
-import { clientDirectory } from '../../src/clients/client-directory.ts';
+import { clientDirectory } from '../../src/clients/find-clients.ts';
 import { editClient } from '../../src/clients/edit-client.ts';
 import { registerClient } from '../../src/clients/register-client.ts';
 import { readRegistration } from '../../src/clients/registration.ts';

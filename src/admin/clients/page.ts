@@ -4,7 +4,7 @@ import {
   consentPolicies,
   needsConsentChoice,
   needsReview,
-  proposedFields,
+  proposalOf,
   type ReviewedFields,
   reviewedFields,
 } from '../../clients/client.ts';
@@ -263,7 +263,7 @@ function differenceTable(view: View, client: Client, lastRejection: LastRejectio
     caption: isAgain ? 'admin.diff.caption.again' : 'admin.diff.caption.plain',
     left: isAgain ? 'admin.diff.rejected' : 'admin.diff.registered',
     right: isAgain ? 'admin.diff.now' : undefined,
-    fields: proposedFields(client),
+    fields: proposalOf(client),
     changes: lastRejection?.changes ?? [],
   });
 }

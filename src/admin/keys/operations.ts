@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { algorithms } from '../../clients/signing-algorithm.ts';
+import { algorithms } from '../../clients/client.ts';
 import {
   type KeyRecord as Key,
   listKeys,

@@ -1,55 +1,56 @@
+import Type, { type Static } from 'typebox';
 import { auditRowsOf } from '../../audit/read-log.ts';
-import {
-  type FailureCode,
-  type FailureDetail,
-  type FailureRow,
-  type FailureStage,
-  failureCodes,
-  failureStages,
-  failuresOf,
-} from '../../clients/failures.ts';
+import { type FailureRow, failureCodes, failureStages, failuresOf } from '../../clients/failures.ts';
 import { findOwnClient } from '../../clients/find-clients.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { type SignIn, signInsOfClient } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
+import { nullable, Time } from '../../platform/http/operation.ts';
 
-type ActivityDeps = Pick<Deps, 'db' | 'clock'>;
+/** Why the tokens of a sign-in are inactive. What only the user and Signet should know is `disconnected` to the owner. */
+const endReasons = ['expired', 'replay', 'code_replay', 'client', 'client_suspended', 'disconnected'] as const;
 
-/** Why tokens of a sign-in do not count any more. What is between a person and us is `disconnected` to the client. */
-export const endReasons = ['expired', 'replay', 'code_replay', 'client', 'client_suspended', 'disconnected'] as const;
-type EndReason = (typeof endReasons)[number];
-
-/** A sign-in as the owner of the client may know of it: the person is the subject that the client knows, no more. */
-export type ListedSignIn = {
-  sub: string;
-  scope: string;
-  at: number;
+const ListedSignIn = Type.Object({
+  /** The user is identified as the client knows them. */
+  sub: Type.String(),
+  scope: Type.String(),
+  at: Time,
   /** When tokens were last issued. */
-  last_used_at: number;
-  connected: boolean;
-  ended_because: EndReason | null;
-};
+  last_used_at: Time,
+  connected: Type.Boolean(),
+  ended_because: nullable(Type.Enum([...endReasons])),
+});
+export type ListedSignIn = Static<typeof ListedSignIn>;
 
 /** Failures that are alike: `at` is when it happened first. */
-export type ListedFailure = {
-  at: number;
-  last_at: number;
-  count: number;
-  stage: FailureStage;
-  code: FailureCode;
-} & FailureDetail;
+const ListedFailure = Type.Object({
+  at: Time,
+  last_at: Time,
+  count: Type.Integer({ minimum: 1, description: 'At most five per minute of each kind are counted.' }),
+  stage: Type.Enum([...failureStages]),
+  code: Type.Enum([...failureCodes]),
+  sent: Type.Optional(Type.String()),
+  registered: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+});
+export type ListedFailure = Static<typeof ListedFailure>;
 
-export type Activity = { sign_ins: ListedSignIn[]; failures: ListedFailure[] };
+export const Activity = Type.Object({ sign_ins: Type.Array(ListedSignIn), failures: Type.Array(ListedFailure) });
+export type Activity = Static<typeof Activity>;
 
 /** As many as a page shows. */
 const maxListed = 50;
 
 /**
- * Who signed in with a client lately, and what failed and why. Newest first. Of the failures it is all that are kept: a
- * page of the newest would be filled by whoever makes the most noise.
- * @throws notFound for an unknown client and for one of somebody else.
+ * Recent sign-ins and failures, newest first. All failures that are kept are listed: an attacker could fill a page of the
+ * newest by causing many.
+ * @throws notFound for an unknown client and for another user's.
  */
-export async function clientActivity(deps: ActivityDeps, client_id: string, owner_user_id: string): Promise<Activity> {
+export async function clientActivity(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  client_id: string,
+  owner_user_id: string,
+): Promise<Activity> {
   await findOwnClient(deps, client_id, owner_user_id);
   const [signIns, failures] = await Promise.all([
     signInsOfClient(deps.db, client_id, maxListed),
@@ -61,31 +62,23 @@ export async function clientActivity(deps: ActivityDeps, client_id: string, owne
   };
 }
 
-function listedSignIn(signIn: SignIn, at: number): ListedSignIn {
-  const ended_because = endingOf(signIn, at);
-  return {
-    sub: signIn.user_id,
-    scope: signIn.scope,
-    at: signIn.created_at,
-    last_used_at: signIn.refreshed_at ?? signIn.created_at,
-    connected: ended_because === null,
-    ended_because,
-  };
+function listedSignIn(signIn: SignIn, now: number): ListedSignIn {
+  const { user_id: sub, scope, created_at: at, refreshed_at } = signIn;
+  const ended_because = endReasonOf(signIn, now);
+  return { sub, scope, at, last_used_at: refreshed_at ?? at, connected: ended_because === null, ended_because };
 }
 
-function endingOf({ revoked_at, revoked_reason, idle_expires_at, expires_at }: SignIn, at: number): EndReason | null {
-  if (revoked_at !== null) return endReasons.find((ending) => ending === revoked_reason) ?? 'disconnected';
-  return idle_expires_at <= at || expires_at <= at ? 'expired' : null;
+function endReasonOf({ revoked_at, revoked_reason, idle_expires_at, expires_at }: SignIn, now: number) {
+  if (revoked_at !== null) return endReasons.find((reason) => reason === revoked_reason) ?? 'disconnected';
+  return idle_expires_at <= now || expires_at <= now ? 'expired' : null;
 }
 
-/** A row of a later version, with a code that this one does not know, is passed over. */
-function listedFailure(row: FailureRow): ListedFailure[] {
+/** A row of a later version, with a code that this one does not know, is left out. */
+function listedFailure({ at, last_at, count, detail, ...row }: FailureRow): ListedFailure[] {
   const stage = failureStages.find((known) => known === row.stage);
   const code = failureCodes.find((known) => known === row.code);
   if (stage === undefined || code === undefined) return [];
-  const { at, last_at, count } = row;
-  const detail = row.detail === null ? {} : (JSON.parse(row.detail) as FailureDetail);
-  return [{ at, last_at, count, stage, code, ...detail }];
+  return [{ at, last_at, count, stage, code, ...JSON.parse(detail ?? '{}') }];
 }
 
 /** What happened to a client, for its owner; without the administrator who did it. */
@@ -107,7 +100,7 @@ const clientActions = [
 ] as const;
 export type ClientAction = (typeof clientActions)[number];
 
-/** From the audit log, newest first. The caller has found the client to be the reader's. */
+/** From the audit log, newest first. The caller has checked that the client is the user's. */
 export async function clientHistory({ db }: Pick<Deps, 'db'>, client_id: string): Promise<HistoryEvent[]> {
   const rows = await auditRowsOf(db, client_id, maxListed);
   return rows.flatMap(({ at, action, reason }) => {

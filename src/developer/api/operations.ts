@@ -1,8 +1,7 @@
 import Type from 'typebox';
-import { clientRecord, clientStatuses, clientTypes } from '../../clients/client.ts';
+import { algorithms, clientStatuses, clientTypes } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
-import { failureCodes, failureStages } from '../../clients/failures.ts';
 import { findOwnClient, listOwnClients } from '../../clients/find-clients.ts';
 import { addSecret, listSecrets, overlaps, retireSecret } from '../../clients/manage-secrets.ts';
 import { registerClient } from '../../clients/register-client.ts';
@@ -14,12 +13,12 @@ import {
   readClientEdit,
   readRegistration,
 } from '../../clients/registration.ts';
-import { algorithms } from '../../clients/signing-algorithm.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { chooseLocale, translatePlain } from '../../platform/i18n/translate.ts';
-import { clientActivity, endReasons } from '../activity/activity.ts';
+import { Activity, clientActivity } from '../activity/activity.ts';
 import { clientOwner, recentClientOwner } from '../owner.ts';
 
+/** A client as its owner reads it (decisions §10). */
 export const ClientRecord = Type.Object({
   client_id: Type.String(),
   name: Type.String(),
@@ -56,52 +55,26 @@ export const OverlapSeconds = Type.Optional(
   }),
 );
 
-const Activity = Type.Object({
-  sign_ins: Type.Array(
-    Type.Object({
-      sub: Type.String(),
-      scope: Type.String(),
-      at: Time,
-      last_used_at: Time,
-      connected: Type.Boolean(),
-      ended_because: nullable(Type.Enum([...endReasons])),
-    }),
-  ),
-  failures: Type.Array(
-    Type.Object({
-      at: Time,
-      last_at: Time,
-      count: Type.Integer({ minimum: 1, description: 'At most five per minute of each kind are counted.' }),
-      stage: Type.Enum([...failureStages]),
-      code: Type.Enum([...failureCodes]),
-      sent: Type.Optional(Type.String()),
-      registered: Type.Optional(Type.String()),
-      description: Type.Optional(Type.String()),
-    }),
-  ),
-});
-
+const list = '/v1/oauth/clients';
+const path = `${list}/:client_id` as const;
 const shared = { tag: 'Clients', access: clientOwner } as const;
-const one = { ...shared, parameters: { client_id: 'As issued at registration.' } };
-const changed = { description: 'The client after the change.', schema: ClientRecord };
+const one = { ...shared, path, parameters: { client_id: 'As issued at registration.' } } as const;
 
 export const ownClientOperations = [
   operation({
     ...shared,
     id: 'listOwnClients',
     method: 'GET',
-    path: '/v1/oauth/clients',
+    path: list,
     summary: 'List your clients',
     answer: { description: 'Without their secrets.', schema: Type.Object({ clients: Type.Array(ClientRecord) }) },
-    run: async (deps, { owner }) => ({
-      clients: (await listOwnClients(deps, owner.owner_user_id)).map(clientRecord),
-    }),
+    run: async (deps, { owner }) => ({ clients: await listOwnClients(deps, owner.owner_user_id) }),
   }),
   operation({
     ...shared,
     id: 'registerClient',
     method: 'POST',
-    path: '/v1/oauth/clients',
+    path: list,
     summary: 'Register a client',
     description: 'The client stays in `pending_review` until an administrator approves it.',
     body: RegistrationBody,
@@ -125,7 +98,7 @@ export const ownClientOperations = [
     ...shared,
     id: 'checkRegistration',
     method: 'POST',
-    path: '/v1/oauth/clients/check',
+    path: `${list}/check`,
     summary: 'Check a draft of a registration',
     description: 'Changes nothing. Missing members are not reported.',
     query: {
@@ -152,29 +125,26 @@ export const ownClientOperations = [
     ...one,
     id: 'readOwnClient',
     method: 'GET',
-    path: '/v1/oauth/clients/:client_id',
     summary: 'Read one of your clients',
     answer: { description: 'The client.', schema: ClientRecord },
     refusals: ['not_found'],
-    run: async (deps, { owner, client_id }) => clientRecord(await findOwnClient(deps, client_id, owner.owner_user_id)),
+    run: (deps, { owner, client_id }) => findOwnClient(deps, client_id, owner.owner_user_id),
   }),
   operation({
     ...one,
     id: 'editOwnClient',
     method: 'PATCH',
-    path: '/v1/oauth/clients/:client_id',
     summary: 'Edit a client',
     description:
       'Changes to an approved client are kept in `pending_change`; the approved revision stays in effect until they are approved.',
     body: EditBody,
     parsesBody: true,
     example: { revision: 1, name: 'Example shop' },
-    answer: changed,
+    answer: { description: 'The client after the change.', schema: ClientRecord },
     refusals: ['not_found', 'stale_revision', 'invalid_state', 'rate_limited'],
     async run(deps, { owner, client_id, body }) {
-      // First, so that nothing is said of a body that was sent to another user's client.
-      await findOwnClient(deps, client_id, owner.owner_user_id);
-      return clientRecord(await editClient(deps, { client_id, ...owner }, readClientEdit(body)));
+      await findOwnClient(deps, client_id, owner.owner_user_id); // refuses another user's client before the body
+      return editClient(deps, { client_id, ...owner }, readClientEdit(body));
     },
   }),
   operation({
@@ -182,7 +152,6 @@ export const ownClientOperations = [
     access: recentClientOwner,
     id: 'deleteOwnClient',
     method: 'DELETE',
-    path: '/v1/oauth/clients/:client_id',
     summary: 'Delete a client and everything that was granted to it',
     description: 'A suspended client can be deleted by administrators only.',
     answer: { description: 'Deleted.' },
@@ -193,7 +162,7 @@ export const ownClientOperations = [
     ...one,
     id: 'readClientActivity',
     method: 'GET',
-    path: '/v1/oauth/clients/:client_id/activity',
+    path: `${path}/activity`,
     summary: 'List recent sign-ins and failures of a client',
     answer: { description: 'Newest first. Users are identified by `sub`.', schema: Activity },
     refusals: ['not_found'],
@@ -203,23 +172,21 @@ export const ownClientOperations = [
     ...one,
     id: 'listOwnClientSecrets',
     method: 'GET',
-    path: '/v1/oauth/clients/:client_id/secrets',
+    path: `${path}/secrets`,
     summary: 'List the active secrets of a client',
     answer: {
       description: 'When the secrets were created and when they end, without the secrets themselves.',
       schema: Type.Object({ secrets: Type.Array(SecretRecord) }),
     },
     refusals: ['not_found'],
-    run: async (deps, { owner, client_id }) => ({
-      secrets: await listSecrets(deps, client_id, owner.owner_user_id),
-    }),
+    run: async (deps, { owner, client_id }) => ({ secrets: await listSecrets(deps, client_id, owner.owner_user_id) }),
   }),
   operation({
     ...one,
     access: recentClientOwner,
     id: 'addOwnClientSecret',
     method: 'POST',
-    path: '/v1/oauth/clients/:client_id/secrets',
+    path: `${path}/secrets`,
     summary: 'Add a secret to a confidential client',
     description: 'No request body. The previous secret works until it is retired; up to two can be active.',
     answer: {
@@ -237,7 +204,7 @@ export const ownClientOperations = [
     access: recentClientOwner,
     id: 'retireOwnClientSecret',
     method: 'DELETE',
-    path: '/v1/oauth/clients/:client_id/secrets/:secret_id',
+    path: `${path}/secrets/:secret_id`,
     summary: 'Retire a secret of a client',
     description: 'The last secret without an end date cannot be retired.',
     parameters: { ...one.parameters, secret_id: 'From the list.' },

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { approvedFields, type Client } from '../../clients/client.ts';
+import type { Client } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
 import { findOwnClient, hasTooManyPending, listOwnClients } from '../../clients/find-clients.ts';
@@ -69,8 +69,8 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     page: editPath,
     async act(context) {
       const client = await clientOf(context);
-      // A client that nobody has approved has no other values than its own, so there this changes nothing.
-      const edit = { fields: approvedFields(client), revision: client.revision };
+      // A client that was never approved has no pending change, so this changes nothing.
+      const edit = { fields: client, revision: client.revision };
       await editClient(deps, { client_id: client.client_id, ...context.owner }, edit);
       return `${clientPath(client)}?done=withdrawn`;
     },

@@ -1,6 +1,5 @@
-import { type Client, clientTypes } from '../../clients/client.ts';
+import { algorithms, type Client, clientTypes } from '../../clients/client.ts';
 import { defaultScope, scopeNames } from '../../clients/scopes.ts';
-import { algorithms } from '../../clients/signing-algorithm.ts';
 import type { FieldProblem } from '../../platform/errors.ts';
 import type { Parameters } from '../../platform/http/parameters.ts';
 import type { MessageKey } from '../../platform/i18n/translate.ts';

@@ -1,6 +1,6 @@
 import { acrs } from '../../authentication/sessions/authentication.ts';
+import { algorithms } from '../../clients/client.ts';
 import { scopeNames } from '../../clients/scopes.ts';
-import { algorithms } from '../../clients/signing-algorithm.ts';
 import type { Config } from '../../platform/config.ts';
 import { prompts } from '../authorize/authorization-request.ts';
 

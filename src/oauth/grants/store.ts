@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { raiseGrantsEpochOfUser } from '../../accounts/users.ts';
 import type { RevocationReason } from '../../authentication/deps.ts';
 import { hasEveryFactor } from '../../authentication/sessions/session.ts';
-import { raiseGrantsEpochOfClient } from '../../clients/client-directory.ts';
+import { raiseGrantsEpochOfClient } from '../../clients/find-clients.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { inOneSlice, sliceRows } from '../../platform/db/slices.ts';

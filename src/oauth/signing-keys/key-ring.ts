@@ -1,11 +1,11 @@
-import { type KeyObject, sign, verify, type webcrypto } from 'node:crypto';
-import { type Algorithm, type KeyStatus, privateKeyFrom, publicKeyFrom } from '../../clients/signing-algorithm.ts';
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify, type webcrypto } from 'node:crypto';
+import type { Algorithm } from '../../clients/client.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { invalidToken, unavailable } from '../../platform/errors.ts';
 import { type PublicDocument, publicDocument } from '../../platform/http/representations.ts';
 import type { Vault } from '../../platform/vault.ts';
-import { listSigningKeys, type SigningKeyRow } from './store.ts';
+import { type KeyStatus, listSigningKeys, type SigningKeyRow } from './store.ts';
 
 /** `at+jwt` is an access token (RFC 9068 §2.1), `JWT` an id token. Every verification of ours says which it wants. */
 type TokenType = 'at+jwt' | 'JWT';
@@ -201,8 +201,8 @@ function keyObjects(row: SigningKeyRow, vault: Vault, opened: OpenedKeys) {
   const sealed = row.private_key_sealed;
   if (known) return sealed ? known : { ...known, privateKey: undefined };
   const key = {
-    publicKey: publicKeyFrom(row.public_jwk),
-    privateKey: sealed ? privateKeyFrom(vault.open(`signing-key:${row.kid}`, sealed)) : undefined,
+    publicKey: createPublicKey({ key: row.public_jwk, format: 'jwk' }),
+    privateKey: sealed ? createPrivateKey(vault.open(`signing-key:${row.kid}`, sealed)) : undefined,
   };
   opened.set(row.kid, key);
   return key;

@@ -1,5 +1,7 @@
+import { generateKeyPair, hash, type webcrypto } from 'node:crypto';
+import { promisify } from 'node:util';
 import { type Actor, auditEvent, type Caller, callerOf } from '../../audit/audit.ts';
-import { type Algorithm, algorithms, generateSigningKey } from '../../clients/signing-algorithm.ts';
+import { type Algorithm, algorithms } from '../../clients/client.ts';
 import { now } from '../../platform/clock.ts';
 import type { Db } from '../../platform/db/db.ts';
 import type { Deps } from '../../platform/deps.ts';
@@ -104,12 +106,19 @@ async function rotate(
   return rotated.ok ? [retires] : [];
 }
 
-async function newKey(deps: KeyDeps, algorithm: Algorithm) {
-  const { kid, publicJwk, privatePem } = await generateSigningKey(algorithm);
-  return {
-    kid,
-    algorithm,
-    public_jwk: publicJwk,
-    private_key_sealed: deps.vault.seal(`signing-key:${kid}`, privatePem),
-  };
+const generate = promisify(generateKeyPair);
+
+async function newKey({ vault }: KeyDeps, algorithm: Algorithm) {
+  const { privateKey, publicKey } =
+    algorithm === 'EdDSA' ? await generate('ed25519') : await generate('rsa', { modulusLength: 2048 });
+  const public_jwk = publicKey.export({ format: 'jwk' });
+  const kid = thumbprint(public_jwk);
+  const privatePem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string;
+  return { kid, algorithm, public_jwk, private_key_sealed: vault.seal(`signing-key:${kid}`, privatePem) };
+}
+
+/** JWK thumbprint: SHA-256 over the required members in lexicographic order, base64url (RFC 7638 §3, RFC 8037 §2). */
+function thumbprint(jwk: webcrypto.JsonWebKey): string {
+  const required = jwk.kty === 'OKP' ? { crv: jwk.crv, kty: jwk.kty, x: jwk.x } : { e: jwk.e, kty: jwk.kty, n: jwk.n };
+  return hash('sha256', JSON.stringify(required), 'base64url');
 }

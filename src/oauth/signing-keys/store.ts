@@ -1,10 +1,13 @@
 import type { webcrypto } from 'node:crypto';
 import Type from 'typebox';
-import type { Algorithm, KeyStatus } from '../../clients/signing-algorithm.ts';
+import type { Algorithm } from '../../clients/client.ts';
 import { mustChange } from '../../platform/db/change.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { id, integer, json, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
+
+/** `next` is published and does not sign yet; `active` signs; `retiring` is published until its tokens have expired. */
+export type KeyStatus = 'next' | 'active' | 'retiring';
 
 const SigningKey = row('signing_keys', {
   kid: text,

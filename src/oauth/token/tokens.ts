@@ -1,7 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { Client } from '../../clients/client.ts';
+import type { Algorithm, Client } from '../../clients/client.ts';
 import { hasScope, isWithinAllowed, withinAllowed } from '../../clients/scopes.ts';
-import type { Algorithm } from '../../clients/signing-algorithm.ts';
 import { now } from '../../platform/clock.ts';
 import { invalidToken, RequestError } from '../../platform/errors.ts';
 import { type ClientId, type GrantId, newSuffix, type SessionId, type UserId } from '../../platform/ids.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDb, type Statement, StoreUnavailable } from '../platform/db/db.ts';
-import { clientDirectory } from './client-directory.ts';
+import { clientDirectory } from './find-clients.ts';
 
 const row = {
   client_id: 'cl_1',
