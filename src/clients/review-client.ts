@@ -87,7 +87,7 @@ export async function rejectClient(
 }
 
 /** Revokes every grant that users gave to the client, too. */
-export function suspendClient(deps: StatusDeps, target: ClientTarget, why: string): Promise<Client> {
+export async function suspendClient(deps: StatusDeps, target: ClientTarget, why: string): Promise<Client> {
   const reason = readReason(why);
   return changeStatus(deps, target, { action: 'client.suspended', reason, from: 'approved', to: 'suspended' });
 }

@@ -63,49 +63,33 @@ export const Entitlement = Type.Object({
 });
 export type Entitlement = Static<typeof Entitlement>;
 
-export type EntitlementWrite = {
-  user_id: string;
-  product: string;
-  plan: string;
-  status: (typeof entitlementStatuses)[number];
-  source: string;
-  version: number;
-  current_period_end: number | null;
-  external_customer_id: string | null;
-  external_subscription_id: string | null;
-  event_id: string | null;
-  metadata: Record<string, unknown> | null;
-};
-
 const shape = Compile(WriteBody);
 /** Decisions §12. */
 const longestMetadata = 8 * 1024;
 const deepestMetadata = 20;
 
+export type EntitlementWrite = ReturnType<typeof readWrite>;
+
 /** @throws {RequestError} `invalid_request` with every problem at once. */
-export function readWrite(body: unknown): EntitlementWrite {
+export function readWrite(body: unknown) {
   if (!shape.Check(body)) throw invalidFields(shapeProblems(shape.Errors(body)));
+  const {
+    current_period_end = null,
+    external_customer_id = null,
+    external_subscription_id = null,
+    event_id = null,
+    metadata = null,
+    ...required
+  } = body;
   const problems: FieldProblem[] = [];
-  if (body.metadata && Buffer.byteLength(JSON.stringify(body.metadata)) > longestMetadata) {
+  if (metadata && Buffer.byteLength(JSON.stringify(metadata)) > longestMetadata) {
     problems.push({ path: 'metadata', message: 'Must be at most 8 KB of JSON.' });
   }
-  if (depthOf(body.metadata) > deepestMetadata) {
+  if (depthOf(metadata) > deepestMetadata) {
     problems.push({ path: 'metadata', message: `Must be nested at most ${deepestMetadata} levels deep.` });
   }
   if (problems.length > 0) throw invalidFields(problems);
-  return {
-    user_id: body.user_id,
-    product: body.product,
-    plan: body.plan,
-    status: body.status,
-    source: body.source,
-    version: body.version,
-    current_period_end: body.current_period_end ?? null,
-    external_customer_id: body.external_customer_id ?? null,
-    external_subscription_id: body.external_subscription_id ?? null,
-    event_id: body.event_id ?? null,
-    metadata: body.metadata ?? null,
-  };
+  return { ...required, current_period_end, external_customer_id, external_subscription_id, event_id, metadata };
 }
 
 const depthOf = (value: unknown): number =>

@@ -14,19 +14,19 @@ import {
 export { type EntitlementVersion, listEntitlements, type StoredEntitlement } from './store.ts';
 
 export type EntitlementHistory = {
-  /** What is valid now, by product: all of it, however little of the history is asked for. */
+  /** The current ones, by product, however little of the history is requested. */
   entitlements: StoredEntitlement[];
   /** Writes that were applied, newest first. */
   versions: EntitlementVersion[];
-  /** For `before`; undefined on the last page. */
-  next: string | undefined;
+  /** For `before`; null on the last page. */
+  next: string | null;
 };
 
 /**
- * What a user is entitled to, and how it came to be. For administrators: it has what sources keep for themselves.
- * @param search.product writes of this one alone; all without it.
- * @param search.before what the page before gave as `next`.
- * @throws {RequestError} `not_found`; `invalid_request` for a `before` that no page has given.
+ * For administrators: with metadata and ids of the sources.
+ * @param search.product whose writes are returned; left out: all.
+ * @param search.before `next` of the previous page.
+ * @throws {RequestError} `not_found`; `invalid_request` for a `before` that is not from a page.
  */
 export async function entitlementHistory(
   deps: Pick<Deps, 'db'>,
@@ -39,7 +39,7 @@ export async function entitlementHistory(
     listStoredEntitlements(deps.db, user_id),
     listVersions(deps.db, user_id, search),
   ]);
-  const { rows: versions, next } = cutPage(found, limit, cursorOf);
+  const { rows: versions, next = null } = cutPage(found, limit, cursorOf);
   return { entitlements, versions, next };
 }
 
@@ -59,6 +59,3 @@ function placeOf(name: string | undefined): VersionPlace | undefined {
   }
   throw invalidFields([{ path: 'before', message: 'Must be the value of next from the previous page.' }]);
 }
-
-/** For programs. */
-export const historyRecord = ({ next, ...history }: EntitlementHistory) => ({ ...history, next: next ?? null });

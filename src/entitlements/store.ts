@@ -15,14 +15,14 @@ const EntitlementRow = row('entitlements', {
   source: text,
 });
 
-/** What a source keeps for itself: for administrators, never for users or products. */
+/** For administrators, never for users or products. */
 const sourceNotes = {
   external_customer_id: nullable(text),
   external_subscription_id: nullable(text),
   metadata: nullable(json(Type.Unsafe<Record<string, unknown>>(Type.Object({})))),
 };
 
-/** As it is stored. Times are Unix seconds. */
+/** Times are Unix seconds. */
 const StoredRow = row('entitlements', {
   ...EntitlementRow.fields,
   version: integer,
@@ -67,10 +67,10 @@ export const insertVersion = (write: EntitlementWrite, credential_id: string, no
 const Conflict = row('users, entitlements, entitlement_versions', {
   stored_version: nullable(integer),
   event_version: nullable(integer),
-  event_status: nullable(text),
+  event_status: nullable(choice(...entitlementStatuses)),
 });
 
-/** Why a write was not applied: what is stored, and what its event has written before. */
+/** Why a write was not applied: the stored version, and what its event wrote before. */
 export const findConflict = (db: Db, { user_id, product, event_id }: EntitlementWrite) =>
   db.get(
     Conflict,
@@ -93,7 +93,6 @@ export const listEntitlements = (db: Db, user_id: string) =>
 export const listStoredEntitlements = (db: Db, user_id: string) =>
   db.all(StoredRow, sql`select ${StoredRow.columns} from entitlements where user_id = ${user_id} order by product`);
 
-/** Where a page of the history ended. */
 export type VersionPlace = Pick<EntitlementVersion, 'written_at' | 'product' | 'version'>;
 
 /** Newest first. @param search.product of this one alone. */

@@ -11,18 +11,15 @@ import { findConflict, insertVersion, upsertEntitlement } from './store.ts';
 /** For the deletion of an account. */
 export { deleteEntitlementsOfUser, deleteVersionsOfUser } from './store.ts';
 
-type WriteResult = { user_id: string; product: string; version: number; status: string; applied: boolean };
+export type Writer = { credential: ServiceCredential; address: string };
+type WriteResult = Pick<EntitlementWrite, 'user_id' | 'product' | 'version' | 'status'> & { applied: boolean };
 
 /**
  * Applies a write of a back end (decisions §12).
  * @returns `applied: false` for an event that was applied before, whatever else the retry says.
  * @throws {RequestError} `access_denied` for a product that is not the credential's; `unknown_user`; `stale_version`.
  */
-export async function writeEntitlement(
-  deps: StoreDeps,
-  by: { credential: ServiceCredential; address: string },
-  write: EntitlementWrite,
-): Promise<WriteResult> {
+export async function writeEntitlement(deps: StoreDeps, by: Writer, write: EntitlementWrite): Promise<WriteResult> {
   const { credential_id, products } = by.credential;
   if (!products.includes(write.product)) throw accessDenied('This credential is not allowed to write this product.');
   const at = now(deps);

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { requireUser } from '../../accounts/users.ts';
 import { endUserSession, listSessions, SessionRecord, sessionRecord } from '../../authentication/sessions/sessions.ts';
 import { entitlementStatuses } from '../../entitlements/entitlement.ts';
-import { entitlementHistory, historyRecord } from '../../entitlements/read-history.ts';
+import { entitlementHistory } from '../../entitlements/read-history.ts';
 import { grantRecord, listGrants, revokeGrantByAdministrator } from '../../oauth/grants/grants.ts';
 import { nullable, operation, Time } from '../../platform/http/operation.ts';
 import { table, time } from '../../platform/report.ts';
@@ -177,7 +177,7 @@ export const listUserEntitlements = operation({
     }),
   },
   refusals: ['not_found', 'invalid_request'],
-  run: async (deps, { user_id, query }) => historyRecord(await entitlementHistory(deps, user_id, query)),
+  run: (deps, { user_id, query }) => entitlementHistory(deps, user_id, query),
   command: {
     name: 'entitlements show',
     summary: 'Show the entitlements of a user and their history, newest first, one page at a time.',

@@ -41,7 +41,7 @@ ${details(view, one)}
 function writes(view: View, user_id: string, { entitlements, versions, next }: EntitlementHistory, product?: string) {
   const counting = new Map(entitlements.map((one) => [one.product, one.version]));
   return html`<ul class="items">${versions.map((write) => writeItem(view, write, counting.get(write.product) === write.version))}</ul>
-${next !== undefined && html`<p class="actions"><a class="button quiet" id="writes-older" href="${pathTo(user_id, { ...(product !== undefined && { product }), before: next })}">${view.t('admin.users.entitlements.older')}</a></p>`}`;
+${next !== null && html`<p class="actions"><a class="button quiet" id="writes-older" href="${pathTo(user_id, { ...(product !== undefined && { product }), before: next })}">${view.t('admin.users.entitlements.older')}</a></p>`}`;
 }
 
 const writeItem = (view: View, write: EntitlementVersion, counts: boolean) => html`<li><div>

@@ -9,8 +9,8 @@ export { readCredential } from './store.ts';
 
 /**
  * A back end by HTTP Basic.
- * @throws {RequestError} `invalid_client` for anything that is not a service credential that counts, a client's own
- * secret included; `access_denied` without the permission; `rate_limited`.
+ * @throws {RequestError} `invalid_client` for anything but an active service credential, also for a client's secret;
+ * `access_denied` without the permission; `rate_limited`.
  */
 export async function authenticateService(
   deps: Pick<Deps, 'clock' | 'clientSecretLimits' | 'services'>,

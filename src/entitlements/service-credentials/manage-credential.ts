@@ -12,22 +12,22 @@ import {
   expireSecrets,
   insertCredential,
   insertServiceSecret,
-  listCredentials,
   readCredential,
   updateCredential,
 } from './store.ts';
+
+export { allCredentials } from './store.ts';
 
 type CredentialDeps = Pick<Deps, 'db' | 'clock' | 'services'>;
 
 type CredentialTerms = { permissions: readonly string[]; products: readonly string[] };
 
-/** How long the previous secret works after a rotation, unless the request says otherwise: time to deploy the new one. */
+/** How long the previous secret still works by default: time to deploy the new one. */
 export const longestOverlapSeconds = 86_400;
-/** What a page offers of it, in seconds. */
 export const overlaps = { now: 0, hour: 3600, day: longestOverlapSeconds } as const;
 
 /**
- * Makes a service credential (decisions §12).
+ * Creates a service credential (decisions §12).
  * @returns it, and its secret, which is not readable afterwards.
  * @throws {RequestError} `invalid_request` with a problem for each field.
  */
@@ -42,15 +42,8 @@ export async function createCredential(
   const credential_id = newId('svc');
   const client_secret = newSecret('ss_');
   const credential = { ...terms, credential_id, name: normalizeName(wanted.name), created_at: at, retired_at: null };
-  const event = auditEvent(
-    {
-      action: 'service_credential.created',
-      ...caller,
-      target: credential_id,
-      after: { name: credential.name, ...terms },
-    },
-    at,
-  );
+  const after = { name: credential.name, ...terms };
+  const event = auditEvent({ action: 'service_credential.created', ...caller, target: credential_id, after }, at);
   await deps.db.change({
     run: {
       credential: insertCredential(credential, event.event_id),
@@ -63,8 +56,8 @@ export async function createCredential(
 }
 
 /**
- * Gives it a new secret. The one before works for `overlapSeconds` more, and those before that end now: two are active at
- * most, and a secret that has leaked ends at once with an overlap of 0.
+ * Adds a new secret. The previous one works for `overlapSeconds` more, and older ones end now: at most two are active, and
+ * a leaked one ends at once with an overlap of 0.
  * @param overlapSeconds 0 to a day.
  * @throws {RequestError} `invalid_request` for another overlap; as {@link findCredential} does; `invalid_state` if retired.
  */
@@ -93,7 +86,6 @@ export async function rotateCredential(
   return { credential_id, client_secret, previous_expires_at: at + overlapSeconds };
 }
 
-/** Gives it other permissions and products. */
 export async function changeCredentialTerms(
   deps: CredentialDeps,
   caller: Caller,
@@ -111,12 +103,9 @@ export async function changeCredentialTerms(
   });
 }
 
-/** Ends it for good, at once on every node within a second. */
+/** It ends permanently, on every node within a second. */
 export const retire = (deps: CredentialDeps, caller: Caller, credential_id: string) =>
   change(deps, caller, { action: 'service_credential.retired', credential_id, to: { retired_at: now(deps) } });
-
-/** All of them, retired ones too, oldest first, never with a secret. */
-export const allCredentials = (deps: Pick<Deps, 'db'>): Promise<ServiceCredential[]> => listCredentials(deps.db);
 
 /** @throws {RequestError} `not_found`. */
 export async function findCredential(deps: Pick<Deps, 'db'>, credential_id: string): Promise<ServiceCredential> {
@@ -125,12 +114,9 @@ export async function findCredential(deps: Pick<Deps, 'db'>, credential_id: stri
   return credential;
 }
 
-type Change = {
-  action: string;
+type Change = Pick<Parameters<typeof auditEvent>[0], 'action' | 'before' | 'after'> & {
   credential_id: string;
-  before?: Record<string, unknown>;
-  after?: Record<string, unknown>;
-  to?: Partial<Pick<ServiceCredential, 'permissions' | 'products' | 'retired_at'>>;
+  to?: Parameters<typeof updateCredential>[2];
   secrets?: readonly Sql[];
 };
 

@@ -28,7 +28,6 @@ const SecretRow = row('service_secrets', {
   created_at: integer,
 });
 
-/** With its secrets, in one read. */
 export async function readCredential(db: Db, credential_id: string): Promise<ServiceCredential | undefined> {
   const rows = await db.all(
     CredentialWithSecret,
@@ -45,8 +44,8 @@ export async function readCredential(db: Db, credential_id: string): Promise<Ser
   return { ...credential, secrets };
 }
 
-/** Oldest first, without secrets. */
-export async function listCredentials(db: Db): Promise<ServiceCredential[]> {
+/** Retired ones too, oldest first, without secrets. */
+export async function allCredentials({ db }: { db: Db }): Promise<ServiceCredential[]> {
   const rows = await db.all(
     CredentialRow,
     sql`select ${CredentialRow.columns} from service_credentials order by created_at, credential_id`,
@@ -54,18 +53,16 @@ export async function listCredentials(db: Db): Promise<ServiceCredential[]> {
   return rows.map((credential) => ({ ...credential, secrets: [] }));
 }
 
-/** @param event_id of the event that made it. */
 export const insertCredential = (credential: Omit<ServiceCredential, 'secrets'>, event_id: EventId): Sql =>
   sql`insert into service_credentials ${NewCredential.values({ ...credential, event_id })}`;
 
 export const insertServiceSecret = (secret: RowOf<typeof SecretRow>): Sql =>
   sql`insert into service_secrets ${SecretRow.values(secret)}`;
 
-/** Those that were replaced before, whether they have ended or not. */
 export const deleteReplacedSecrets = (credential_id: string): Sql =>
   sql`delete from service_secrets where credential_id = ${credential_id} and expires_at is not null`;
 
-/** The present secrets end at `expires_at`, or when they would have ended anyway. */
+/** The current secrets end at `expires_at`, or earlier if they would have. */
 export const expireSecrets = (credential_id: string, expires_at: number): Sql =>
   sql`update service_secrets set expires_at = ${expires_at}
        where credential_id = ${credential_id} and (expires_at is null or expires_at > ${expires_at})`;

@@ -179,7 +179,7 @@ export function addOperations<Deps>(app: FastifyInstance, deps: Deps, operations
     app.route({
       method,
       url,
-      config: { operation: describe(one) },
+      config: { operation: describe(one), anySite: access.scheme === 'BasicAuth' }, // no cookie authenticates there
       exposeHeadRoute: answer.media === undefined, // the file would be made and thrown away
       schema: {
         ...(body && !parsesBody && { body }),

@@ -2,7 +2,7 @@ import { isNotLastAdministrator, lockAdministrators } from '../../accounts/admin
 import { deleteDeletedUser, deletedUsers, deleteUser, lockUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { deleteIdentitiesOfUser, findTotp } from '../../authentication/credentials/sign-in-methods.ts';
-import { isCurrentSession, type Session, sessionRefusal } from '../../authentication/sessions/session.ts';
+import { isCurrentSession, type SignedIn, sessionRefusal } from '../../authentication/sessions/session.ts';
 import { deleteSessionsOfUser } from '../../authentication/sessions/sessions.ts';
 import { orphanClientsOf } from '../../clients/delete-client.ts';
 import { deleteEntitlementsOfUser, deleteVersionsOfUser } from '../../entitlements/write-entitlement.ts';
@@ -17,27 +17,25 @@ import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
 import { codeLimits, passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailToAddress } from '../../platform/mail/outbox.ts';
 
-type Deletion = {
-  session: Session;
-  /** The address, typed once more. */
-  email: string;
-  address: string;
-};
-
 /**
  * Deletes an account at its owner's request, with its sessions, grants, factors and consents. Clients that the user
  * registered stay without an owner, since other users sign in with those. The id is never used again: a new account with
  * the same address is another user to every client (OIDC Core §2).
+ * @param email the address, typed once more.
  * @throws {RequestError} `invalid_request` unless the address is the account's; `invalid_state` for the last
  * administrator; `login_required` if the session has ended meanwhile.
  */
-export async function deleteAccount(deps: MailDeps, { session, email, address }: Deletion): Promise<void> {
+export async function deleteAccount(
+  deps: MailDeps,
+  { session, caller }: Pick<SignedIn, 'session' | 'caller'>,
+  email: string,
+): Promise<void> {
   const { user_id } = session;
   if (emailKey(email) !== emailKey(session.email)) {
     throw invalidFields([fieldProblem('email', { key: 'problem.email.other' })]);
   }
   const at = now(deps);
-  const event = { action: 'user.deleted', actor: `user:${user_id}`, target: user_id, address } as const;
+  const event = { action: 'user.deleted', ...caller, target: user_id };
   const totp = await findTotp(deps.db, user_id);
   const done = await deps.db.change({
     lock: [...(session.role === 'admin' ? [lockAdministrators()] : []), lockUser(user_id)],

@@ -26,6 +26,7 @@ import {
   isCurrentSession,
   requireRecentSignIn,
   type Session,
+  type SignedIn,
   sessionRefusal,
 } from '../../authentication/sessions/session.ts';
 import { now } from '../../platform/clock.ts';
@@ -34,26 +35,24 @@ import type { Sql } from '../../platform/db/sql.ts';
 import type { Deps, MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { emailKey, emailProblem } from '../../platform/email-address.ts';
 import { fieldProblem, invalidFields, refusal } from '../../platform/errors.ts';
-import type { Locale } from '../../platform/i18n/translate.ts';
 import { passwordLimits } from '../../platform/limits/failure-limits.ts';
 import { mailTo, mailToAddress } from '../../platform/mail/outbox.ts';
 
-/** The user of a session, where the request came from, and the language of the page. */
-export type Requester = { session: Session; address: string; locale: Locale };
+type Requester = Pick<SignedIn, 'session' | 'caller' | 'browser'>;
 
 /**
  * Sends a link to the account's own address, which is not verified yet.
  * @throws {RequestError} `invalid_state` when it is verified already, and where mail does not work; `rate_limited`.
  */
-export async function requestVerification(deps: MailDeps, { session, address, locale }: Requester): Promise<void> {
+export async function requestVerification(deps: MailDeps, { session, caller, browser }: Requester): Promise<void> {
   const { user_id, email } = session;
   requireMailDelivery(deps);
   if (session.email_verified_at !== null) throw refusal('invalid_state', { key: 'email.verified_already' });
   await limitRequestsBy(deps, user_id);
   if (!(await mayMailTo(deps, 'verify', email))) return;
   const { link, url } = newLink(deps, { purpose: 'verify_email', email });
-  const to = { email, locale: session.locale ?? locale };
-  const event = { action: 'email.verification_asked', actor: `user:${user_id}`, target: user_id, address } as const;
+  const to = { email, locale: session.locale ?? browser.locale };
+  const event = { action: 'email.verification_asked', ...caller, target: user_id };
   await deps.db.change({
     run: {
       link: insertAccountLink({ ...link, user_id }, now(deps)),
@@ -65,13 +64,16 @@ export async function requestVerification(deps: MailDeps, { session, address, lo
 
 /**
  * Sends a link to the new address; the old one stays until the link is opened and confirmed. If another account has the
- * new address, its owner gets a mail instead, and the answer is the same: an earlier link is deleted either way, since
- * a difference would tell.
+ * new address, its owner gets a mail instead, and the answer is the same. An earlier link is deleted either way, since a
+ * difference would tell.
  * @throws {RequestError} `invalid_request` for the same address and for none; `invalid_state`; `rate_limited`;
  * `login_required` if the session has ended meanwhile.
  */
-export async function requestEmailChange(deps: MailDeps, requester: Requester, email: string): Promise<void> {
-  const { session, address } = requester;
+export async function requestEmailChange(
+  deps: MailDeps,
+  { session, caller, browser }: Requester,
+  email: string,
+): Promise<void> {
   const { user_id } = session;
   requireMailDelivery(deps);
   const isSame = emailKey(email) === emailKey(session.email);
@@ -81,9 +83,9 @@ export async function requestEmailChange(deps: MailDeps, requester: Requester, e
   if (!(await mayMailTo(deps, 'change', email))) return;
   const owner = await findUserByEmail(deps.db, email);
   const { link, url } = newLink(deps, { purpose: 'change_email', email });
-  const locale = session.locale ?? requester.locale;
+  const locale = session.locale ?? browser.locale;
   const present = { email: owner?.email ?? link.email, name: owner?.name ?? null, locale: owner?.locale ?? locale };
-  const event = { action: 'email.change_asked', actor: `user:${user_id}`, target: user_id, address } as const;
+  const event = { action: 'email.change_asked', ...caller, target: user_id };
   const at = now(deps);
   const done = await deps.db.change({
     lock: lockUser(user_id),
@@ -106,8 +108,7 @@ function requireMailDelivery({ mail }: Pick<Deps, 'mail'>): void {
 
 const purposes = ['verify_email', 'change_email'] as const;
 type AddressLink = OneTimeLink & { email: string };
-/** The session in which the link was opened, and from where. */
-type Opener = { session: Session; address: string };
+type Opener = Pick<SignedIn, 'session' | 'caller'>;
 
 /**
  * A link verifies an address for the account that requested it, in a session of that account: otherwise an attacker
@@ -128,7 +129,7 @@ export async function requireAddressLink(deps: StoreDeps, token: string, session
  * @returns which of the two.
  * @throws {RequestError} as {@link requireAddressLink}; `invalid_state` when the address is taken by now; `login_required`.
  */
-export async function confirmAddress(deps: MailDeps, token: string, { session, address }: Opener) {
+export async function confirmAddress(deps: MailDeps, token: string, { session, caller }: Opener) {
   const link = await requireAddressLink(deps, token, session);
   const { user_id } = session;
   const at = now(deps);
@@ -136,11 +137,10 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, a
   const { statement } = auditEvent(
     {
       action: isChange ? 'email.changed' : 'email.verified',
-      actor: `user:${user_id}`,
+      ...caller,
       target: user_id,
       before: isChange ? { email: session.email } : undefined,
       after: { email: link.email },
-      address,
     },
     at,
   );
@@ -155,7 +155,7 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, a
       user: isChange
         ? mayConflict(replaceEmail(user_id, { from: session.email, to: link.email }, at))
         : markEmailVerified(user_id, link.email, at),
-      ended: isChange ? endOldAddress(deps, { session, address }, link) : [],
+      ended: isChange ? endOldAddress(deps, { session, caller }, link) : [],
       event: statement,
     },
   });
@@ -166,7 +166,7 @@ export async function confirmAddress(deps: MailDeps, token: string, { session, a
 }
 
 /** Links that were sent to the old address are deleted, and failures counted for the new one before. */
-function endOldAddress(deps: MailDeps, { session, address }: Opener, { email }: AddressLink): Sql[] {
+function endOldAddress(deps: MailDeps, { session, caller: { address } }: Opener, { email }: AddressLink): Sql[] {
   const { user_id } = session;
   return [
     deleteLinksOfUser(user_id, 'verify_email'),

@@ -1,26 +1,52 @@
 import type { FastifyInstance } from 'fastify';
-import { requireSession } from '../../authentication/sessions/session.ts';
+import Type from 'typebox';
+import { requireSession, signedIn } from '../../authentication/sessions/session.ts';
+import { hasScope } from '../../clients/scopes.ts';
+import { Entitlement } from '../../entitlements/entitlement.ts';
 import { listEntitlements } from '../../entitlements/read-history.ts';
 import type { Deps } from '../../oauth/deps.ts';
-import { isBearer } from '../../platform/http/access.ts';
-import { sendPage } from '../../platform/pages/page.ts';
-import { readEntitlements } from './operations.ts';
+import { verifyAccessToken } from '../../oauth/token/tokens.ts';
+import { insufficientScope } from '../../platform/errors.ts';
+import { accessToken, bearerToken, isBearer } from '../../platform/http/access.ts';
+import type { OperationDescription } from '../../platform/http/operation.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
 import { entitlementsPage } from './page.ts';
-import { entitlementsOfToken } from './read-entitlements.ts';
+
+const listOwnEntitlements: OperationDescription = {
+  id: 'listOwnEntitlements',
+  tag: 'Entitlements',
+  summary: 'List your entitlements across products',
+  description:
+    'With a session, or with an access token of the scope `entitlements:read`. With both the token alone counts; an `Authorization` header of another scheme is ignored.',
+  access: [signedIn, accessToken],
+  answers: {
+    200: {
+      description: 'Your entitlements, ordered by product.',
+      schema: Type.Object({ entitlements: Type.Array(Entitlement) }),
+    },
+  },
+  refusals: ['invalid_token', 'insufficient_scope'],
+};
 
 /** What a user is entitled to across products (specification 2.9, 4.11). */
 export async function ownEntitlementRoutes(app: FastifyInstance, deps: Deps) {
-  app.get('/v1/me/entitlements', { config: { operation: readEntitlements } }, async (request) => {
+  app.get('/v1/me/entitlements', { config: { operation: listOwnEntitlements } }, async (request) => {
     const { authorization } = request.headers;
-    // Whoever sends a token means its user: a cookie beside it does not count, also when the token is refused.
-    if (isBearer(authorization)) return { entitlements: await entitlementsOfToken(deps, authorization) };
-    const { user_id } = await requireSession(deps, request);
+    // A cookie beside a token has no effect, also when the token is refused.
+    const { user_id } = isBearer(authorization)
+      ? await subjectOf(deps, authorization)
+      : await requireSession(deps, request);
     return { entitlements: await listEntitlements(deps.db, user_id) };
   });
 
-  app.get('/account/entitlements', { config: { page: true } }, async (request, reply) => {
-    const session = await requireSession(deps, request);
-    const view = request.view;
-    return sendPage(reply, view, entitlementsPage(view, await listEntitlements(deps.db, session.user_id)));
-  });
+  pagesFor(app, deps, signedIn).show('/account/entitlements', async ({ view, session }) =>
+    entitlementsPage(view, await listEntitlements(deps.db, session.user_id)),
+  );
+}
+
+/** @throws {RequestError} `invalid_token`; `insufficient_scope` without `entitlements:read` (decisions §12). */
+async function subjectOf(deps: Deps, authorization: string) {
+  const { claims, subject } = await verifyAccessToken(deps, bearerToken(authorization));
+  if (!hasScope(claims.scope, 'entitlements:read')) throw insufficientScope('entitlements:read');
+  return subject;
 }

@@ -9,13 +9,13 @@ import type { View } from '../../platform/pages/view.ts';
 
 type ProfileForm = {
   session: Session;
-  /** What was typed, when it did not do. */
+  /** What was entered, if it was refused. */
   typed?: { name: string; locale: string; picture: string };
   problems?: readonly FieldProblem[];
   isDone?: boolean;
 };
 
-/** The picture is somebody else's address, and a page of ours asks nobody else for anything: initials stand for it. */
+/** With initials instead of the picture, since our pages load nothing from other hosts. */
 export const profilePage = (view: View, form: ProfileForm): Page => {
   const { session, typed, problems = [], isDone = false } = form;
   const isWrong = (field: string) => problems.some(({ path }) => path === field);
@@ -76,7 +76,7 @@ const verifiedBadge = (view: View, { email_verified_at }: Session): Html =>
     : html`<span class="badge">${view.t('account.verified')}</span>`;
 
 /** The first letters of the first and the last word of a name: "AL" for Ada King Lovelace. */
-export function personInitials({ name, email }: Pick<Session, 'name' | 'email'>): string {
+function personInitials({ name, email }: Pick<Session, 'name' | 'email'>): string {
   const words = (name ?? email).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
   const last = name !== null && words.length > 1 ? words.at(-1) : '';
   return [words[0], last]

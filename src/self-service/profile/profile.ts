@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { setLocale, setName, setPicture } from '../../accounts/users.ts';
-import { auditEvent } from '../../audit/audit.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { findTotp, listIdentities } from '../../authentication/credentials/sign-in-methods.ts';
 import type { Session } from '../../authentication/sessions/session.ts';
 import { logoUrlProblem } from '../../clients/presentation.ts';
@@ -41,10 +41,10 @@ export async function changeProfile(
   deps: LimitDeps,
   session: Session,
   { name: typed, locale = session.locale, picture = session.picture }: ProfileEdit,
-  address: string | undefined,
+  caller: Caller,
 ): Promise<Session> {
   const isNameless = typed !== undefined && displayNameProblem(typed) !== undefined;
-  // The stored one may come from a provider with other rules: only a new one is judged.
+  // The stored one may come from a provider with other rules: only a new one is checked.
   const pictureProblem = picture === null || picture === session.picture ? undefined : logoUrlProblem(picture);
   const problems = [
     ...(isNameless ? [fieldProblem('name', { key: 'problem.name' })] : []),
@@ -59,23 +59,15 @@ export async function changeProfile(
   if (locale !== session.locale) changes.push(['locale', setLocale(user_id, locale, at)]);
   if (picture !== session.picture) changes.push(['picture', setPicture(user_id, picture, at)]);
   if (changes.length === 0) return session;
-  await profileChanges(deps).take(user_id); // each is a row of the audit log for good
+  const limit = deps.config.limits.profileChangesPerHour;
+  // Each is a row of the audit log for good.
+  await windowLimit(deps, { name: 'profile-change', limit, windowSeconds: 3600 }).take(user_id);
   // The log outlives the account, so it keeps the names of the fields and no personal data.
   const fields = changes.map(([field]) => field);
-  const { statement } = auditEvent(
-    { action: 'user.changed', actor: `user:${user_id}`, target: user_id, after: { fields }, address },
-    at,
-  );
+  const { statement } = auditEvent({ action: 'user.changed', ...caller, target: user_id, after: { fields } }, at);
   await deps.db.change({ run: { fields: changes.map(([, write]) => write), event: statement } });
   return { ...session, name, locale, picture, user_updated_at: at };
 }
-
-const profileChanges = (deps: LimitDeps) =>
-  windowLimit(deps, {
-    name: 'profile-change',
-    limit: deps.config.limits.profileChangesPerHour,
-    windowSeconds: 3600,
-  });
 
 export const CurrentUser = Type.Object({
   user_id: Type.String(),
@@ -100,30 +92,18 @@ export const CurrentUser = Type.Object({
   }),
 });
 
-/** `GET /v1/me` (decisions §10). */
+/** `GET /v1/me` (decisions §10): of it, the members that the schema names are sent. */
 export async function currentUser({ db }: Pick<Deps, 'db'>, session: Session) {
   const { user_id } = session;
   const [totp, identities] = await Promise.all([findTotp(db, user_id), listIdentities(db, user_id)]);
   return {
-    user_id,
+    ...session,
     sub: user_id,
-    email: session.email,
     email_verified: session.email_verified_at !== null,
-    name: session.name,
-    picture: session.picture,
-    role: session.role,
-    locale: session.locale,
     created_at: session.user_created_at,
     updated_at: session.user_updated_at,
     two_factor_enabled: totp !== undefined && totp.confirmed_at !== null,
-    identities: identities.map(({ provider, email, linked_at }) => ({ provider, email, linked_at })),
-    session: {
-      id: session.session_id,
-      created_at: session.session_created_at,
-      expires_at: session.expires_at,
-      auth_time: session.auth_time,
-      amr: session.amr,
-      acr: session.acr,
-    },
+    identities,
+    session: { ...session, id: session.session_id, created_at: session.session_created_at },
   };
 }

@@ -31,7 +31,7 @@ const updateCurrentUser = operation({
   answer: { description: 'The user after the change.', schema: CurrentUser },
   refusals: ['rate_limited'],
   run: async (deps: Deps, { session, caller, body }) =>
-    currentUser(deps, await changeProfile(deps, session, body, caller.address)),
+    currentUser(deps, await changeProfile(deps, session, body, caller)),
 });
 
 /** A user's own data (specification §4.10), and an overview of what they sign in with. */
@@ -47,7 +47,7 @@ export async function accountRoutes(app: FastifyInstance, deps: Deps) {
     page: '/account',
     async act({ session, caller }, { name = '', locale, picture = '' }) {
       const edit = readProfile({ name, locale: locale || null, picture: picture.trim() || null });
-      await changeProfile(deps, session, edit, caller.address);
+      await changeProfile(deps, session, edit, caller);
       return '/account?done=yes';
     },
     redraw: ({ view, session }, { refusal: { problems }, form: { name = '', locale = '', picture = '' } }) =>

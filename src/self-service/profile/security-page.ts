@@ -4,12 +4,11 @@ import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 
-/** So few codes are left that it is time for new ones. */
 const fewCodes = 3;
 
-/** What a person signs in with, one row a thing, each with the page where it is changed. */
+/** What a user signs in with. */
 export function securityPage(view: View, overview: SecurityOverview): Page {
-  // A passkey beside a password does not make the password weigh less: only a code is asked for after it.
+  // A passkey does not protect the password: only TOTP is required after it.
   const isPasswordEnough = overview.password_changed_at !== null && overview.totp_confirmed_at === null;
   return {
     title: view.plain('security.title'),
