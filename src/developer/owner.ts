@@ -6,17 +6,14 @@ import type { Access } from '../platform/http/access.ts';
 /** A user who acts on their own clients. */
 export type Owner = { owner_user_id: string; caller: Caller };
 
-const ownerOf = ({ session, caller }: SignedIn) => ({
-  owner: { owner_user_id: session.user_id, caller },
+const ownerAccess = (access: Access<Deps, SignedIn>): Access<Deps, { owner: Owner }> => ({
+  ...access,
+  async authenticate(deps, request) {
+    const { session, caller } = await access.authenticate(deps, request);
+    return { owner: { owner_user_id: session.user_id, caller } };
+  },
 });
 
-export const clientOwner: Access<Deps, { owner: Owner }> = {
-  ...signedIn,
-  authenticate: async (deps, request) => ownerOf(await signedIn.authenticate(deps, request)),
-};
-
+export const clientOwner = ownerAccess(signedIn);
 /** For what needs a recent sign-in. */
-export const recentClientOwner: Access<Deps, { owner: Owner }> = {
-  ...recentlySignedIn,
-  authenticate: async (deps, request) => ownerOf(await recentlySignedIn.authenticate(deps, request)),
-};
+export const recentClientOwner = ownerAccess(recentlySignedIn);

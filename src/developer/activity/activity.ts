@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { auditRowsOf } from '../../audit/read-log.ts';
+import type { Client } from '../../clients/client.ts';
 import { type FailureRow, failureCodes, failureStages, failuresOf } from '../../clients/failures.ts';
-import { findOwnClient } from '../../clients/find-clients.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import { type SignIn, signInsOfClient } from '../../oauth/grants/grants.ts';
 import { now } from '../../platform/clock.ts';
@@ -43,15 +43,12 @@ const maxListed = 50;
 
 /**
  * Recent sign-ins and failures, newest first. All failures that are kept are listed: an attacker could fill a page of the
- * newest by causing many.
- * @throws notFound for an unknown client and for another user's.
+ * newest by causing many. The caller has checked that the client is the user's.
  */
 export async function clientActivity(
   deps: Pick<Deps, 'db' | 'clock'>,
-  client_id: string,
-  owner_user_id: string,
+  { client_id }: Pick<Client, 'client_id'>,
 ): Promise<Activity> {
-  await findOwnClient(deps, client_id, owner_user_id);
   const [signIns, failures] = await Promise.all([
     signInsOfClient(deps.db, client_id, maxListed),
     failuresOf(deps.db, client_id),
@@ -82,7 +79,7 @@ function listedFailure({ at, last_at, count, detail, ...row }: FailureRow): List
 }
 
 /** What happened to a client, for its owner; without the administrator who did it. */
-export type HistoryEvent = { at: number; action: ClientAction; reason: string | null };
+export type HistoryEvent = { at: number; action: (typeof clientActions)[number]; reason: string | null };
 
 const clientActions = [
   'registered',
@@ -98,7 +95,6 @@ const clientActions = [
   'secret_added',
   'secret_retired',
 ] as const;
-export type ClientAction = (typeof clientActions)[number];
 
 /** From the audit log, newest first. The caller has checked that the client is the user's. */
 export async function clientHistory({ db }: Pick<Deps, 'db'>, client_id: string): Promise<HistoryEvent[]> {

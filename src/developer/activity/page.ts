@@ -4,8 +4,7 @@ import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import { backLink } from '../client-status.ts';
-import { developerTab } from '../developer-tabs.ts';
+import { backLink, developerTab } from '../navigation.ts';
 import type { Activity, ListedFailure, ListedSignIn } from './activity.ts';
 
 export const activityPage = (view: View, client: Client, { sign_ins, failures }: Activity): Page => ({

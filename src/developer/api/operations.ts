@@ -166,7 +166,8 @@ export const ownClientOperations = [
     summary: 'List recent sign-ins and failures of a client',
     answer: { description: 'Newest first. Users are identified by `sub`.', schema: Activity },
     refusals: ['not_found'],
-    run: (deps, { owner, client_id }) => clientActivity(deps, client_id, owner.owner_user_id),
+    run: async (deps, { owner, client_id }) =>
+      clientActivity(deps, await findOwnClient(deps, client_id, owner.owner_user_id)),
   }),
   operation({
     ...one,

@@ -1,43 +1,50 @@
-import { type Client, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
-import type { FieldProblem } from '../../platform/errors.ts';
-import type { MessageKey } from '../../platform/i18n/translate.ts';
-import { alert, copyButton, copyScripts, hidden, notice } from '../../platform/pages/form.ts';
-import { type Html, html, type Renderable, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
+import { type Client, type ClientStatus, type ReviewedFields, reviewedFields } from '../../clients/client.ts';
+import type { Parameters } from '../../platform/http/parameters.ts';
+import { alert, copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
+import { type Html, html, untrusted, untrustedUrl } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { visibleText } from '../../platform/text.ts';
-import type { ClientAction, HistoryEvent } from '../activity/activity.ts';
-import { backLink, clientPath, statusBadges, statusDescription } from '../client-status.ts';
-import { developerTab } from '../developer-tabs.ts';
-import {
-  addressField,
-  algorithmField,
-  type FormValues,
-  formAlert,
-  nameField,
-  redirectField,
-  scopeFields,
-} from '../registration/page.ts';
+import type { HistoryEvent } from '../activity/activity.ts';
+import { backLink, clientPath, developerTab } from '../navigation.ts';
+import { type ClientForm, clientForm, formAlerts } from './form.ts';
 
-/** What was done just now; the query names it, and whatever else it says is ignored. */
-const done = {
-  registered: 'developer.done.registered',
-  saved: 'developer.done.saved',
-  staged: 'developer.done.staged',
-  withdrawn: 'developer.done.withdrawn',
-} as const satisfies Record<string, MessageKey>;
+/** What was just done, by the name that the query has for it; other values are ignored. */
+const done = ['registered', 'saved', 'staged', 'withdrawn'] as const;
 
-const doneNotice = (view: View, what: string | undefined): Html | false =>
-  notice(what !== undefined && Object.hasOwn(done, what) && view.t(done[what as keyof typeof done]));
+const classOf: Readonly<Record<ClientStatus, string>> = {
+  pending_review: 'badge off',
+  approved: 'badge',
+  rejected: 'badge warn',
+  suspended: 'badge warn',
+};
 
-export type ClientView = { client: Client; history: readonly HistoryEvent[]; done?: string };
+const statusBadges = ({ t }: View, client: Client): Html =>
+  html`<span class="${classOf[client.status]}">${t(`developer.state.${client.status}`)}</span>${
+    client.pending_change !== null && html` <span class="badge off">${t('developer.state.change')}</span>`
+  }`;
 
-export const clientPage = (view: View, { client, history, done }: ClientView): Page => ({
+/** With the reviewer's comment. */
+function statusDescription(view: View, client: Client): Html {
+  const { status, status_reason, pending_change } = client;
+  const when = view.ago(client.updated_at);
+  const reason = status_reason === null ? undefined : html`<q>${untrusted(status_reason, 500)}</q>`;
+  const isChangeRejected = status === 'approved' && reason !== undefined;
+  return html`<p>${view.t(`developer.state.${status}.what`, { when })}${
+    reason && !isChangeRejected && html` ${view.t('developer.state.reason', { reason })}`
+  }</p>
+${isChangeRejected && html`<p>${view.t('developer.state.turned_down', { reason })}</p>`}
+${pending_change !== null && html`<p>${view.t('developer.state.change.what', { when })}</p>`}`;
+}
+
+type ClientView = { client: Client; history: readonly HistoryEvent[]; query: Parameters };
+
+export const clientPage = (view: View, { client, history, query }: ClientView): Page => ({
   title: visibleText(client.name),
   tab: developerTab('developer'),
   scripts: copyScripts,
   content: html`<h1>${untrusted(client.name)} ${statusBadges(view, client)}</h1>
-${doneNotice(view, done)}
+${done.filter((name) => name === query.done).map((name) => notice(view.t(`developer.done.${name}`)))}
 ${statusDescription(view, client)}
 <dl>
 <dt>${view.t('developer.client_id')}</dt><dd><code id="client-id">${client.client_id}</code> ${copyButton(view, 'client-id')}</dd>
@@ -59,7 +66,7 @@ ${values(view, client)}
   }</p>`,
 });
 
-/** What is in force, or entered and not reviewed yet, and beside it what waits. */
+/** The current values, and beside them the pending change. */
 function values(view: View, client: Client): Html {
   const { pending_change, status } = client;
   const label =
@@ -79,7 +86,7 @@ function values(view: View, client: Client): Html {
 </table>`;
 }
 
-/** Text, whatever is in it: no address that somebody registered is linked or loaded. */
+/** URLs that owners have entered are neither linked nor loaded. */
 function value(view: View, value: ReviewedFields[keyof ReviewedFields] | undefined): Html {
   if (value === null || value === undefined) return view.t('developer.none');
   if (typeof value === 'string') return textOf(value);
@@ -89,12 +96,10 @@ function value(view: View, value: ReviewedFields[keyof ReviewedFields] | undefin
 const textOf = (text: string): Html => (text.includes('://') ? untrustedUrl(text) : untrusted(text));
 
 const historyItem = (view: View, { action, at, reason }: HistoryEvent): Html => html`<li><div>
-<h3>${view.t(actionKey(action))}</h3>
+<h3>${view.t(`developer.history.${action}`)}</h3>
 <p>${view.ago(at)}${reason !== null && html` · ${view.t('developer.state.reason', { reason: html`<q>${untrusted(reason, 500)}</q>` })}`}</p>
 </div></li>
 `;
-
-const actionKey = (action: ClientAction) => `developer.history.${action}` as const;
 
 export const deletePage = (view: View, client: Client, isWrong: boolean): Page => ({
   title: view.plain('developer.delete.title'),
@@ -118,16 +123,10 @@ ${alert(isWrong && view.t('developer.delete.wrong'))}
 <button type="submit" class="danger" id="delete-submit">${view.t('developer.delete.submit')}</button>
 </form>`;
 
-export type EditForm = {
-  client: Client;
-  formValues: FormValues;
-  problems?: readonly FieldProblem[];
-  refusal?: Renderable;
-};
-
-export function editPage(view: View, { client, formValues, problems = [], refusal }: EditForm): Page {
-  const context = { view, formValues, problems };
+export function editPage(view: View, client: Client, form: ClientForm): Page {
   const isStaged = client.status === 'approved' || client.status === 'suspended';
+  const path = clientPath(client);
+  const label = isStaged ? 'developer.edit.submit.staged' : 'developer.edit.submit';
   return {
     title: view.plain('developer.edit.title'),
     tab: developerTab('developer'),
@@ -135,25 +134,26 @@ export function editPage(view: View, { client, formValues, problems = [], refusa
     content: html`${backLink(view, client)}
 <h1>${view.t('developer.edit.title')}</h1>
 <p class="soft">${view.t(isStaged ? 'developer.edit.staged' : 'developer.edit.direct')}</p>
-${alert(refusal)}${formAlert(view, problems)}
+${formAlerts(view, form)}
 ${
   client.pending_change !== null &&
   html`<h2>${view.t('developer.edit.compare')}</h2>
 ${values(view, client)}
-<form method="post" action="${clientPath(client)}/withdraw"><button type="submit" class="quiet" id="withdraw">${view.t('developer.edit.withdraw')}</button></form>`
+<form method="post" action="${path}/withdraw"><button type="submit" class="quiet" id="withdraw">${view.t('developer.edit.withdraw')}</button></form>`
 }
-<form method="post" action="${clientPath(client)}/edit" id="client-form" data-check="/v1/oauth/clients/check">
-${hidden('revision', String(client.revision))}
-${nameField(context)}
-${redirectField(context)}
-${scopeFields(context)}
-${algorithmField(context)}
-${addressField(context, 'homepage_url')}
-${addressField(context, 'logo_url')}
-<button type="submit" id="edit-submit">${view.t(isStaged ? 'developer.edit.submit.staged' : 'developer.edit.submit')}</button>
-</form>`,
+${clientForm(view, form, { action: `${path}/edit`, id: 'edit-submit', label }, client.revision)}`,
   };
 }
+
+export const registrationPage = (view: View, form: ClientForm): Page => ({
+  title: view.plain('developer.register.title'),
+  tab: developerTab('developer_register'),
+  scripts: ['developer'],
+  content: html`<h1>${view.t('developer.register.title')}</h1>
+<p class="soft">${view.t('developer.register.intro')}</p>
+${formAlerts(view, form)}
+${clientForm(view, form, { action: '/developer/register', id: 'register-submit', label: 'developer.register.submit' })}`,
+});
 
 export const clientListPage = (view: View, clients: readonly Client[], wasDeleted: boolean): Page => ({
   title: view.plain('developer.list.title'),

@@ -3,23 +3,27 @@ import type { Client } from '../../clients/client.ts';
 import { deleteClient } from '../../clients/delete-client.ts';
 import { editClient } from '../../clients/edit-client.ts';
 import { findOwnClient, hasTooManyPending, listOwnClients } from '../../clients/find-clients.ts';
-import { readClientEdit } from '../../clients/registration.ts';
+import { registerClient } from '../../clients/register-client.ts';
+import { readClientEdit, readRegistration } from '../../clients/registration.ts';
 import type { Deps } from '../../oauth/deps.ts';
 import type { RequestError } from '../../platform/errors.ts';
 import { type PageContext, pagesFor } from '../../platform/pages/page-routes.ts';
 import { normalizeName } from '../../platform/text.ts';
-import { clientHistory } from '../activity/activity.ts';
-import { clientPath } from '../client-status.ts';
+import { clientActivity, clientHistory } from '../activity/activity.ts';
+import { activityPage } from '../activity/page.ts';
+import { clientPath } from '../navigation.ts';
 import { clientOwner, type Owner, recentClientOwner } from '../owner.ts';
-import { editBodyOf, formValuesOf, readFormValues } from '../registration/page.ts';
+import { secretPage } from '../secrets/page.ts';
 import { settingsPage } from '../settings/settings.ts';
-import { clientListPage, clientPage, deletePage, editPage } from './page.ts';
+import { bodyOf, emptyForm, formValuesOf, readFormValues } from './form.ts';
+import { clientListPage, clientPage, deletePage, editPage, registrationPage } from './page.ts';
 
 const base = '/developer/clients/:client_id' as const;
 type OwnerContext = PageContext<{ owner: Owner }, typeof base>;
 
-/** The list of a person's clients, and the pages of each one. */
+/** A user's clients: the list, the registration, and the pages of each one. */
 export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
+  const most = deps.config.limits.pendingClients;
   /** @throws {RequestError} `not_found`, as for an unknown client, when it is another user's. */
   const clientOf = ({ client_id, owner }: OwnerContext): Promise<Client> =>
     findOwnClient(deps, client_id, owner.owner_user_id);
@@ -30,34 +34,64 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     clientListPage(view, await listOwnClients(deps, owner.owner_user_id), query.done === 'deleted'),
   );
 
+  const registerPath = '/developer/register';
+  pages.show(registerPath, async ({ view, owner }) => {
+    const isFull = await hasTooManyPending(deps, owner.owner_user_id);
+    const refusal = isFull && view.t('developer.limit.pending', { most });
+    return registrationPage(view, { formValues: emptyForm, refusal });
+  });
+  pages.post(registerPath, {
+    page: registerPath,
+    async act({ view, owner }, form) {
+      const registration = readRegistration(bodyOf(readFormValues(form)));
+      const { client, client_secret } = await registerClient(deps, owner, registration);
+      if (client_secret === null) return `${clientPath(client)}?done=registered`;
+      return secretPage(view, { client, client_secret, issuer: deps.config.baseUrl, reason: 'registered' });
+    },
+    explains: ({ code, problems }) => code === 'rate_limited' || problems.length > 0,
+    async redraw({ view, owner }, { refusal: { code, problems, retryAfter = 60 }, form }) {
+      const formValues = readFormValues(form);
+      if (code !== 'rate_limited') return registrationPage(view, { formValues, problems });
+      const refusal = (await hasTooManyPending(deps, owner.owner_user_id))
+        ? view.t('developer.limit.pending', { most })
+        : view.t('developer.limit.hour', { wait: view.duration(retryAfter) });
+      return registrationPage(view, { formValues, refusal });
+    },
+  });
+
   pages.show(base, async (context) => {
     const client = await clientOf(context);
     const history = await clientHistory(deps, client.client_id);
-    return clientPage(context.view, { client, history, done: context.query.done });
+    return clientPage(context.view, { client, history, query: context.query });
   });
 
   pages.show(`${base}/settings`, async (context) =>
     settingsPage(context.view, await clientOf(context), deps.config.baseUrl),
   );
 
+  pages.show(`${base}/activity`, async (context) => {
+    const client = await clientOf(context);
+    return activityPage(context.view, client, await clientActivity(deps, client));
+  });
+
   const editPath = `${base}/edit` as const;
   pages.show(editPath, async (context) => {
     const client = await clientOf(context);
-    return editPage(context.view, { client, formValues: formValuesOf(client) });
+    return editPage(context.view, client, { formValues: formValuesOf(client) });
   });
   pages.post(editPath, {
     page: editPath,
     async act(context, form) {
       const { client_id } = await clientOf(context);
-      const edit = readClientEdit({ ...editBodyOf(readFormValues(form)), revision: Number(form.revision) });
-      const client = await editClient(deps, { client_id, ...context.owner }, edit);
+      const { client_type: _, ...edit } = bodyOf(readFormValues(form));
+      const revision = Number(form.revision);
+      const client = await editClient(deps, { client_id, ...context.owner }, readClientEdit({ ...edit, revision }));
       return `${clientPath(client)}?done=${client.pending_change === null ? 'saved' : 'staged'}`;
     },
     explains: ({ code, problems }) => problems.length > 0 || code === 'stale_revision' || code === 'rate_limited',
     async redraw(context, { refusal, form }) {
       const client = await clientOf(context);
-      return editPage(context.view, {
-        client,
+      return editPage(context.view, client, {
         formValues: readFormValues(form),
         problems: refusal.problems,
         refusal: await alertFor(refusal, client, context),
@@ -89,12 +123,12 @@ export async function developerClientRoutes(app: FastifyInstance, deps: Deps) {
     },
   });
 
-  /** For a refusal that goes with all that was typed, rather than with one of its fields. */
+  /** For a refusal of the edit as a whole, rather than of one of its fields. */
   async function alertFor({ code, retryAfter = 60 }: RequestError, client: Client, { view, owner }: OwnerContext) {
     if (code === 'stale_revision') return view.t('developer.edit.stale');
     if (code !== 'rate_limited') return undefined;
     return client.status === 'rejected' && (await hasTooManyPending(deps, owner.owner_user_id))
-      ? view.t('developer.edit.pending', { most: deps.config.limits.pendingClients })
+      ? view.t('developer.edit.pending', { most })
       : view.t('signin.too_many', { wait: view.duration(retryAfter) });
   }
 }

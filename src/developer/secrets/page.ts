@@ -4,8 +4,7 @@ import { copyButton, copyScripts, notice } from '../../platform/pages/form.ts';
 import { type Html, html, untrusted } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { backLink, clientPath } from '../client-status.ts';
-import { developerTab } from '../developer-tabs.ts';
+import { backLink, clientPath, developerTab } from '../navigation.ts';
 import { settings } from '../settings/settings.ts';
 
 export type NewSecret = {

@@ -3,8 +3,7 @@ import { copyButton, copyScripts } from '../../platform/pages/form.ts';
 import { type Html, html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
-import { backLink } from '../client-status.ts';
-import { developerTab } from '../developer-tabs.ts';
+import { backLink, developerTab } from '../navigation.ts';
 
 /** Something to paste: a file, and what stands in it. */
 type Snippet = { id: string; file: string; text: string };
