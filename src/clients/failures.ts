@@ -8,9 +8,8 @@ export { type FailureRow, failuresOf, purgeFailures } from './failures.store.ts'
 
 /** Where a sign-in stopped. */
 export const failureStages = ['authorize', 'client_authentication', 'token'] as const;
-export type FailureStage = (typeof failureStages)[number];
 
-/** In more detail than the caller gets: the owner of a client may know. */
+/** In more detail than the caller gets, for the owner of the client. */
 export const failureCodes = [
   'redirect_uri_missing',
   'redirect_uri_differs',
@@ -33,51 +32,40 @@ export const failureCodes = [
 ] as const;
 export type FailureCode = (typeof failureCodes)[number];
 
-/** Nothing here is a secret; each is cut to 300 characters. */
+/** No secrets; each is cut to 300 characters. */
 export type FailureDetail = {
-  /** The redirect_uri or scope that came. */
+  /** The received redirect_uri or scope. */
   sent?: string;
   /** What it was compared with. */
   registered?: string;
-  /** The `error_description` that the caller got. */
+  /** The `error_description` of the answer. */
   description?: string;
 };
 
-/** `detail` is called only if there is room for one more. */
+/** `detail` is called only if the failure is kept. */
 export type Failure = { code: FailureCode; detail?: () => FailureDetail };
 
 /**
- * Anyone can make a client's requests fail, so few are kept: this many different ones of each kind, which is a stage and a
- * code, and of a kind this many are written in a minute. Each kind has room of its own, or an attacker could hide one
- * failure by causing many of another.
+ * Anyone can make a client's requests fail, so few are kept of each kind, which is a stage and a code. The limits are per
+ * kind, or an attacker could hide one failure by causing many of another.
  */
 const maxKept = 10;
 const maxPerMinute = 5;
-/** Four weeks after it happened last. */
+/** After it happened last. */
 export const failureKeptSeconds = 28 * 86_400;
-/** Kinds of clients whose minute is remembered; beyond it the oldest is forgotten, which costs a few writes more. */
+/** Beyond it the oldest minute is dropped, which costs a few writes more. */
 const maxRemembered = 10_000;
 
 /** Waiting writes; beyond it a failure is dropped. */
 const maxWaiting = 1000;
 
-type RecorderDeps = StoreDeps & Pick<Deps, 'log'>;
-type Minute = { startedAt: number; failures: number };
-type Place = { client_id: string; stage: FailureStage };
+type Place = { client_id: string; stage: (typeof failureStages)[number] };
 
 /** Keeps the failures of clients for their owners to read. */
-export type FailureRecorder = {
-  /**
-   * One that is there already counts up. The request that failed neither waits for the write nor learns of it: when it
-   * does not work, only the owner misses an entry.
-   */
-  record(place: Place, failure: Failure): void;
-  /** Resolves when all that was recorded has been written. */
-  close(): Promise<void>;
-};
+export type FailureRecorder = ReturnType<typeof openFailureRecorder>;
 
-export function openFailureRecorder(deps: RecorderDeps): FailureRecorder {
-  const minutes = new Map<string, Minute>();
+export function openFailureRecorder(deps: StoreDeps & Pick<Deps, 'log'>) {
+  const minutes = new Map<string, { startedAt: number; failures: number }>();
   /** One write at a time: a flood takes one connection at most, and each trim sees the rows before it. */
   let lastWrite: Promise<void> = Promise.resolve();
   let waiting = 0;
@@ -89,7 +77,7 @@ export function openFailureRecorder(deps: RecorderDeps): FailureRecorder {
       known.failures += 1;
       return known.failures <= maxPerMinute;
     }
-    minutes.delete(key); // a key set again would keep its old place; the newest belongs last
+    minutes.delete(key); // a key that is set again would keep its place in the order
     minutes.set(key, { startedAt: now(deps), failures: 1 });
     const [oldest] = minutes.keys();
     if (minutes.size > maxRemembered && oldest !== undefined) minutes.delete(oldest);
@@ -97,7 +85,8 @@ export function openFailureRecorder(deps: RecorderDeps): FailureRecorder {
   }
 
   return {
-    record(place, failure) {
+    /** Counts up one that is kept already. The failed request does not wait for the write, which may fail. */
+    record(place: Place, failure: Failure): void {
       const kind = `${place.client_id} ${place.stage} ${failure.code}`;
       if (waiting >= maxWaiting || !hasRoom(kind)) return;
       waiting += 1;
@@ -109,6 +98,7 @@ export function openFailureRecorder(deps: RecorderDeps): FailureRecorder {
           waiting -= 1;
         });
     },
+    /** Resolves when all that was recorded has been written. */
     close: () => lastWrite,
   };
 }
@@ -131,7 +121,7 @@ const longest = 300;
 const confidential =
   /(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))(?:(?:ac|rt|cs|ss|st|bt)_[\w-]{16,}|eyJ[\w-]+(?:\.[\w-]*)*)/g;
 
-/** Received text without credentials that may still be valid. */
+/** Without credentials that may still be valid. */
 export const withoutSecrets = (text: string): string => text.replace(confidential, '[removed]');
 
 const truncateDetail = (detail: FailureDetail): FailureDetail =>
@@ -141,7 +131,7 @@ const truncateDetail = (detail: FailureDetail): FailureDetail =>
       .map(([name, text]) => [name, withoutSecrets(text).slice(0, longest)]),
   );
 
-/** The registered URI that was probably meant: with the longest beginning and end in common. */
+/** The registered URI with the longest beginning and end in common, which was probably meant. */
 export function closestMatch(registered: readonly string[], sent: string): string | undefined {
   const likeness = (uri: string) => {
     const start = commonStart(uri, sent);

@@ -54,12 +54,6 @@ const stroke = (letter: string) => (letter === 'i' ? 'l' : letter);
 /** A name has at most 100 characters, but some expand to twenty letters. */
 const longestSkeleton = 300;
 
-/** Pairs that look like one letter in most typefaces. */
-const pairs: readonly (readonly [string, string])[] = [
-  ['rn', 'm'],
-  ['vv', 'w'],
-];
-
 /**
  * A name without case, accents, spaces and signs, and with one shape for characters that look alike (UTS #39 §4, extended
  * for readers of Latin). Two names with the same skeleton can be mistaken for each other.
@@ -69,10 +63,11 @@ export function nameSkeleton(name: string): string {
   const lower = withoutMarks(looks.join('').toLowerCase());
   const letters = [...lower].map((letter) => stroke(shapes.get(letter) ?? letter)).join('');
   const only = letters.replace(/[^\p{L}\p{N}]/gu, '');
-  return pairs.reduce((text, [pair, letter]) => text.replaceAll(pair, letter), only).slice(0, longestSkeleton);
+  // Pairs that look like one letter in most typefaces.
+  return only.replaceAll('rn', 'm').replaceAll('vv', 'w').slice(0, longestSkeleton);
 }
 
-/** Short names may differ in a letter or two and not look alike: `App` and `Api`. */
+/** Short names that differ in a letter or two do not look alike: `App` and `Api`. */
 const maxEdits = (length: number) => (length < 4 ? 0 : length < 6 ? 1 : 2);
 
 export const looksAlike = (one: string, other: string): boolean => areSimilar(nameSkeleton(one), nameSkeleton(other));
@@ -94,5 +89,5 @@ function sharesPiece(from: string, to: string, pieces: number): boolean {
 }
 
 /** @returns whether one skeleton contains the other, as "Signet Support" contains "Signet". */
-export const containsName = (from: string, integer: string, shortest: number): boolean =>
-  integer.length >= shortest && from.includes(integer);
+export const containsName = (skeleton: string, part: string, minLength: number): boolean =>
+  part.length >= minLength && skeleton.includes(part);

@@ -1,6 +1,6 @@
 import type { MessageDescriptor } from '../platform/i18n/translate.ts';
 
-/** Longer ones reach the limits of browsers and proxies, and no callback needs it. */
+/** Longer ones reach the limits of browsers and proxies. */
 const longest = 2048;
 
 /** Where http may be registered (specification §2.2): the code never leaves the machine. */
@@ -10,11 +10,9 @@ const loopbackHosts: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 const uriCharacters = /^[A-Za-z0-9\-._~:/?[\]@!$&'()+,;=%]+$/;
 
 /**
- * What stands against registering a redirect URI, as a sentence that never repeats the URI.
- *
- * Matching is string equality, so a URI may be spelled in any way that leads everybody to the same place. Refused is what
- * the specification refuses (§2.2), what is no URI, and what one reader takes for another address than the next one does:
- * the reviewer, the browser, a proxy, the server behind it. See docs/decisions/0006.
+ * Why a redirect URI cannot be registered. Refused is what the specification refuses (§2.2), what is no URI, and what two
+ * readers can take for different addresses: the reviewer, the browser, a proxy, the server behind it. See
+ * docs/decisions/0006.
  */
 export function redirectUriProblem(uri: string): MessageDescriptor | undefined {
   return charactersProblem(uri) ?? addressProblem(uri) ?? pathProblem(uri) ?? queryProblem(uri);
@@ -36,9 +34,9 @@ function addressProblem(uri: string): MessageDescriptor | undefined {
   if (url === null) return { key: 'problem.redirect_uri.scheme' };
   if (authority.includes('@')) return { key: 'problem.url.userinfo' };
   if (url.protocol === 'http:' && !loopbackHosts.includes(url.hostname)) return { key: 'problem.redirect_uri.http' };
-  // "rp%2etest" and "0x7f.1" are read as other hosts than the one that stands there.
+  // "rp%2etest" and "0x7f.1" are parsed as other hosts than the written one.
   const written = authority.replace(/:\d*$/, '').toLowerCase();
-  // No DNS name holds ";" or ",", and some readers end the host there.
+  // No DNS name contains ";" or ",", and some readers end the host there.
   const isName = /^[a-z0-9._-]+$|^\[/.test(written);
   return isName && written === url.hostname ? undefined : { key: 'problem.redirect_uri.host' };
 }
@@ -46,14 +44,14 @@ function addressProblem(uri: string): MessageDescriptor | undefined {
 /** @param uri one that parses. */
 function pathProblem(uri: string): MessageDescriptor | undefined {
   const path = uri.replace(/^[^/]*\/\/[^/?]*/, '').replace(/\?.*$/, '');
-  // A proxy that decodes once more sees other segments than the browser that was sent there (RFC 9700 §4.1.1).
+  // A proxy that decodes once more sees other segments than the browser (RFC 9700 §4.1.1).
   if (/%(?:2f|5c|25)/i.test(path)) return { key: 'problem.redirect_uri.escapes' };
   const segments = path.replace(/%2e/gi, '.').replace(/%3b/gi, ';').split('/');
-  // "..;" is a dot segment to some Java servers, and a plain one to everybody before them.
+  // "..;" is a dot segment to some Java servers only.
   return segments.some((segment) => /^\.\.?(;|$)/.test(segment)) ? { key: 'problem.redirect_uri.segments' } : undefined;
 }
 
-/** What an authorization response is made of (RFC 6749 §4.1.2, RFC 9207, OAuth multiple response types, JARM, sessions). */
+/** Parameters of an authorization response (RFC 6749 §4.1.2, RFC 9207, OAuth multiple response types, JARM, sessions). */
 const responseParameters: ReadonlySet<string> = new Set([
   'code',
   'state',
@@ -70,8 +68,8 @@ const responseParameters: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A parameter that stands there already comes twice in the answer, and which of both counts is the client's guess. Names
- * are judged as the most lenient server reads them: decoded, in any case, without PHP's brackets, parted by `;` as well.
+ * A response parameter in the URI would come twice in the response. Names are compared as the most lenient server reads
+ * them: decoded, in any case, without PHP's brackets, separated by `;` as well.
  */
 function queryProblem(uri: string): MessageDescriptor | undefined {
   const [, query = ''] = uri.split(/\?(.*)/s);
@@ -80,7 +78,7 @@ function queryProblem(uri: string): MessageDescriptor | undefined {
   return isReserved ? { key: 'problem.redirect_uri.response_parameter' } : undefined;
 }
 
-/** An http URI on a loopback IP literal: what stands before the port, and what after. `localhost` is a name, not one. */
+/** An http URI on a loopback IP literal, which `localhost` is not: the text before the port, and after it. */
 const loopbackLiteral = (port: string) =>
   new RegExp(String.raw`^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::(${port}))?((?:[/?].*)?)$`);
 const requestedLiteral = loopbackLiteral(String.raw`[1-9]\d{0,4}`);
@@ -93,11 +91,13 @@ const registeredLiteral = loopbackLiteral(String.raw`\d*`); // in any spelling, 
  */
 export function matchesRegistered(registered: readonly string[], requested: string): boolean {
   if (registered.includes(requested)) return true;
-  const wanted = portless(requested, requestedLiteral);
-  return wanted !== undefined && registered.some((uri) => portless(uri, registeredLiteral) === wanted);
+  const portlessRequest = portless(requested, requestedLiteral);
+  return (
+    portlessRequest !== undefined && registered.some((uri) => portless(uri, registeredLiteral) === portlessRequest)
+  );
 }
 
-/** Compared as text on both sides: nothing is decoded or resolved, so nothing can be smuggled in. */
+/** Text, without decoding or resolving. */
 function portless(uri: string, literal: RegExp): string | undefined {
   const [, host, port, rest] = literal.exec(uri) ?? [];
   return host === undefined || Number(port ?? 80) > 65_535 ? undefined : `${host}${rest}`;

@@ -13,15 +13,13 @@ import type { Client } from './client.ts';
 type ReviewDeps = Pick<Deps, 'db' | 'clock' | 'config'>;
 
 /**
- * Two people stand behind every client that may start logins: nobody approves their own, nor what they have asked for in
- * a client without an owner. The command line is the operator, who may anything.
+ * Separation of duties: administrators approve neither their own clients, nor what they have requested for a client
+ * without an owner. The command line is the operator, who is not restricted.
  *
- * Whoever was made an administrator within the last day, by another one, approves only what no administrator has asked
- * for, nor anybody who was one within that day. Else an administrator could make an accomplice who approves what they
- * registered, or an accomplice of the accomplice, or have one demote them for the moment of the approval. Who made whom
- * is not asked: each link of a chain can be made anew.
- *
- * @param client as it is when the decision is made.
+ * A user who was made an administrator within the last day, by another one, approves only what was requested by users who
+ * were not administrators within that day. Else an administrator could promote an accomplice who approves what they
+ * registered, also through further accomplices, or have one demote them for the moment of the approval. Who promoted whom
+ * is not checked, since each link of such a chain can be new.
  * @throws {RequestError} `access_denied`.
  */
 export async function refuseSelfApproval(deps: ReviewDeps, actor: string, client: Client): Promise<void> {
@@ -42,17 +40,17 @@ async function reviewerProblem(
   if (requesters.includes(actor)) return { key: 'clients.own_change' };
   const newUntil = await newAdministratorUntil(deps, user_id);
   if (newUntil === undefined) return undefined;
-  const isOfNoColleague =
+  const isIndependent =
     owner_user_id === null
-      ? client.is_first_party && !requesters.some((asker) => asker.startsWith('user:')) // an owner who is gone may have been anybody
+      ? client.is_first_party && !requesters.some((requester) => requester.startsWith('user:')) // a deleted owner may have been an administrator
       : await isUnprivilegedUser(deps, owner_user_id);
-  return isOfNoColleague ? undefined : { key: 'clients.new_administrator', values: { when: formatUtc(newUntil) } };
+  return isIndependent ? undefined : { key: 'clients.new_administrator', values: { when: formatUtc(newUntil) } };
 }
 
-/** Why an administrator may not approve a client, and whether anybody else could. */
+/** Why an administrator may not approve a client, and whether there is no other one. */
 export type ReviewerProblem = { userMessage: MessageDescriptor; isOnlyAdministrator: boolean };
 
-/** For a page that offers only what would work. @returns undefined if {@link refuseSelfApproval} would let them. */
+/** @returns undefined if {@link refuseSelfApproval} does not refuse them. */
 export async function readReviewerProblem(
   deps: ReviewDeps,
   user_id: string,

@@ -3,7 +3,7 @@ import type { Deps } from '../platform/deps.ts';
 import { isLoopback } from '../platform/ip-address.ts';
 import { type Client, proposalOf, type ReviewedFields } from './client.ts';
 import { areSimilar, containsName, looksAlike, nameSkeleton } from './name-skeleton.ts';
-import { nameWarning } from './presentation.ts';
+import { mixesScripts } from './presentation.ts';
 import type { Scope } from './scopes.ts';
 import { type ComparedRow, readComparedClients, readRememberedSuspensions } from './store.ts';
 
@@ -121,7 +121,7 @@ function nameRisks({ name, client_id, owner_user_id }: Client, { service, approv
   return [
     ...warning('name_resembles_client', firstNames(alike)),
     ...warning('name_resembles_service', isService ? [service] : []),
-    ...warning('mixed_scripts', nameWarning(name) === undefined ? [] : [name]),
+    ...warning('mixed_scripts', mixesScripts(name) ? [name] : []),
     ...notice('non_ascii_name', /^[\x20-\x7e]*$/.test(name) ? [] : [name]),
   ];
 }

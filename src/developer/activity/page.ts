@@ -58,7 +58,6 @@ const whenOf = (view: View, { count, at, last_at }: ListedFailure): Html =>
     ? view.ago(at)
     : view.t('developer.failures.repeated', { count, last: view.ago(last_at), first: view.ago(at) });
 
-/** What came from outside is text, cut and escaped. */
 function detailOf(view: View, { sent, registered, description }: ListedFailure): Html | false {
   if (sent !== undefined && registered !== undefined) return comparison(view, sent, registered);
   if (sent !== undefined) return html`<p>${view.t('developer.sent')} <code>${untrusted(sent, 300)}</code></p>`;
@@ -68,7 +67,7 @@ function detailOf(view: View, { sent, registered, description }: ListedFailure):
   );
 }
 
-/** Both, with what differs marked: nobody finds a slash too many by looking. */
+/** Both, with the difference marked: an extra slash is easily overlooked. */
 function comparison(view: View, sent: string, registered: string): Html {
   const start = commonStart(sent, registered);
   const end = commonEnd(sent.slice(start), registered.slice(start));

@@ -7,16 +7,16 @@ import type { View } from '../../platform/pages/view.ts';
 import { backLink, clientPath, developerTab } from '../navigation.ts';
 import { settings } from '../settings/settings.ts';
 
-export type NewSecret = {
+type NewSecret = {
   client: Client;
   client_secret: string;
   issuer: string;
   reason: 'registered' | 'added';
-  /** When the one before stops working, in Unix seconds; null or left out: when it is retired, or there was none. */
+  /** When the previous secret ends, in Unix seconds; null: when it is retired, or there was none. */
   previous_expires_at?: number | null;
 };
 
-/** The only time that anybody sees it: this page answers the form itself, and nothing leads back to it. */
+/** The answer to a form: the secret is not readable afterwards. */
 export const secretPage = (
   view: View,
   { client, client_secret, issuer, reason, previous_expires_at = null }: NewSecret,
@@ -40,25 +40,22 @@ ${notice(
 ${settings(view, client, issuer)}`,
 });
 
-export type SecretList = {
+type SecretList = {
   client: Client;
-  /** Those that work, oldest first. */
+  /** The active ones, oldest first. */
   secrets: readonly SecretRecord[];
   problem?: Html | false;
-  isRetired?: boolean;
+  isRetired: boolean;
 };
 
-export function secretsPage(view: View, { client, secrets, problem, isRetired = false }: SecretList): Page {
-  const canRetire = (secret: SecretRecord) =>
-    secrets.some((other) => other.secret_id !== secret.secret_id && other.expires_at === null);
-  return {
-    title: view.plain('developer.secrets.title'),
-    tab: developerTab('developer'),
-    content: html`${backLink(view, client)}
+export const secretsPage = (view: View, { client, secrets, problem, isRetired }: SecretList): Page => ({
+  title: view.plain('developer.secrets.title'),
+  tab: developerTab('developer'),
+  content: html`${backLink(view, client)}
 <h1>${view.t('developer.secrets.title')}</h1>
 <p class="soft">${view.t(client.client_type === 'public' ? 'developer.secrets.public' : 'developer.secrets.intro')}</p>
 ${problem}${notice(isRetired && view.t('developer.done.retired'))}
-<ul class="items">${secrets.map((secret, place) => secretItem(view, client, { secret, place, canRetire: canRetire(secret) }))}</ul>
+<ul class="items">${secrets.map((_, place) => secretItem(view, clientPath(client), secrets, place))}</ul>
 ${
   client.client_type === 'confidential' &&
   (secrets.length < 2
@@ -70,35 +67,33 @@ ${
 </form>`
     : html`<p class="soft">${view.t('developer.secrets.full')}</p>`)
 }`,
-  };
-}
+});
 
-type Item = { secret: SecretRecord; place: number; canRetire: boolean };
-
-const secretItem = (view: View, client: Client, { secret, place, canRetire }: Item): Html => html`<li>
+function secretItem(view: View, path: string, secrets: readonly SecretRecord[], place: number): Html {
+  const { secret_id, created_at, expires_at } = secrets[place]!;
+  const canRetire = secrets.some((other) => other.secret_id !== secret_id && other.expires_at === null);
+  const number = place + 1;
+  return html`<li>
 <div>
-<h2 id="secret-${place + 1}">${view.t('developer.secrets.number', { number: place + 1 })}${
-  secret.expires_at !== null && html` <span class="badge warn">${view.t('developer.secrets.ending')}</span>`
-}</h2>
-<p>${view.t('developer.secrets.created', { when: view.ago(secret.created_at) })}${
-  secret.expires_at !== null && html` · ${view.t('developer.secrets.ends', { when: view.ago(secret.expires_at) })}`
-}</p>
+<h2 id="secret-${number}">${view.t('developer.secrets.number', { number })}${
+    expires_at !== null && html` <span class="badge warn">${view.t('developer.secrets.ending')}</span>`
+  }</h2>
+<p>${view.t('developer.secrets.created', { when: view.ago(created_at) })}${
+    expires_at !== null && html` · ${view.t('developer.secrets.ends', { when: view.ago(expires_at) })}`
+  }</p>
 </div>
-${canRetire ? retireForm(view, client, secret, place) : html`<p class="hint">${view.t('developer.secrets.last')}</p>`}
+${
+  canRetire
+    ? html`<form method="post" action="${path}/secrets/${secret_id}/retire">
+<label for="ends-${number}">${view.t('developer.secrets.ends.label')}</label>
+<select id="ends-${number}" name="ends">${overlapOptions(view, 'day')}</select>
+<button type="submit" class="danger" aria-describedby="secret-${number}">${view.t('developer.secrets.retire')}</button>
+</form>`
+    : html`<p class="hint">${view.t('developer.secrets.last')}</p>`
+}
 </li>
 `;
-
-const retireForm = (
-  view: View,
-  client: Client,
-  { secret_id }: SecretRecord,
-  place: number,
-): Html => html`<form method="post"
- action="${clientPath(client)}/secrets/${secret_id}/retire">
-<label for="ends-${place + 1}">${view.t('developer.secrets.ends.label')}</label>
-<select id="ends-${place + 1}" name="ends">${overlapOptions(view, 'day')}</select>
-<button type="submit" class="danger" aria-describedby="secret-${place + 1}">${view.t('developer.secrets.retire')}</button>
-</form>`;
+}
 
 const overlapOptions = (view: View, chosen?: Overlap): readonly Html[] =>
   (Object.keys(overlaps) as Overlap[]).map(

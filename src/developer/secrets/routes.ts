@@ -10,7 +10,7 @@ import { secretPage, secretsPage } from './page.ts';
 
 const path = '/developer/clients/:client_id/secrets' as const;
 
-/** Secrets of a client. Listing them takes a recent sign-in already, so that no step is interrupted by another. */
+/** Secrets of a client. Listing them needs a recent sign-in already, so that changes are not interrupted by one. */
 export async function developerSecretRoutes(app: FastifyInstance, deps: Deps) {
   const pages = pagesFor(app, deps, recentClientOwner);
 
@@ -23,7 +23,7 @@ export async function developerSecretRoutes(app: FastifyInstance, deps: Deps) {
   };
   pages.post(path, {
     async act({ view, owner, client_id }, { ends = 'later' }) {
-      // The secret before may also stay until it is retired.
+      // The previous secret may also work until it is retired.
       const overlapSeconds = ends === 'later' ? undefined : readOverlap(ends);
       const added = await addSecret(deps, { client_id, overlapSeconds, ...owner });
       return secretPage(view, { ...added, issuer: deps.config.baseUrl, reason: 'added' });

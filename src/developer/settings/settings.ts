@@ -5,78 +5,56 @@ import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { backLink, developerTab } from '../navigation.ts';
 
-/** Something to paste: a file, and what stands in it. */
-type Snippet = { id: string; file: string; text: string };
 type Library = {
-  id: string;
   name: string;
-  snippets: readonly Snippet[];
-  advice?: 'rs256' | 'callback' | 'query';
+  files: readonly (readonly [id: string, name: string, text: string])[];
+  advice?: 'rs256' | 'callback' | 'query' | false;
 };
 
-type Facts = {
-  issuer: string;
-  client_id: string;
-  isPublic: boolean;
-  redirect_uri: string;
-  scope: string;
-  isEdDsa: boolean;
-};
-
-/** Where the secret belongs, in an environment variable: it is shown once, and no page repeats it. */
+/** The secret belongs in an environment variable: it is shown once, and no page repeats it. */
 const secretVariable = 'OIDC_CLIENT_SECRET';
 
-/** Settings of one client for what people commonly use. Values are quoted for the language that they stand in. */
-function settingsFor(client: Client, issuer: string): Library[] {
-  const facts = {
-    issuer,
-    client_id: client.client_id,
-    isPublic: client.client_type === 'public',
-    redirect_uri: client.redirect_uris.find((uri) => !uri.includes('?')) ?? client.redirect_uris[0] ?? '',
-    scope: client.allowed_scopes.join(' '),
-    isEdDsa: client.id_token_signed_response_alg === 'EdDSA',
-  };
+const factsOf = (client: Client, issuer: string) => ({
+  issuer,
+  client_id: client.client_id,
+  isPublic: client.client_type === 'public',
+  redirect_uri: client.redirect_uris.find((uri) => !uri.includes('?')) ?? client.redirect_uris[0] ?? '',
+  scope: client.allowed_scopes.join(' '),
+  isEdDsa: client.id_token_signed_response_alg === 'EdDSA',
+});
+type Facts = ReturnType<typeof factsOf>;
+
+/** Values are quoted for the language that they stand in. */
+function librariesFor(facts: Facts): Library[] {
+  const { isPublic, isEdDsa, redirect_uri } = facts;
   return [
-    { id: 'env', name: 'dotenv', snippets: [{ id: 'env', file: '.env', text: environment(facts) }] },
+    { name: 'dotenv', files: [['env', '.env', environment(facts)]] },
     {
-      id: 'openid-client',
       name: 'openid-client (Node.js)',
-      snippets: [{ id: 'openid-client', file: 'sign-in.mjs', text: openidClient(facts) }],
+      files: [['openid-client', 'sign-in.mjs', openidClient(facts)]],
       // Version 6 redeems with the redirect URI that it was called at, less its whole query.
-      ...(facts.redirect_uri.includes('?') ? { advice: 'query' as const } : {}),
+      advice: redirect_uri.includes('?') && 'query',
     },
+    { name: 'Auth.js', files: [['authjs', 'auth.ts', authJs(facts)]], advice: 'callback' },
     {
-      id: 'authjs',
-      name: 'Auth.js',
-      snippets: [{ id: 'authjs', file: 'auth.ts', text: authJs(facts) }],
-      advice: 'callback',
-    },
-    {
-      id: 'spring',
       name: 'Spring Security',
-      snippets: [
-        { id: 'spring', file: 'application.yml', text: springSettings(facts) },
-        // Every client proves possession of its code here, and Spring does that by itself for public ones alone.
-        ...(facts.isPublic ? [] : [{ id: 'spring-pkce', file: 'SecurityConfig.java', text: springPkce }]),
+      files: [
+        ['spring', 'application.yml', springSettings(facts)],
+        // PKCE is required here, and Spring uses it by default for public clients only.
+        ...(isPublic ? [] : [['spring-pkce', 'SecurityConfig.java', springPkce] as const]),
       ],
-      ...(facts.isEdDsa ? { advice: 'rs256' as const } : {}),
+      advice: isEdDsa && 'rs256',
     },
-    ...(facts.isPublic
+    ...(isPublic
       ? []
-      : [
-          {
-            id: 'oauth2-proxy',
-            name: 'oauth2-proxy',
-            snippets: [{ id: 'oauth2-proxy', file: 'oauth2-proxy.cfg', text: oauth2Proxy(facts) }],
-          },
-        ]),
+      : [{ name: 'oauth2-proxy', files: [['oauth2-proxy', 'oauth2-proxy.cfg', oauth2Proxy(facts)] as const] }]),
   ];
 }
 
-/** JSON's string is one of JavaScript, YAML and TOML as well; ours are ASCII without control characters. */
+/** A JSON string is valid in JavaScript, YAML and TOML; ours are ASCII without control characters. */
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** Single quotes keep every character as it is; whoever has one inside needs double ones, where `$` means something. */
+/** Single quotes keep every character; text with one inside needs double quotes, where `$` has a meaning. */
 const quotedForShell = (text: string): string =>
   text.includes("'") ? `"${text.replaceAll('$', '\\$')}"` : `'${text}'`;
 
@@ -191,24 +169,21 @@ export const settingsPage = (view: View, client: Client, issuer: string): Page =
 ${settings(view, client, issuer)}`,
 });
 
-/** Ready to paste. The secret is in none of them, so they may be shown again. */
+/** Ready to paste, without the secret. */
 export const settings = (view: View, client: Client, issuer: string): Html => html`<p class="soft">${view.t(
   client.client_type === 'public' ? 'developer.settings.intro.public' : 'developer.settings.intro',
 )}</p>
-${settingsFor(client, issuer).map((library) => libraryDetails(view, library))}`;
-
-const libraryDetails = (
-  view: View,
-  { id, name, snippets, advice }: Library,
-): Html => html`<details${id === 'env' && html` open`}>
+${librariesFor(factsOf(client, issuer)).map(
+  ({ name, files, advice }, place) => html`<details${place === 0 && html` open`}>
 <summary>${name}</summary>
 ${advice && html`<p class="hint">${view.t(`developer.settings.${advice}`)}</p>`}
-${snippets.map((snippet) => snippetField(view, snippet))}</details>
-`;
-
-/** A text field selects, scrolls and copies by itself, without a script. */
-const snippetField = (view: View, { id, file, text }: Snippet): Html => html`<label for="settings-${id}">${file}</label>
+${files.map(
+  // A text field selects, scrolls and copies by itself, without a script.
+  ([id, file, text]) => html`<label for="settings-${id}">${file}</label>
 <textarea id="settings-${id}" class="code" rows="${text.split('\n').length}" readonly spellcheck="false" wrap="off">
 ${text}</textarea>
 ${copyButton(view, `settings-${id}`)}
-`;
+`,
+)}</details>
+`,
+)}`;
