@@ -9,12 +9,12 @@ import { Secret, TOTP } from 'otpauth';
 import { findUserByEmail } from '../src/accounts/store.ts';
 import { buildApp } from '../src/app/app.ts';
 import { readConfig } from '../src/app/config.ts';
-import type { Deps } from '../src/app/deps.ts';
 import { closeDeps, openDeps, openLog } from '../src/app/open-deps.ts';
 import { createUser } from '../src/authentication/account-links/create-user.ts';
 import { registerClient } from '../src/clients/register-client.ts';
 import { readRegistration } from '../src/clients/registration.ts';
 import { approveClient } from '../src/clients/review-client.ts';
+import type { Deps } from '../src/oauth/deps.ts';
 import { isLoopback } from '../src/platform/ip-address.ts';
 
 const password = 'ordinary words in a row';

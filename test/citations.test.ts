@@ -115,7 +115,7 @@ function missingIn(document: string, text: string): string[] {
 
 test('a document that names what is not there is found out', () => {
   const text =
-    '`app/jobs.ts`, `src/app/job.ts`, `admin/<area>/page.ts`, `*.store.ts`, `deps.ts`, `runJobs`, `runJob`, `/v1/me`';
+    '`app/jobs.ts`, `src/app/job.ts`, `admin/<area>/page.ts`, `*.store.ts`, `open-deps.ts`, `runJobs`, `runJob`, `/v1/me`';
   assert.deepEqual(missingIn('src/app/README.md', text), ['src/app/job.ts', '*.store.ts', 'runJob']);
 });
 

@@ -13,6 +13,7 @@ import { developerRoutes } from '../developer/routes.ts';
 import { entitlementRoutes } from '../entitlements/routes.ts';
 import { authorizeRoutes } from '../oauth/authorize/routes.ts';
 import { connectedAppRoutes } from '../oauth/connected-apps/routes.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { discoveryRoutes } from '../oauth/discovery/routes.ts';
 import { tokenRoutes } from '../oauth/token/routes.ts';
 import { readBodies } from '../platform/http/bodies.ts';
@@ -29,17 +30,15 @@ import { emailAddressRoutes } from '../self-service/email-address/routes.ts';
 import { ownEntitlementRoutes } from '../self-service/entitlements/routes.ts';
 import { accountRoutes } from '../self-service/profile/routes.ts';
 import type { Config } from './config.ts';
-import type { Deps } from './deps.ts';
 import { healthRoutes } from './health-routes.ts';
 
 /** A number counts the proxies that stand before us, nearest first. */
 const trustProxy = ({ trustProxy: trusted }: Config) =>
   typeof trusted === 'number' ? (_address: string, hop: number) => hop < trusted : trusted;
 
-/** Of a parameter in a path. No id of ours is longer. */
+/** Of a path parameter. No id of ours is longer. */
 const longestParameter = 200;
 
-/** The whole service, one line per capability. */
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const serving = openServing(deps);
   const app: FastifyInstance = fastify({

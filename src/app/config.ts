@@ -53,11 +53,7 @@ function must(holds: unknown, sentence: string): asserts holds {
   if (!holds) throw new ConfigError(sentence);
 }
 
-/**
- * Environment to configuration.
- * @throws {ConfigError} for an unknown, malformed or unsafe setting: a server that ignores it would not do what its
- * operator believes.
- */
+/** @throws {ConfigError} for an unknown, malformed or unsafe setting, rather than ignore it. */
 export function readConfig(environment: Environment = process.env): Config {
   for (const name of Object.keys(environment)) {
     const isKnown = !name.startsWith('SIGNET_') || settings.includes(name) || isProviderSetting(name);

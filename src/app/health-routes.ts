@@ -1,19 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../oauth/deps.ts';
 import { canSign } from '../oauth/signing-keys/signing-keys.ts';
 import { RequestError } from '../platform/errors.ts';
 import { sendRefusal } from '../platform/pages/errors.ts';
-import type { Deps } from './deps.ts';
 
-/** Why a node should be sent no requests. */
-type Unready = 'stopping' | 'store' | 'signing_keys';
-
-const sentences: Readonly<Record<Unready, string>> = {
+const sentences = {
   stopping: 'Not ready: this node is shutting down.',
   store: 'Not ready: the database does not respond.',
   signing_keys: 'Not ready: a signing key is missing.',
 };
+type Unready = keyof typeof sentences;
 
-/** Liveness and readiness, for process managers and load balancers. Public: they reveal no more than a failed request. */
+/** For process managers and load balancers. Public: they reveal no more than a failed request. */
 export async function healthRoutes(app: FastifyInstance, deps: Deps) {
   const missing = readiness(deps);
 
@@ -23,23 +22,16 @@ export async function healthRoutes(app: FastifyInstance, deps: Deps) {
   app.get('/readyz', async (request, reply) => {
     const reasons = app.serving.isStopping ? (['stopping'] as const) : await missing();
     if (reasons.length === 0) return reply.send({ status: 'ready' });
-    return sendRefusal(
-      deps,
-      request,
-      reply,
-      new RequestError('temporarily_unavailable', sentences[reasons[0]!], { retryAfter: 2, details: { reasons } }),
-    );
+    const options = { retryAfter: 2, details: { reasons } };
+    const refusal = new RequestError('temporarily_unavailable', sentences[reasons[0]!], options);
+    return sendRefusal(deps, request, reply, refusal);
   });
 }
 
-/** Probes wait for a few seconds at most. */
 const answerMs = 2000;
 const freshForMs = 1000;
 
-/**
- * The store is read at most once a second and once at a time, since these addresses are public.
- * @returns a function that resolves to what is missing; it never rejects.
- */
+/** The store is read at most once a second and once at a time, since the endpoint is public. */
 function readiness(deps: Pick<Deps, 'db' | 'clock' | 'log'>): () => Promise<readonly Unready[]> {
   let askedAt = Number.NEGATIVE_INFINITY;
   let isAsking = false;
@@ -51,7 +43,7 @@ function readiness(deps: Pick<Deps, 'db' | 'clock' | 'log'>): () => Promise<read
       const asked = askStore(deps).finally(() => {
         isAsking = false;
       });
-      answer = Promise.race([asked, noAnswer()]);
+      answer = Promise.race([asked, sleep(answerMs, ['store'] as const, { ref: false })]);
     }
     return answer;
   };
@@ -65,8 +57,3 @@ async function askStore({ db, log }: Pick<Deps, 'db' | 'log'>): Promise<readonly
     return ['store'];
   }
 }
-
-const noAnswer = () =>
-  new Promise<readonly Unready[]>((resolve) => {
-    setTimeout(resolve, answerMs, ['store']).unref();
-  });

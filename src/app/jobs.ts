@@ -12,6 +12,7 @@ import {
   purgeRevokedAccessTokens,
   purgeUnredeemedGrants,
 } from '../oauth/cleanup.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { applyBulkRevocations } from '../oauth/grants/grants.ts';
 import { rotateDueKeys } from '../oauth/signing-keys/signing-keys.ts';
 import { accessTokenSeconds } from '../oauth/token/tokens.ts';
@@ -22,7 +23,8 @@ import { purgeFailureCounters } from '../platform/limits/failure-limits.ts';
 import { finishAccountDeletions } from '../self-service/delete-account/delete-account.ts';
 import { finishWebhookDeletions } from '../webhooks/manage-webhook.ts';
 import { purgeDead, purgeDelivered, purgeUndeliverable } from '../webhooks/webhook-sender.ts';
-import type { Deps } from './deps.ts';
+
+type Job = (deps: Deps, signal?: AbortSignal) => Promise<unknown>;
 
 /** Ended sessions and grants are kept this long, for questions about what happened. */
 const keptSeconds = 7 * 86_400;
@@ -33,77 +35,68 @@ const unsentSeconds = 30 * 86_400;
 /** Deletes at most `rows` rows that expired before a moment. */
 type Purge = (db: Db, before: number, rows: number) => Promise<{ changes: number }>;
 
-/** Deletes nothing while the clock is unsettled: rows that only seem to have expired would be lost. Asked for each slice. */
-const purge = async (deps: Deps, signal: AbortSignal | undefined, purges: readonly [Purge, number][]) => {
-  const slice = async (one: Purge, before: number, rows: number) =>
-    deps.timekeeper.isSettled() ? (await one(deps.db, before, rows)).changes : 0;
-  for (const [one, before] of purges) await inSlices((rows) => slice(one, before, rows), signal);
-};
+/**
+ * Deletes nothing while the clock is unsettled, which each slice checks: rows that only seem to have expired would be lost.
+ * @param purges each with the seconds for which expired rows are kept.
+ */
+const purge =
+  (...purges: (readonly [Purge, keptSeconds: number | ((deps: Deps) => number)])[]): Job =>
+  async (deps, signal) => {
+    const at = now(deps);
+    for (const [one, kept] of purges) {
+      const before = at - (typeof kept === 'number' ? kept : kept(deps));
+      const slice = async (rows: number) =>
+        deps.timekeeper.isSettled() ? (await one(deps.db, before, rows)).changes : 0;
+      await inSlices(slice, signal);
+    }
+  };
 
 /** Each job is safe on every node at any time; one that fails does not stop the others. */
 const jobs = {
   'record a heartbeat': (deps) => deps.heartbeat.record(),
   'rotate keys': async (deps) => deps.timekeeper.isSettled() && rotateDueKeys(deps),
-  'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is out at once
+  'refresh keys': (deps) => deps.keys.refresh(), // after the rotation, so that its key set is published at once
   'send mails': (deps) => deps.mail.deliver(),
   'seal the audit log': (deps) => deps.auditLog.seal(),
   'publish the audit checkpoint': (deps) => deps.auditLog.publishCheckpoint(),
   'deliver webhooks': (deps) => deps.webhookSender.deliver(),
-} satisfies Record<string, (deps: Deps) => Promise<unknown>>;
+} satisfies Record<string, Job>;
 
-/**
- * Jobs that may take minutes after a busy day: bounded slices with pauses between them, so that requests do not wait, and
- * apart from the other jobs, so that these do not wait either.
- */
+/** Jobs that may take minutes: in bounded slices with pauses, and apart from the others, so that nothing waits for them. */
 const longJobs = {
   'apply bulk revocations': applyBulkRevocations,
   'delete clients': finishClientDeletions,
   'delete accounts': finishAccountDeletions,
   'delete webhooks': finishWebhookDeletions,
-  'purge grants': (deps, signal) =>
-    purge(deps, signal, [
-      [purgeUnredeemedGrants, now(deps) - 600],
-      [purgeExpiredGrants, now(deps) - accessTokenSeconds - keptSeconds],
-    ]),
-  'purge sessions': (deps, signal) => purge(deps, signal, [[purgeSessions, now(deps) - keptSeconds]]),
-  'purge requests': (deps, signal) => purge(deps, signal, [[purgePendingRequests, now(deps)]]),
-  'purge revoked tokens': (deps, signal) => purge(deps, signal, [[purgeRevokedAccessTokens, now(deps)]]),
-  'purge links': (deps, signal) =>
-    purge(deps, signal, [
-      [purgeLinks, now(deps)],
-      [purgeSpentTokens, now(deps)],
-    ]),
-  'purge pending sign-ins': (deps, signal) => purge(deps, signal, [[purgePendingSignIns, now(deps)]]),
-  'purge devices': (deps, signal) => purge(deps, signal, [[purgeDevices, now(deps) - deviceSeconds]]),
-  'purge deliveries': (deps, signal) =>
-    purge(deps, signal, [
-      [purgeDelivered, now(deps) - keptSeconds],
-      [purgeDead, now(deps) - unsentSeconds],
-      [purgeUndeliverable, now(deps) - unsentSeconds],
-    ]),
-  'purge client failures': (deps, signal) => purge(deps, signal, [[purgeFailures, now(deps) - failureKeptSeconds]]),
-  'purge recorded suspensions': (deps, signal) =>
-    purge(deps, signal, [[purgeRememberedSuspensions, now(deps) - suspensionRememberedSeconds]]),
-  'purge unauthenticated events': (deps, signal) =>
-    purge(deps, signal, [[purgeUnauthenticated, now(deps) - deps.config.limits.unauthenticatedEventDays * 86_400]]),
-  'purge counters': (deps, signal) => purge(deps, signal, [[purgeFailureCounters, now(deps)]]),
-} satisfies Record<string, (deps: Deps, signal?: AbortSignal) => Promise<unknown>>;
+  'purge grants': purge([purgeUnredeemedGrants, 600], [purgeExpiredGrants, accessTokenSeconds + keptSeconds]),
+  'purge sessions': purge([purgeSessions, keptSeconds]),
+  'purge requests': purge([purgePendingRequests, 0]),
+  'purge revoked tokens': purge([purgeRevokedAccessTokens, 0]),
+  'purge links': purge([purgeLinks, 0], [purgeSpentTokens, 0]),
+  'purge pending sign-ins': purge([purgePendingSignIns, 0]),
+  'purge devices': purge([purgeDevices, deviceSeconds]),
+  'purge deliveries': purge(
+    [purgeDelivered, keptSeconds],
+    [purgeDead, unsentSeconds],
+    [purgeUndeliverable, unsentSeconds],
+  ),
+  'purge client failures': purge([purgeFailures, failureKeptSeconds]),
+  'purge recorded suspensions': purge([purgeRememberedSuspensions, suspensionRememberedSeconds]),
+  'purge unauthenticated events': purge([
+    purgeUnauthenticated,
+    ({ config }) => config.limits.unauthenticatedEventDays * 86_400,
+  ]),
+  'purge counters': purge([purgeFailureCounters, 0]),
+} satisfies Record<string, Job>;
 
-const everyJob: Readonly<Record<string, (deps: Deps, signal?: AbortSignal) => Promise<unknown>>> = {
-  ...jobs,
-  ...longJobs,
-};
+const everyJob: Readonly<Record<string, Job>> = { ...jobs, ...longJobs };
 type JobName = keyof typeof jobs | keyof typeof longJobs;
 const namesOf = <Name extends string>(some: Record<Name, unknown>) => Object.keys(some) as Name[];
 /** Run every second, in this order. */
 export const quickJobs: readonly JobName[] = ['seal the audit log', 'deliver webhooks'];
 const slowJobs = namesOf(jobs).filter((name) => !quickJobs.includes(name));
 
-/**
- * One after the other.
- * @param signal ends a long job between two slices, and the jobs after it.
- * @returns whether all of them succeeded.
- */
+/** @param signal ends a long job between two slices, and the jobs after it. @returns whether all of them succeeded. */
 export async function runJobs(
   deps: Deps,
   names: readonly JobName[] = [...namesOf(jobs), ...namesOf(longJobs)],
@@ -115,23 +108,17 @@ export async function runJobs(
     if (signal?.aborted) return isWell;
     await everyJob[name]!(deps, signal).catch((error: unknown) => {
       isWell = false;
-      if (error instanceof AuditLogTampered) return; // logged where it was thrown
-      logFailure(name, error);
+      if (!(error instanceof AuditLogTampered)) logFailure(name, error); // that is logged where it is thrown
     });
   }
   return isWell;
 }
 
-type LogFailure = (job: JobName, error: unknown) => void;
-
-/** In an outage every job fails alike, some of them each second: a short line a minute is enough. */
-export function failureLog({ log, timekeeper }: Deps): LogFailure {
+/** In an outage every job fails alike, some of them each second: each is logged once a minute, without a stack. */
+export function failureLog({ log, timekeeper }: Deps) {
   const loggedAt = new Map<JobName, number>();
-  return (job, error) => {
-    if (!(error instanceof StoreUnavailable)) {
-      log.error({ err: error, job }, 'job failed');
-      return;
-    }
+  return (job: JobName, error: unknown) => {
+    if (!(error instanceof StoreUnavailable)) return log.error({ err: error, job }, 'job failed');
     const at = timekeeper.monotonic();
     const last = loggedAt.get(job);
     if (last !== undefined && at - last < periodMs) return;
@@ -145,7 +132,7 @@ export type StopJobs = () => Promise<void>;
 const periodMs = 60_000;
 const quickPeriodMs = 1000;
 
-/** @returns a function that stops them, and resolves when those that were running have ended. */
+/** @returns a function that stops them, and resolves when those in progress have ended. */
 export function startJobs(deps: Deps): StopJobs {
   const stopping = new AbortController();
   const logFailure = failureLog(deps);
@@ -156,7 +143,7 @@ export function startJobs(deps: Deps): StopJobs {
     every(periodMs, () => run(namesOf(longJobs), stopping.signal)),
     every(quickPeriodMs, () => run(['seal the audit log'])),
     keepKeysFresh(deps, logFailure),
-    // Not waited for: it starts a lane for each target and skips those that still run; the sender waits when it is closed.
+    // Not awaited: it starts a lane for each target and skips those that still run; the sender waits when it is closed.
     every(quickPeriodMs, async () => {
       void run(['deliver webhooks']);
       return true;
@@ -165,17 +152,14 @@ export function startJobs(deps: Deps): StopJobs {
   return async () => void (await Promise.all(stops.map((stop) => stop())));
 }
 
-/**
- * For every process that serves. The key set comes from its own memory, so without this a process that sees no tokens for
- * a while would publish keys of before a rotation that another node or a command has made.
- */
+/** Without this, a process that sees no tokens for a while would publish the key set of before a rotation elsewhere. */
 export const keepKeysFresh = (deps: Deps, logFailure = failureLog(deps)): StopJobs =>
   every(quickPeriodMs, () => {
-    deps.timekeeper.isSettled(); // asked this often, it can tell drift from a jump
+    deps.timekeeper.isSettled(); // called this often, it can distinguish drift from a jump
     return runJobs(deps, ['refresh keys'], undefined, logFailure);
   });
 
-/** Work that fails is repeated ever more rarely, down to once a minute. */
+/** After failures with exponential backoff, up to a minute. */
 function every(ms: number, work: () => Promise<boolean>): StopJobs {
   const maxSkipped = Math.max(0, Math.floor(periodMs / ms) - 1);
   let running: Promise<boolean> | undefined;

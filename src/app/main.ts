@@ -2,19 +2,19 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasAdministrator } from '../accounts/administrators.ts';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { StoreMisconfigured, StoreUnavailable, storeReason } from '../platform/db/db.ts';
 import { endFailedRequest } from '../platform/http/serving.ts';
 import type { Config } from './config.ts';
-import type { Deps } from './deps.ts';
 import { keepKeysFresh, type StopJobs, startJobs } from './jobs.ts';
 import { closeDeps, openDeps, openLog } from './open-deps.ts';
 
-/** After this, and the drain, the process exits even if a connection hangs. */
+/** After the drain; then the process exits even if a connection hangs. */
 const lastMs = 10_000;
 
 /**
- * Serves until SIGTERM or SIGINT: config, database, migrate, app, listen. With several workers the first process
- * migrates, makes the keys and runs the jobs; the workers share its port and its store.
+ * Serves until SIGTERM or SIGINT. With several workers the first process migrates, makes the keys and runs the jobs; the
+ * workers share its port and its store.
  */
 export async function serve(config: Config): Promise<void> {
   if (cluster.isWorker) return serveRequests(config);
@@ -26,14 +26,10 @@ export async function serve(config: Config): Promise<void> {
   await printWelcome(deps);
 }
 
-/**
- * At a first start the keys are generated on the thread pool while the service is loaded. A PostgreSQL that is down, slow
- * or still starting is waited for without limit: the process manager decides when to give up. An error that waiting does
- * not cure, such as a wrong password, ends the start with its message.
- */
+/** While PostgreSQL is down or still starting, retries without limit: the process manager decides when to give up. */
 async function open(config: Config): Promise<Deps> {
   const log = openLog(config.logLevel);
-  const loading = import('./app.ts');
+  const loading = import('./app.ts'); // while the thread pool generates the first keys
   loading.catch(() => undefined); // it is awaited once there is a store
   for (const signal of stopSignals) process.off(signal, exitImmediately).once(signal, exitImmediately);
   for (let attempt = 1; ; attempt += 1) {
@@ -44,7 +40,7 @@ async function open(config: Config): Promise<Deps> {
     } catch (error) {
       const isAway = error instanceof StoreUnavailable && !(error instanceof StoreMisconfigured);
       if (!config.databaseUrl || !isAway) throw error;
-      const again_in_seconds = Math.min(attempt, longestPauseSeconds);
+      const again_in_seconds = Math.min(attempt, 5);
       log.warn({ reason: storeReason(error), again_in_seconds }, 'PostgreSQL is not available yet; retrying');
       await sleep(again_in_seconds * 1000);
     }
@@ -53,15 +49,12 @@ async function open(config: Config): Promise<Deps> {
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;
 
-/** Until there is something to stop: the first process of a container has no default signal handlers. */
+/** Until the service runs: the first process of a container has no default signal handlers. */
 const exitImmediately = () => process.exit(0);
-
-/** Between two attempts to open an unavailable store; the first ones come sooner. */
-const longestPauseSeconds = 5;
 
 async function serveRequests(config: Config): Promise<void> {
   const deps = await open(config);
-  process.on('message', (message) => message === doubt && deps.timekeeper.doubt());
+  process.on('message', (message) => message === unsettled && deps.timekeeper.markUnsettled());
   process.send?.(opened);
   const leave = await listen(deps, keepKeysFresh(deps));
   process.on('message', (message) => message === retire && leave('retire'));
@@ -70,7 +63,7 @@ async function serveRequests(config: Config): Promise<void> {
 }
 
 /** Messages between a supervisor and its workers. */
-const [opened, ready, replace, retire, doubt] = ['opened', 'ready', 'replace', 'retire', 'doubt'] as const;
+const [opened, ready, replace, retire, unsettled] = ['opened', 'ready', 'replace', 'retire', 'unsettled'] as const;
 type StopReason = NodeJS.Signals | typeof retire;
 
 /** @returns a function that stops serving and ends the process. */
@@ -90,29 +83,26 @@ async function listen(deps: Deps, stopJobs: StopJobs): Promise<(leaving: StopRea
 /** Ctrl-C is pressed at a terminal: there is no load balancer to wait for. */
 const drainMs = ({ drainSeconds }: Config, leaving: StopReason) => (leaving === 'SIGINT' ? 0 : drainSeconds * 1000);
 
-/**
- * Resolves when every worker listens. One that dies is replaced; the store has kept whatever it acknowledged. One that
- * asks for it is replaced while it still serves, so that no connection is refused.
- */
+/** Resolves when every worker listens. One that requests to be replaced serves meanwhile: no connection is refused. */
 async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
   let stage: 'starting' | 'serving' | 'stopping' = 'starting';
   let isReplacing = false;
   let listening = 0;
   const alive = new Set<Worker>();
   const replaced = new WeakSet<Worker>();
-  // Only this process compares its clock with other nodes' and earlier runs'. A worker that trusted a wrong one would end for
-  // good every session that has expired by it.
-  const sendDoubt = (worker: Worker) => {
-    if (!deps.timekeeper.isSettled() && worker.isConnected()) worker.send(doubt);
+  // Only this process compares its clock with other nodes' and earlier runs'. A worker that trusted a wrong one would end
+  // every session that has expired by it.
+  const sendUnsettled = (worker: Worker) => {
+    if (!deps.timekeeper.isSettled() && worker.isConnected()) worker.send(unsettled);
   };
-  setInterval(() => alive.forEach(sendDoubt), tellsDoubtEveryMs).unref();
+  setInterval(() => alive.forEach(sendUnsettled), 1000).unref();
   /** @returns whether it listens. */
   const start = () =>
     new Promise<boolean>((resolve) => {
       const worker = cluster.fork();
       alive.add(worker);
       worker.on('message', (message) => {
-        if (message === opened) sendDoubt(worker); // before it may listen
+        if (message === opened) sendUnsettled(worker); // before it may listen
         if (message !== ready) return;
         listening += 1;
         resolve(true);
@@ -121,17 +111,17 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
     });
   cluster.on('exit', (worker, code, signal) => {
     alive.delete(worker);
-    // It has logged why; another one would fail alike. The others end with this process. A worker that was killed has
-    // logged nothing, and where one listens another may succeed.
+    // It has logged why, and another one would fail alike, unless it was killed or another one listens already. The others
+    // end with this process.
     if (stage === 'starting' && signal === null && listening === 0) process.exit(1);
     if (stage === 'stopping' || alive.size >= deps.config.workers) return;
     deps.log.error({ pid: worker.process.pid, code, signal }, 'a worker died; starting another');
     setTimeout(() => stage !== 'stopping' && alive.size < deps.config.workers && void start(), 500);
   });
   cluster.on('message', async (worker, message) => {
-    // One that finishes its last requests may meet the exception again; it has been replaced already.
+    // A replaced worker that finishes its last requests may throw again.
     if (message !== replace || stage !== 'serving' || isReplacing || replaced.has(worker)) return;
-    isReplacing = true; // one at a time, or a request that is repeated makes all of them start at once
+    isReplacing = true; // one at a time, or a repeated request makes all of them restart at once
     if (await start()) {
       replaced.add(worker);
       deps.log.warn({ pid: worker.process.pid }, 'a worker was replaced after an unhandled exception');
@@ -148,8 +138,6 @@ async function superviseWorkers(deps: Deps, stopJobs: StopJobs): Promise<void> {
     await closeDeps(deps, jobs);
   });
 }
-
-const tellsDoubtEveryMs = 1000;
 
 /** By signal: `cluster.disconnect` would drop workers that still answer requests. */
 const drain = (worker: Worker, signal: StopReason) =>
@@ -175,9 +163,8 @@ function onStop({ log, config }: Deps, stop: (leaving: StopReason) => Promise<vo
 }
 
 /**
- * An exception outside the promises of a request, from a timer or an event: it is logged and ends only the request that it
- * belongs to. Continuing is sound here because every decision is one statement of the store, and caches in memory are
- * refreshed within a second.
+ * An exception outside the promises of a request, from a timer or an event, is logged and ends only its request. Continuing
+ * is sound because every decision is one statement of the store, and caches in memory are refreshed within a second.
  * @param ask asks the supervisor, if there is one, to replace this process.
  */
 function surviveExceptions(log: Deps['log'], ask?: () => void): void {
@@ -185,12 +172,12 @@ function surviveExceptions(log: Deps['log'], ask?: () => void): void {
     const endedRequest = endFailedRequest();
     try {
       log.error({ err: error, origin, endedRequest }, 'unhandled exception');
-    } catch {} // standard error is gone, and that is no reason to stop serving
+    } catch {} // standard error is closed
     ask?.();
   });
 }
 
-/** Prints where to go. The link is a secret, so it goes to the terminal and never to the log. */
+/** The link is a secret, so it is printed to the terminal and never logged. */
 async function printWelcome(deps: Deps): Promise<void> {
   const { config } = deps;
   if (config.secure && config.trustProxy === false) {

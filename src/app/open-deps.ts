@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
 import { openAuditLog } from '../audit/audit-log.ts';
 import { openWitness } from '../audit/witness.ts';
@@ -7,6 +8,7 @@ import { clientDirectory } from '../clients/find-clients.ts';
 import { openRiskContext } from '../clients/risk-signals.ts';
 import { readCredential } from '../entitlements/service-credentials/authenticate-service.ts';
 import { authorizationRequests } from '../oauth/authorize/authorize.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { grants } from '../oauth/grants/grants.ts';
 import { openIssuances } from '../oauth/grants/issuances.ts';
 import { openKeyRing } from '../oauth/signing-keys/key-ring.ts';
@@ -24,7 +26,6 @@ import { loadMasterKey, openVaultFor, prepareVaultFor, readMasterKey, type Vault
 import { deliveriesOf } from '../webhooks/manage-webhook.ts';
 import { openWebhookSender } from '../webhooks/webhook-sender.ts';
 import type { Config } from './config.ts';
-import type { Deps } from './deps.ts';
 
 /**
  * A server migrates the tables, makes missing keys and sends mail. A command uses the store as it is, or refuses it, and
@@ -32,13 +33,9 @@ import type { Deps } from './deps.ts';
  */
 type Role = 'server' | 'command';
 
-/** @property passwords the hasher of the process unless given. */
 type Outside = { clock: Clock; monotonic?: Clock; log: Logger; passwords?: PasswordHasher; role?: Role };
 
-/**
- * Opens everything that a use-case needs: store, master key, signing keys.
- * @throws {ConfigError} {@link StoreUnavailable} {@link MigrationRefused}, each with a sentence for the operator.
- */
+/** @throws {ConfigError} {@link StoreUnavailable} {@link MigrationRefused}, each with a sentence for the operator. */
 export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   const { clock, log, passwords = processHasher, role = 'server' } = outside;
   const masterKey = role === 'server' ? loadMasterKey(given.masterKey) : readMasterKey(given.masterKey);
@@ -85,23 +82,21 @@ export async function openDeps(given: Config, outside: Outside): Promise<Deps> {
   }
 }
 
-/** How long background work may take to end: a mail server or a webhook target may not answer. */
+/** For background work to end: a mail server or a webhook target may not answer. */
 const endingMs = 3_000;
 
 /**
- * Closes what {@link openDeps} opened, after the last answer: issuances first, then what runs in the background, the
- * store last. Work that is not done by then had been claimed for a while: another node does it, or the next start.
- * @param jobs resolves when the jobs that were running have ended.
+ * Closes what {@link openDeps} opened, after the last answer. Claimed work that is not done by then is done by another node,
+ * or after the next start.
+ * @param jobs resolves when the jobs in progress have ended.
  */
 export async function closeDeps(
   deps: Pick<Deps, 'issuances' | 'mail' | 'webhookSender' | 'clientFailures' | 'db'>,
   jobs: Promise<void> = Promise.resolve(),
 ): Promise<void> {
   await deps.issuances.close();
-  const patience = AbortSignal.timeout(endingMs);
-  const isOver = new Promise<void>((resolve) => patience.addEventListener('abort', () => resolve()));
   const ended = [jobs, deps.mail.close(), deps.webhookSender.close(), deps.clientFailures.close()];
-  await Promise.race([Promise.all(ended), isOver]);
+  await Promise.race([Promise.all(ended), sleep(endingMs, undefined, { ref: false })]);
   await deps.db.close();
 }
 
@@ -123,7 +118,7 @@ async function withServerSettings(config: Config, db: MigratableDb): Promise<Con
   return server ? { ...config, baseUrl: server.base_url, secure: server.base_url.startsWith('https:') } : config;
 }
 
-/** Cut out of log lines, should a secret get into one under these names. */
+/** Removed from log lines. */
 const secretPaths = ['password', 'client_secret', 'token', 'refresh_token', 'access_token', 'cookie', 'authorization'];
 
 /** JSON lines on standard error, so that standard output stays free for what a command prints. */

@@ -9,7 +9,7 @@ import {
   parseTime,
   readLogWithoutSealing,
 } from '../audit/read-log.ts';
-import { listed, time } from '../platform/report.ts';
+import { table, time } from '../platform/report.ts';
 import { command, UsageError } from './command.ts';
 
 const filters = {
@@ -29,10 +29,11 @@ export const auditCommands = {
       const filter = filterOf(given);
       const events = await readLogWithoutSealing(deps, filter, limit);
       if (events.length === 0) {
-        const doubt = await filterWarningOf(deps, filter);
-        return { json: { events }, text: `No events match the filter.${doubt ? ` ${filterHints[doubt]}` : ''}` };
+        const warning = await filterWarningOf(deps, filter);
+        return { json: { events }, text: `No events match the filter.${warning ? ` ${filterHints[warning]}` : ''}` };
       }
-      return listed('events', events, ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'], line);
+      const headings = ['SEQ', 'WHEN', 'ACTION', 'ACTOR', 'TARGET', 'REASON'];
+      return { json: { events }, text: table([headings, ...events.map(line)]) };
     },
   }),
   'audit export': command({
@@ -87,7 +88,7 @@ export const auditCommands = {
   }),
 };
 
-const remedyFor = (path: string, why: 'file' | string) =>
+const remedyFor = (path: string, why: string) =>
   why === 'file'
     ? `\n\nThe server seals no events and sends no webhooks until ${path} is readable or removed.`
     : `\n\nThe server seals no events and sends no webhooks until you acknowledge this. A likely cause is a database restored\nfrom a backup, or a failover to a standby without the latest changes. Otherwise the log was truncated with\nwrite access to the database: keep a copy and investigate first. Then run: signet audit accept-loss --reason "..."`;
@@ -130,7 +131,6 @@ const filterOf = ({ since, until, ...same }: Filters): AuditFilter => ({
 
 function readTime(name: string, text: string | undefined, edge: 'first' | 'last'): number | undefined {
   const at = text === undefined ? undefined : parseTime(text, edge);
-  if (text !== undefined && at === undefined)
-    throw new UsageError(`--${name} requires a day such as 2027-01-31, or a time such as 2027-01-31T08:00:00Z.`);
-  return at;
+  if (text === undefined || at !== undefined) return at;
+  throw new UsageError(`--${name} requires a day such as 2027-01-31, or a time such as 2027-01-31T08:00:00Z.`);
 }

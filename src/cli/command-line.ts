@@ -15,11 +15,7 @@ import { commandGroups, commands } from './commands.ts';
 
 type Environment = Parameters<typeof readConfig>[0];
 
-/**
- * What `bin/signet` does.
- * @param environment the process's own without it.
- * @returns the exit code; undefined when it serves, which goes on until a signal.
- */
+/** @returns the exit code; undefined when it serves, until a signal. */
 export async function commandLine(
   args: readonly string[],
   terminal: Terminal,
@@ -43,10 +39,8 @@ async function execute(args: readonly string[], terminal: Terminal, environment:
     terminal.stdout.write(`${version}\n`);
     return 0;
   }
-  const found = nameIn(args);
-  const command = found === undefined ? undefined : commands.get(found);
-  if (found === undefined || !command) return explainGroup(args, terminal);
-  return run(found, command, { args: args.slice(found.split(' ').length), terminal, environment });
+  const name = nameIn(args);
+  return name === undefined ? explainGroup(args, terminal) : run(name, args, terminal, environment);
 }
 
 /** The command that the arguments begin with. */
@@ -56,7 +50,7 @@ const nameIn = (args: readonly string[]): string | undefined =>
 const summaries = (group: Readonly<Record<string, Command>>) =>
   Object.entries(group).map(([name, { summary }]) => [name, summary]);
 
-/** `signet users` tells what may follow. */
+/** `signet users` lists the commands that begin so. */
 function explainGroup(args: readonly string[], { stdout }: Terminal): number {
   const asked = args.at(-1) === '--help' || args.at(-1) === '-h';
   const prefix = (asked ? args.slice(0, -1) : args).join(' ');
@@ -71,19 +65,21 @@ function unknownCommand(args: readonly string[]): UsageError {
     .filter((one) => !one.startsWith('-'))
     .slice(0, 3)
     .map((one) => one.slice(0, 40));
-  const said = JSON.stringify(typed.slice(0, 2).join(' ') || (args[0] ?? '').slice(0, 40));
+  const shown = JSON.stringify(typed.slice(0, 2).join(' ') || (args[0] ?? '').slice(0, 40));
   const near = [...commands.keys()].map((name) => {
     const wanted = typed.slice(0, name.split(' ').length).join(' ');
     return { name, distance: editDistance(wanted, name, 3) };
   });
   const [nearest] = near.filter(({ distance }) => distance <= 2).sort((one, other) => one.distance - other.distance);
-  return new UsageError(`Unknown command: ${said}.${nearest ? ` Did you mean: signet ${nearest.name}` : ''}`);
+  return new UsageError(`Unknown command: ${shown}.${nearest ? ` Did you mean: signet ${nearest.name}` : ''}`);
 }
 
-type Call = { args: readonly string[]; terminal: Terminal; environment: Environment };
+const argumentsOf = (name: string, args: readonly string[]) =>
+  readArguments(commands.get(name)!, args.slice(name.split(' ').length));
 
-async function run(name: string, command: Command, { args, terminal, environment }: Call): Promise<number | undefined> {
-  const read = readArguments(command, args);
+async function run(name: string, args: readonly string[], terminal: Terminal, environment: Environment) {
+  const command = commands.get(name)!;
+  const read = argumentsOf(name, args);
   if (read === 'help') {
     terminal.stdout.write(helpOf(name, command));
     return 0;
@@ -100,9 +96,9 @@ async function run(name: string, command: Command, { args, terminal, environment
   try {
     const report = await command.run(deps, read.given, terminal);
     if (!report) return 0;
-    const doubt = deps.mail.enqueued > 0 ? await mailWarning(deps) : undefined;
-    if (doubt) terminal.stderr.write(`signet: warning: ${doubt}\n`);
-    const json = doubt ? { ...(report.json as object), warnings: [doubt] } : report.json;
+    const warning = deps.mail.enqueued > 0 ? await mailWarning(deps) : undefined;
+    if (warning) terminal.stderr.write(`signet: warning: ${warning}\n`);
+    const json = warning ? { ...(report.json as object), warnings: [warning] } : report.json;
     terminal.stdout.write(read.json ? `${JSON.stringify(json)}\n` : `${report.text}\n`);
     return report.failed ? 1 : 0;
   } finally {
@@ -110,7 +106,7 @@ async function run(name: string, command: Command, { args, terminal, environment
   }
 }
 
-/** A mistyped folder is told of, and not filled with a new store and a new key. */
+/** So that a mistyped folder gets no new store and key. */
 function refuseEmptyFolder({ dataDir, databaseUrl }: Config): void {
   if (databaseUrl || existsSync(join(dataDir, databaseFile))) return;
   throw new ConfigError(
@@ -126,7 +122,7 @@ const kinds = [
   [StoreUnavailable, 'store_unavailable'],
 ] as const;
 
-/** What went wrong as a machine reads it; undefined for what nobody foresaw. */
+/** Undefined for an unexpected error. */
 function jsonOf(error: unknown): object | undefined {
   if (error instanceof RequestError) {
     return { error: error.code, error_description: error.message, ...error.details };
@@ -135,7 +131,14 @@ function jsonOf(error: unknown): object | undefined {
   return name && { error: name, error_description: (error as Error).message + reasonOf(error) };
 }
 
-/** One sentence for a person, one JSON object for a machine; a stack only for what nobody foresaw. */
+/** One sentence for a person, a stack only for an unexpected error. */
+function textOf(error: unknown, args: readonly string[]): string | undefined {
+  if (error instanceof RequestError) return refusalText(error) + notFoundOperands(error, args);
+  const { code, syscall = '', message, stack } = error as NodeJS.ErrnoException;
+  if (listenCalls.has(syscall)) return listenProblem(code);
+  return jsonOf(error) ? message + reasonOf(error) : stack;
+}
+
 function fail(error: unknown, { stdout, stderr }: Terminal, args: readonly string[]): number {
   const code = error instanceof UsageError ? 2 : 1;
   const json = jsonOf(error);
@@ -143,32 +146,22 @@ function fail(error: unknown, { stdout, stderr }: Terminal, args: readonly strin
     stdout.write(`${JSON.stringify(json)}\n`);
     return code;
   }
-  const { code: systemCode, syscall, message, stack } = error as NodeJS.ErrnoException;
-  const text =
-    error instanceof RequestError
-      ? refusalText(error) + notFoundOperands(error, args)
-      : syscall !== undefined && listenCalls.has(syscall)
-        ? listenProblem(systemCode)
-        : json
-          ? message + reasonOf(error)
-          : stack;
-  stderr.write(`signet: ${text}\n`);
+  stderr.write(`signet: ${textOf(error, args)}\n`);
   if (code === 2) stderr.write(`Try: signet ${[nameIn(args), '--help'].filter(Boolean).join(' ')}\n`);
   return code;
 }
 
-/** @returns the operands that were not found, as they were typed. */
 function notFoundOperands({ code }: RequestError, args: readonly string[]): string {
-  const name = nameIn(args) ?? '';
-  const command = commands.get(name);
-  if (code !== 'not_found' || !command) return '';
-  const read = readArguments(command, args.slice(name.split(' ').length));
-  const typed = read === 'help' ? [] : Object.keys(command.operands ?? {}).map((operand) => read.given[operand]);
+  const name = nameIn(args);
+  if (code !== 'not_found' || name === undefined) return '';
+  const read = argumentsOf(name, args);
+  const operands = Object.keys(commands.get(name)!.operands ?? {});
+  const typed = read === 'help' ? [] : operands.map((operand) => read.given[operand]);
   const shown = typed.map((one) => visibleText(String(one), 60)).filter(Boolean);
   return shown.length > 0 ? ` Searched for: ${shown.join(' ')}` : '';
 }
 
-/** A worker hears from its supervisor of a failed `bind`. */
+/** `bind`: of a worker, by its supervisor. */
 const listenCalls = new Set(['listen', 'bind', 'getaddrinfo']);
 
 const listenProblem = (code: string | undefined): string =>
@@ -176,7 +169,7 @@ const listenProblem = (code: string | undefined): string =>
     ? 'The address is already in use by another server. Stop it, or set SIGNET_PORT.'
     : `Cannot listen on that address (${code}). Check SIGNET_HOST and SIGNET_PORT.`;
 
-/** What the engine said; see {@link storeReason}. */
+/** The engine's message; see {@link storeReason}. */
 function reasonOf(error: unknown): string {
   const { cause } = error as Error;
   if (!(error instanceof StoreUnavailable) || !(cause instanceof Error)) return '';

@@ -1,33 +1,26 @@
 import type { Readable, Writable } from 'node:stream';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import type { Deps } from '../app/deps.ts';
+import type { Deps } from '../oauth/deps.ts';
 import { version } from '../platform/config.ts';
 import type { Report } from '../platform/report.ts';
 
-/** What a command is typed into and printed on. */
 export type Terminal = { stdin: Readable; stdout: Writable; stderr: Writable };
 
-/** What one argument takes; without any of the three it is a switch. Help and refusals are made from it. */
+/** Without any of the three it is a switch. */
 type Argument = {
-  /** What to type, as `<value>` in the help. */
+  /** The placeholder `<value>` in the help. */
   readonly value?: string;
   readonly oneOf?: readonly string[];
-  /** `Number.MAX_SAFE_INTEGER` is as good as no end. */
-  readonly integer?: readonly [least: number, most: number];
+  /** `Number.MAX_SAFE_INTEGER`: no maximum. */
+  readonly integer?: readonly [min: number, max: number];
 };
 
-type Operand = Argument & {
-  /** It may be left out, like all that come after it. */
-  readonly optional?: true;
-};
+type Operand = Argument & { readonly optional?: true };
 
 export type Option = Argument & {
   readonly help: string;
   readonly required?: true;
-  /**
-   * It takes several: the option comes more than once, or they stand in one argument with this between them. `never`:
-   * whatever stands in one argument is one.
-   */
+  /** It takes several values: the option is repeated, or they are in one argument with this between them, unless `never`. */
   readonly separator?: RegExp | 'never';
 };
 
@@ -47,7 +40,7 @@ type Optional<O extends Option> = O extends { required: true }
     ? boolean
     : Read<O> | undefined;
 
-/** What was typed, by the names of the operands and options, each as what it takes. */
+/** What was typed, by the names of the operands and options. */
 type Given<Operands extends Record<string, Operand>, Options extends Record<string, Option>> = {
   [Name in keyof Operands]: Operands[Name] extends { optional: true }
     ? Read<Operands[Name]> | undefined
@@ -58,9 +51,9 @@ type Shape<Operands, Options> = {
   summary: string;
   /** In the order in which they are typed. */
   operands?: Operands;
-  /** `--json` and `--help` are everywhere. */
+  /** Besides `--json` and `--help`. */
   options?: Options;
-  /** It sets the store up: tables, master key, signing keys. Every other command takes it as it is, or refuses it. */
+  /** It creates tables, master key and signing keys. Every other command refuses a store without them. */
   prepares?: true;
 };
 
@@ -71,29 +64,23 @@ export type Command = Shape<Readonly<Record<string, Operand>>, Readonly<Record<s
   run(deps: Deps, given: Typed, terminal: Terminal): Promise<Report | undefined>;
 };
 
-/** One command. What `run` is given has the types that operands and options say. */
-export function command<
+/** The arguments of `run` have the types that follow from operands and options. */
+export const command = <
   const Operands extends Record<string, Operand> = Record<never, never>,
   const Options extends Record<string, Option> = Record<never, never>,
 >(
   shape: Shape<Operands, Options> & {
     run(deps: Deps, given: Given<Operands, Options>, terminal: Terminal): Promise<Report | undefined>;
   },
-): Command {
-  return { ...shape, run: (deps, given, terminal) => shape.run(deps, given as Given<Operands, Options>, terminal) };
-}
+) => shape as unknown as Command;
 
-/** The command was not understood; nothing was done. Exit code 2. */
+/** Exit code 2; nothing was done. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
 const isSwitch = ({ value, oneOf, integer }: Argument) => !value && !oneOf && !integer;
 
-/**
- * @returns what was typed, or `help` when that was asked for.
- * @throws {UsageError} with a sentence about what is missing or unknown.
- */
 export function readArguments(
   { operands = {}, options = {} }: Command,
   args: readonly string[],
@@ -109,9 +96,9 @@ export function readArguments(
     );
   }
   const given: Typed = {};
-  for (const [index, [name, operand]] of Object.entries(operands).entries()) {
-    const text = positionals[index];
-    given[name] = text === undefined ? undefined : readOne(operand.value ?? name, operand, text);
+  for (const [index, text] of positionals.entries()) {
+    const name = names[index]!;
+    given[name] = readOne(operands[name]!.value ?? name, operands[name]!, text);
   }
   for (const [name, option] of Object.entries(options)) given[name] = readOption(name, option, values[name]);
   return { given, json: values.json !== undefined };
@@ -134,7 +121,7 @@ function parse(options: Readonly<Record<string, Option>>, args: readonly string[
   }
 }
 
-/** Node's sentences go on about what else may have been meant, over several lines. */
+/** Node's messages are longer than a line. */
 function usageProblem({ code, message }: NodeJS.ErrnoException): string {
   const [, option = ''] = /'(--?[^\s'=]{1,60})/.exec(message) ?? [];
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `Unknown option${option ? `: ${option}` : ''}.`;
@@ -161,34 +148,32 @@ function readOne(name: string, { oneOf, integer }: Argument, text: string): stri
     throw new UsageError(`${name} must be ${oneOf.length === 2 ? oneOf.join(' or ') : `one of: ${oneOf.join(', ')}`}.`);
   }
   if (!integer) return text;
-  const [least, most] = integer;
+  const [min, max] = integer;
   const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  const range = most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : ' on';
-  throw new UsageError(`${name} must be a whole number from ${least}${range}.`);
+  if (number >= min && number <= max) return number;
+  const range = max < Number.MAX_SAFE_INTEGER ? ` to ${max}` : ' on';
+  throw new UsageError(`${name} must be a whole number from ${min}${range}.`);
 }
 
-/** As the help writes what stands in its place. */
-export function placeholder({ value, oneOf, separator }: Argument & Pick<Option, 'separator'>): string {
+function placeholder({ value, oneOf, separator }: Argument & Pick<Option, 'separator'>): string {
   if (separator && separator !== 'never') return `"<${value}> ..."`;
   return oneOf && !value ? oneOf.join('|') : `<${value}>`;
 }
 
 const operandOf = (operand: Operand): string => (operand.optional ? `[${placeholder(operand)}]` : placeholder(operand));
 
-const asTyped = ([name, option]: readonly [string, Option]): string =>
+const asTyped = (name: string, option: Option): string =>
   isSwitch(option) ? `--${name}` : `--${name} ${placeholder(option)}`;
 
 const width = 80;
 
-/** Everything that can be typed, by what it is about. */
 export function overviewOf(groups: readonly (readonly [heading: string, commands: readonly string[][]])[]): string {
-  const said = groups.map(([heading, commands]) => `${heading}\n${columns(commands)}`);
+  const sections = groups.map(([heading, commands]) => `${heading}\n${columns(commands)}`);
   return `Signet ${version}: an OpenID Connect and OAuth identity provider.
 
 Usage: signet <command> [options]
 
-${said.join('\n\n')}
+${sections.join('\n\n')}
 
 Commands work on the database of a running server, too. Every command supports
 --help and --json. Exit codes: 0 success, 1 refused or failed, 2 usage error.
@@ -196,16 +181,12 @@ Commands work on the database of a running server, too. Every command supports
 }
 
 export function helpOf(name: string, { summary, operands = {}, options = {} }: Command): string {
-  const known = Object.entries(options);
+  const rows = Object.entries(options).map(([name, option]) => ({ typed: asTyped(name, option), option }));
   const pieces = [
     ...Object.values(operands).map(operandOf),
-    ...known.map((one) => (one[1].required ? asTyped(one) : `[${asTyped(one)}]`)),
+    ...rows.map(({ typed, option }) => (option.required ? typed : `[${typed}]`)),
   ];
-  const explained = known.map((one) => [asTyped(one), explain(one[1])]);
-  const everywhere = [
-    ['--json', 'print JSON'],
-    ['--help', 'show this help'],
-  ];
+  const explained = rows.map(({ typed, option }) => [typed, explain(option)]);
   const begin = `Usage: signet ${name}`;
   const inOneLine = [begin, ...pieces].join(' ');
   const usage = inOneLine.length <= width ? inOneLine : [begin, ...wrap(pieces, width - 4)].join('\n    ');
@@ -214,7 +195,7 @@ export function helpOf(name: string, { summary, operands = {}, options = {} }: C
 ${wrap(summary.split(' '), width).join('\n')}
 
 Options:
-${columns([...explained, ...everywhere])}
+${columns([...explained, ['--json', 'print JSON'], ['--help', 'show this help']])}
 `;
 }
 
@@ -225,24 +206,23 @@ function explain({ help, value, oneOf, integer, separator }: Option): string {
   return separator ? `${help}; separate several with spaces` : help;
 }
 
-/** Two columns. The second one is wrapped within what the first leaves of the line. */
+/** Two columns, of which the second is wrapped. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const first = Math.min(30, Math.max(...rows.map(([cell = '']) => cell.length)));
-  return rows.map(([cell = '', text = '']) => row(cell, text, first)).join('\n');
-}
-
-function row(cell: string, text: string, first: number): string {
   const margin = ' '.repeat(first + 4);
-  const wrapped = wrap(text.split(' '), width - margin.length).join(`\n${margin}`);
-  return cell.length > first ? `  ${cell}\n${margin}${wrapped}` : `  ${cell.padEnd(first)}  ${wrapped}`;
+  const row = ([cell = '', text = '']: readonly string[]) => {
+    const wrapped = wrap(text.split(' '), width - margin.length).join(`\n${margin}`);
+    return cell.length > first ? `  ${cell}\n${margin}${wrapped}` : `  ${cell.padEnd(first)}  ${wrapped}`;
+  };
+  return rows.map(row).join('\n');
 }
 
-/** Lines of at most so many characters, unless one piece is longer. */
-function wrap(pieces: readonly string[], most: number): string[] {
+/** Lines of at most `max` characters, unless one piece is longer. */
+function wrap(pieces: readonly string[], max: number): string[] {
   const lines: string[] = [];
   for (const piece of pieces) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + piece.length <= most) lines[lines.length - 1] = `${last} ${piece}`;
+    if (last !== undefined && last.length + 1 + piece.length <= max) lines[lines.length - 1] = `${last} ${piece}`;
     else lines.push(piece);
   }
   return lines;

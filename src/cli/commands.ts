@@ -25,6 +25,8 @@ import { commandsOf, operationCommands } from './operation-command.ts';
 const caller = { actor: 'cli' } as const;
 const nothing = { body: undefined, query: {} };
 
+const resent = (what: string | number) => `${what} will be resent within seconds if the server is running.`;
+
 const webhookCommands = {
   ...commandsOf(webhookOperations),
   'webhooks replay': command({
@@ -35,18 +37,12 @@ const webhookCommands = {
       if (all === (delivery_id !== undefined)) throw new UsageError('Give either a <delivery_id> or --all.');
       if (delivery_id !== undefined) {
         await replayDelivery.run(deps, { caller, webhook_id, delivery_id, ...nothing });
-        return {
-          json: { replayed: delivery_id },
-          text: `${delivery_id} will be resent within seconds if the server is running.`,
-        };
+        return { json: { replayed: delivery_id }, text: resent(delivery_id) };
       }
       const counts = await replayDeadDeliveries.run(deps, { caller, webhook_id, ...nothing });
       const left =
         counts.dead > 0 ? ` ${counts.dead} failed deliveries remain: repeat the command to resend them.` : '';
-      return {
-        json: counts,
-        text: `${counts.replayed} will be resent within seconds if the server is running.${left}`,
-      };
+      return { json: counts, text: resent(counts.replayed) + left };
     },
   }),
 };
@@ -61,7 +57,7 @@ function found(users: readonly User[]): Report {
   return { json: { users: records }, text: table([['USER', 'E-MAIL', 'ROLE', 'STATUS', 'CREATED'], ...rows]) };
 }
 
-/** The commands about users that no operation of the API has. */
+/** Those that are no operation of the API. */
 const userCommands = {
   'users create': command({
     summary: 'Create a user. The password is read from standard input, so that it stays out of the process list.',
@@ -107,7 +103,7 @@ const report = (client: Client): Report => ({
   text: describeClient(reviewedRecord(client)),
 });
 
-/** The commands about clients that do more than one operation of the API. */
+/** Those that are more than one operation of the API. */
 const clientCommands = {
   'clients create': command({
     summary: 'Register a first-party client without an owner. Its secret is printed only once.',

@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import { inviteAdministrator } from '../admin/invite-administrator.ts';
-import type { Deps } from '../app/deps.ts';
+import type { Deps } from '../oauth/deps.ts';
 import type { Operation } from '../platform/http/operation.ts';
 import { time } from '../platform/report.ts';
 import { type Command, command, type Option, type Typed, UsageError } from './command.ts';
@@ -15,7 +15,6 @@ type Member = TSchema & {
   default?: unknown;
 };
 
-/** The commands of the operations that have one, by name. They act for the command line. */
 export const commandsOf = (operations: readonly Operation<Deps>[]): Record<string, Command> =>
   Object.fromEntries(
     operations.flatMap((one) => (one.command ? [[one.command.name, commandOf(one, one.command)]] : [])),
@@ -33,13 +32,10 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
     operandNames.includes(member) ? member : (optionOf[member] ?? member.replaceAll('_', '-'));
 
   async function inputOf(deps: Deps, given: Typed) {
+    const valueFor = (member: string, schema: Member) =>
+      fixed[member] ?? given[nameOf(member)] ?? defaults[member] ?? schema.default;
     const valuesOf = (wanted: Record<string, Member>) =>
-      Object.fromEntries(
-        Object.entries(wanted).map(([member, schema]) => [
-          member,
-          fixed[member] ?? given[nameOf(member)] ?? defaults[member] ?? schema.default,
-        ]),
-      );
+      Object.fromEntries(Object.entries(wanted).map(([member, schema]) => [member, valueFor(member, schema)]));
     const { minProperties = 0 } = (one.body ?? {}) as { minProperties?: number };
     if (Object.keys(inBody).filter((member) => given[nameOf(member)] !== undefined).length < minProperties) {
       const names = Object.keys(inBody).map((member) => `--${nameOf(member)}`);
@@ -58,7 +54,7 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
     operands: Object.fromEntries(
       operandNames.map((name) => [
         name,
-        (operands[name]?.oneOf ?? operands[name]?.value) ? operands[name]! : { value: name },
+        operands[name]?.oneOf ? operands[name] : { value: operands[name]?.value ?? name },
       ]),
     ),
     options: Object.fromEntries(
@@ -78,7 +74,7 @@ function commandOf(one: Operation<Deps>, part: NonNullable<Operation<Deps>['comm
   };
 }
 
-/** Lists of words may stand in one argument; text that may hold spaces comes once for each. */
+/** Several words or URIs fit in one argument; for text with spaces the option is repeated. */
 function separatorOf({ enum: choices, format }: NonNullable<Member['items']>): RegExp | 'never' {
   if (choices) return /[\s,]+/;
   return format === 'uri' ? /\s+/ : 'never';
@@ -87,12 +83,11 @@ function separatorOf({ enum: choices, format }: NonNullable<Member['items']>): R
 function optionFor(name: string, schema: Member, mayBeLeftOut: boolean): Option {
   const { type, enum: choices, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
   const isOptional = mayBeLeftOut || Type.IsOptional(schema) || 'default' in schema;
-  const help = helpOf(schema);
-  const required = isOptional ? {} : ({ required: true } as const);
-  if (type === 'array' && items) return { value: name, separator: separatorOf(items), help, ...required };
-  if (type === 'integer') return { value: 'n', integer: [minimum, maximum], help, ...required };
-  if (choices) return { value: name, oneOf: choices, help, ...required };
-  return { value: name === 'after' || name === 'before' ? 'place' : name, help, ...required };
+  const common = { help: helpOf(schema), required: isOptional ? undefined : (true as const) };
+  if (type === 'array' && items) return { value: name, separator: separatorOf(items), ...common };
+  if (type === 'integer') return { value: 'n', integer: [minimum, maximum], ...common };
+  if (choices) return { value: name, oneOf: choices, ...common };
+  return { value: name === 'after' || name === 'before' ? 'place' : name, ...common };
 }
 
 function helpOf({ description = '', items, default: otherwise }: Member): string {
@@ -106,13 +101,13 @@ export const operationCommands = {
   serve: command({
     summary: 'Start the server. Configured by SIGNET_* environment variables (docs/configuration.md), all optional.',
     prepares: true,
-    run: async () => undefined, // the command line hands over to the server before it opens a store
+    run: async () => undefined, // the command line starts the server instead
   }),
   migrate: command({
     prepares: true,
     summary:
       'Migrate the database to this version and create missing keys. Starting the server does the same; no other command does.',
-    // Opening the store as a server does has migrated it already.
+    // Opening the store has migrated it.
     run: async () => ({ json: { migrated: true }, text: 'The database is up to date.' }),
   }),
   'admin invite': command({

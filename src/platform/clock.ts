@@ -18,21 +18,18 @@ const settlesAfterMs = 15 * 60_000;
 
 export type Timekeeper = ReturnType<typeof openTimekeeper>;
 
-/**
- * Whether the clock is reliable enough for changes that cannot be undone. A clock that jumps ahead for a minute would
- * otherwise delete every session that only seems to have expired, and rotate keys that are not due.
- */
+/** After a clock that jumps ahead, sessions only seem to have expired, and keys only seem to be due for rotation. */
 export function openTimekeeper({ clock, monotonic = clock, log }: { clock: Clock; monotonic?: Clock; log: Logger }) {
   let offset = clock() - monotonic();
   let settledAt = monotonic();
-  const doubt = () => {
+  const markUnsettled = () => {
     settledAt = monotonic() + settlesAfterMs;
   };
   return {
     /** Milliseconds since some moment; they only rise, also when the clock is set. */
     monotonic,
     /** Treats the clock as unsettled from now on, as after a jump. The caller logs why. */
-    doubt,
+    markUnsettled,
     /**
      * Compares the clock with the monotonic one, and logs a jump. Cheap: serving processes ask every second.
      * @returns false from a jump on, in either direction, until the clock has run steadily for a quarter of an hour.
@@ -41,7 +38,7 @@ export function openTimekeeper({ clock, monotonic = clock, log }: { clock: Clock
       const jumped = clock() - monotonic() - offset;
       offset += jumped;
       if (Math.abs(jumped) > jumpMs) {
-        doubt();
+        markUnsettled();
         log.warn(
           { jumped_seconds: Math.round(jumped / 1000), clock: new Date(clock()).toISOString() },
           'the clock of this machine was changed; expired data is not deleted until it has been stable for 15 minutes',

@@ -17,10 +17,7 @@ export function emailKey(email: string): string {
 
 const addressShape = /^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u;
 
-/**
- * Checked as it is and as it is normalized, so that no wide comma becomes a comma. A line break is refused even at the end,
- * where trimming would remove it.
- */
+/** Normalized, too, so that no wide comma becomes a comma. A line break is refused even where trimming would remove it. */
 export function emailProblem(email: string): MessageKey | undefined {
   const trimmed = email.trim();
   if (trimmed.length === 0) return 'problem.email.missing';

@@ -46,7 +46,7 @@ export function openHeartbeat(deps: HeartbeatDeps) {
     const ahead = last.at - now(deps);
     const isBehind = before !== undefined && ahead < -(at - before) / 1000 - toleratedSkewSeconds;
     if (ahead <= toleratedSkewSeconds && !isBehind) return;
-    if (Math.abs(ahead) > dangerousSkewSeconds) timekeeper.doubt();
+    if (Math.abs(ahead) > dangerousSkewSeconds) timekeeper.markUnsettled();
     if (at - skewLoggedAt < skewLogIntervalMs) return;
     skewLoggedAt = at;
     log.warn(
@@ -55,14 +55,11 @@ export function openHeartbeat(deps: HeartbeatDeps) {
     );
   }
 
-  /**
-   * At a start no process has watched the clock. Behind the last heartbeat it was set back, or was wrong then. Far ahead of
-   * it, it may be right or wrong, so nothing is deleted for a while.
-   */
-  function doubtAfterSilence(last: Heartbeat | undefined): void {
+  /** Before a start no process has observed the clock, so one far ahead of the last heartbeat may be right or wrong. */
+  function markUnsettledAfterSilence(last: Heartbeat | undefined): void {
     const silent = last ? now(deps) - last.at : 0;
     if (silent <= longSilenceSeconds) return;
-    timekeeper.doubt();
+    timekeeper.markUnsettled();
     log.info(
       { silent_seconds: silent, clock: clock() },
       'no server has used this database for a while, or the clock of this machine is fast; expired data will be deleted in 15 minutes',
@@ -71,7 +68,7 @@ export function openHeartbeat(deps: HeartbeatDeps) {
 
   async function record(isStart: boolean): Promise<void> {
     const last = await findHeartbeat(db);
-    if (isStart) doubtAfterSilence(last);
+    if (isStart) markUnsettledAfterSilence(last);
     compare(last);
     await storeHeartbeat(db, { node, at: now(deps), base_url: config.baseUrl, mail: mail.mode });
   }

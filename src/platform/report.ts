@@ -5,19 +5,6 @@ import { visibleText } from './text.ts';
 /** The output of a command: `json` for machines, `text` for people. `failed` makes the exit code 1. */
 export type Report = { json: unknown; text: string; failed?: boolean };
 
-export async function done(change: Promise<unknown>, json: Record<string, unknown>, text: string): Promise<Report> {
-  await change;
-  return { json, text };
-}
-
-/** A list under `name`, a row of the table for each. */
-export const listed = <One>(
-  name: string,
-  all: readonly One[],
-  headings: readonly string[],
-  row: (one: One) => string[],
-): Report => ({ json: { [name]: all }, text: table([headings, ...all.map(row)]) });
-
 export const shownOnce = (fields: Record<string, string>): string =>
   `${table(Object.entries(fields))}\n\nThe secret is shown only once.`;
 

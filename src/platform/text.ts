@@ -1,7 +1,4 @@
-/**
- * Characters that are drawn as nothing or turn the letters around them: control, format (bidirectional overrides,
- * zero-width, soft hyphen), surrogate, private and unassigned characters, line separators, blank letters.
- */
+/** Control, format (bidirectional, zero-width, soft hyphen), unassigned characters, line separators, blank letters. */
 const invisible = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
 /** Line breaks and tabs are let through; they are spaces on a page. */
 const hidden = new RegExp(`(?![\\n\\t])(?:${invisible.source})`, 'gu');

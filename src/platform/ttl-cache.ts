@@ -6,11 +6,7 @@ const maxEntries = 10_000;
 /** A pending answer is shared, too. */
 type Entry<Answer> = { askedAt: number; answer: Promise<Answer> };
 
-/**
- * Answers of a store, kept for at most a second from the moment of asking, so that a revocation takes effect within it.
- * "Not found" is kept as well, or requests for it in a loop would reach the store every time.
- * @param clock milliseconds.
- */
+/** Answers, also "not found", kept for at most a second, so that a revocation takes effect within it. */
 export function ttlCache<Answer>(clock: () => number, read: (key: string) => Promise<Answer>) {
   const entries = new Map<string, Entry<Answer>>();
 

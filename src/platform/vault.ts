@@ -52,10 +52,7 @@ const nonceLength = 12;
 /** Authenticated encryption, AES-256-GCM (NIST SP 800-38D). The sealed form is salt, nonce, ciphertext and tag. */
 function sealer(saltLength: number, keyFor: (salt: Buffer) => Buffer) {
   return {
-    /**
-     * @param purpose bound as associated data: a text sealed for one purpose cannot be opened for another.
-     * @returns base64url.
-     */
+    /** @param purpose bound as associated data: a text sealed for one purpose cannot be opened for another. */
     seal(purpose: string, plaintext: string): string {
       const salt = randomBytes(saltLength);
       const nonce = randomBytes(nonceLength);
@@ -87,10 +84,7 @@ function sealer(saltLength: number, keyFor: (salt: Buffer) => Buffer) {
 /** Where the master key comes from. One that `mayCreate` is made at first start, with mode 0600; the others must exist. */
 export type MasterKeySource = { from: 'value'; key: Buffer } | { from: 'file'; path: string; mayCreate: boolean };
 
-/**
- * @param name the setting or file that the text came from.
- * @throws {ConfigError} never with the text in it.
- */
+/** @param name the setting or file that the text came from. @throws {ConfigError} never with the text in it. */
 export function parseMasterKey(name: string, text: string): Buffer {
   const trimmed = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Deps } from '../../src/app/deps.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { AuditLogTampered, sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
+import type { Deps } from '../../src/oauth/deps.ts';
 import { plain } from '../support/plain-sql.ts';
 import { startSignet, testSignet } from '../support/signet.ts';
 import { beforeEachCall } from '../support/store-spy.ts';

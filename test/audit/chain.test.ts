@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Deps } from '../../src/app/deps.ts';
 import { auditEvent } from '../../src/audit/audit.ts';
 import { sealAuditLog, verifyAuditLog } from '../../src/audit/chain.ts';
+import type { Deps } from '../../src/oauth/deps.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { onBothEngines } from '../support/databases.ts';
 import { plain } from '../support/plain-sql.ts';

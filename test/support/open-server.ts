@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test';
 import pino from 'pino';
 import { readConfig } from '../../src/app/config.ts';
-import type { Deps } from '../../src/app/deps.ts';
 import { openDeps } from '../../src/app/open-deps.ts';
+import type { Deps } from '../../src/oauth/deps.ts';
 import type { Settings } from './server-process.ts';
 
 /** A server's store and what is opened on it, by the clock of this machine and without listening. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import pg from 'pg';
-import type { Deps } from '../../src/app/deps.ts';
+import type { Deps } from '../../src/oauth/deps.ts';
 import type { Db, Statement } from '../../src/platform/db/db.ts';
 import { plain } from './plain-sql.ts';
 

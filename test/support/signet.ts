@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import pino, { type Logger } from 'pino';
 import { buildApp } from '../../src/app/app.ts';
 import { type Config, readConfig } from '../../src/app/config.ts';
-import type { Deps } from '../../src/app/deps.ts';
 import { runJobs } from '../../src/app/jobs.ts';
 import { closeDeps, openDeps } from '../../src/app/open-deps.ts';
 import type { AuditRow } from '../../src/audit/store.ts';
@@ -12,6 +11,7 @@ import { createUser } from '../../src/authentication/account-links/create-user.t
 import type { PasswordHasher } from '../../src/authentication/credentials/password-hash.ts';
 import type { ConsentPolicy, clientTypes } from '../../src/clients/client.ts';
 import { approveClient } from '../../src/clients/review-client.ts';
+import type { Deps } from '../../src/oauth/deps.ts';
 import { insertSigningKey, listSigningKeys, type SigningKeyRow } from '../../src/oauth/signing-keys/store.ts';
 import type { Db } from '../../src/platform/db/db.ts';
 import { type Answer, type Browser, newBrowser } from './browser.ts';

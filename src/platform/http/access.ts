@@ -40,10 +40,7 @@ export function readBasic(authorization: string): { client_id: string; client_se
 export const isBearer = (authorization: string | undefined): authorization is string =>
   authorization !== undefined && /^bearer(?: |$)/i.test(authorization);
 
-/**
- * The access token in an Authorization header (RFC 6750 §2.1).
- * @throws {RequestError} `invalid_token` for another scheme or a token with characters that none has.
- */
+/** RFC 6750 §2.1. @throws {RequestError} `invalid_token` for another scheme or malformed token. */
 export function bearerToken(authorization: string): string {
   const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(authorization) ?? [];
   if (token === undefined) throw invalidToken('not a Bearer token');

@@ -38,10 +38,7 @@ export const translatePlain = (locale: Locale, { key, values = {} }: MessageDesc
 
 const parsed = new Map<string, IntlMessageFormat>();
 
-/**
- * The text of a message and the values in their places; a value that is missing is left out.
- * Parses a message when it is first used: a command needs few of them.
- */
+/** Parses a message when it is first used: a command needs few of them. */
 export function messageParts<T>(locale: Locale, key: MessageKey, values: Readonly<Record<string, T>>) {
   const language = languages.has(locale) ? locale : fallbackLocale;
   const message = parsed.getOrInsertComputed(

@@ -35,7 +35,7 @@ const day = 86_400;
 /**
  * SP 800-63B-4 §3.2.2: waits "30 seconds up to an hour", and at 100 consecutive failures the password is disabled.
  * "Consecutive" has no end there, but a table must have one: below the first block a failure is remembered for 30 days,
- * so patience buys 4 guesses a month; after a block for a year.
+ * which allows 4 guesses a month; after a block for a year.
  */
 const perAccount = ({ limits }: CounterDeps['config']): Backoff => ({
   firstBlockAt: limits.passwordFailures,
@@ -134,19 +134,16 @@ export function passwordLimits(deps: CounterDeps, knownDevice?: string) {
 export type ClientSecretLimits = ReturnType<typeof openClientSecretLimits>;
 
 /**
- * Limits on guessing client secrets, by client and address, so that failures elsewhere do not block the client. The right secret never touches the store, not even to be checked: each process
- * remembers which clients it saw blocked. Another process learns it with the first failure that reaches it, so `n` processes
- * allow `n` guesses more, which is nothing against 256 random bits; the limit is here to spare the store.
+ * Limits on guessing client secrets, by client and address, so that failures elsewhere do not block the client. They spare
+ * the store: the right secret never causes a query. Each process remembers which clients are blocked, and learns it with its
+ * first failure, so `n` processes allow `n` guesses more, which is nothing against 256 random bits.
  */
 export function openClientSecretLimits(deps: CounterDeps) {
   const blocked = new Map<string, Counter>();
   const perMinute = { limit: deps.config.limits.clientSecretFailures, windowSeconds: 60 };
   const counterKey = (client_id: string, address: string) => `client-secret:${client_id}:${addressKey(address)}`;
   return {
-    /**
-     * Before verifying. Looks into memory only.
-     * @throws {RequestError} `rate_limited` while this client is known to be blocked for this address.
-     */
+    /** In memory only. @throws {RequestError} `rate_limited` while this client is known to be blocked for this address. */
     check(client_id: string, address: string): void {
       const counter = blocked.get(counterKey(client_id, address));
       if (counter) refuseIfBlocked(deps, [counter]);
@@ -163,10 +160,7 @@ export function openClientSecretLimits(deps: CounterDeps) {
   };
 }
 
-/**
- * `limit` per `windowSeconds` for each subject; a window begins with the first count in it.
- * @param limit `name` keeps its counters apart from all others. A subject is an id, or an {@link addressKey}: short.
- */
+/** For each subject, which is an id or an {@link addressKey}: short. @param limit with a unique `name`. */
 export function windowLimit(deps: CounterDeps, limit: Window & { name: string }) {
   const isOn = deps.config.rateLimits;
   const counterKey = (subject: string) => `${limit.name}:${subject}`;
@@ -284,8 +278,5 @@ export function codeLimits(deps: CounterDeps, { user_id, confirmed_at, device_ha
   };
 }
 
-/**
- * For a change of the password: the attacker who used up the hour knew the old one. The counter in a row stays, or control
- * of a mailbox would allow more guesses with each reset.
- */
+/** After a new password. The counter in a row stays, or control of a mailbox would allow more guesses with each reset. */
 export const clearHourlyCodeFailures = (deps: CounterDeps, user_id: string): Sql => hourlyLimit(deps).forget(user_id);

@@ -3,7 +3,7 @@ import { integer, type RowOf, row, text } from '../db/rows.ts';
 import { inOneSlice } from '../db/slices.ts';
 import { asBigint, oneOf, raw, type Sql, sql } from '../db/sql.ts';
 
-/** One row as a check reads it and a count returns it. Times are Unix seconds. */
+/** Times are Unix seconds. */
 export const Counter = row('failure_counters', { counter_key: text, failures: integer, blocked_until: integer });
 export type Counter = RowOf<typeof Counter>;
 
@@ -13,34 +13,28 @@ export const never = 253_402_300_799;
 export const readCounters = (db: Db, keys: readonly string[]): Promise<Counter[]> =>
   db.all(Counter, sql`select ${Counter.columns} from failure_counters where counter_key in ${oneOf(keys)}`);
 
-/** Consecutive failures and the wait that each one earns. */
+/** Of consecutive failures. */
 export type Backoff = {
   /** The failure that starts the first block. */
   firstBlockAt: number;
   firstBlockSeconds: number;
   /** Each further failure doubles the block, up to this. */
   longestBlockSeconds: number;
-  /** The failure after which there is no waiting any more: blocked until the counter is cleared. */
+  /** The failure that blocks until the counter is cleared. */
   disabledAt: number;
-  /** How long a failure is remembered before and after the first block. */
+  /** How long a failure is counted before and after the first block. */
   memorySeconds: { unblocked: number; blocked: number };
 };
 
-/**
- * One more consecutive failure; `returning` gives the {@link Counter}. The block follows from the new count inside the
- * same statement, so a hundred failures at once count a hundred.
- * @param at Unix seconds.
- */
+/** The block follows from the new count in the same statement: a hundred failures at once count. @param at Unix seconds. */
 export function countConsecutive(counter_key: string, backoff: Backoff, at: number): Sql {
   const { firstBlockSeconds, longestBlockSeconds, memorySeconds } = backoff;
-  // Powers of two by shifting: SQLite and PostgreSQL share no power(). The longest block is compared first, because
-  // neither engine shifts by more than the width of a number in a way that could be used.
+  // SQLite and PostgreSQL share no power(), so it shifts, never by more than the width of a number.
   const doublings = Math.ceil(Math.log2(longestBlockSeconds / firstBlockSeconds));
   const constant = (value: number) => raw(String(value));
   const [firstBlockAt, disabledAt] = [constant(backoff.firstBlockAt), constant(backoff.disabledAt)];
   const now = asBigint(at);
-  // While blocked a guess gains nothing, right or wrong, so it does not count: else one burst of parallel guesses could
-  // run up to the failure that disables the password.
+  // Guesses while blocked do not count: else one burst of parallel guesses could disable the password.
   const count = sql`case when failure_counters.blocked_until > ${now} then failure_counters.failures
                          when failure_counters.expires_at > ${now} then failure_counters.failures + 1 else 1 end`;
   return sql`insert into failure_counters (counter_key, failures, window_ends_at, blocked_until, expires_at)
@@ -64,17 +58,11 @@ export function countConsecutive(counter_key: string, backoff: Backoff, at: numb
 /** At most `limit` in a window, which the first one opens; then a block until the window ends. */
 export type Window = { limit: number; windowSeconds: number };
 
-/**
- * One more in the window, also beyond the limit; `returning` gives the {@link Counter}.
- * @param at Unix seconds.
- */
+/** One more in the window, also beyond the limit. @param at Unix seconds. */
 export const countInWindow = (counter_key: string, window: Window, at: number): Sql =>
   sql`${addToWindow(counter_key, window, at)} returning ${Counter.columns}`;
 
-/**
- * Takes one of the places in the window; no row when all are taken. A hundred at once get exactly `limit` of them.
- * @param at Unix seconds.
- */
+/** One more in the window; no row at the limit. A hundred at once get exactly `limit` rows. @param at Unix seconds. */
 export const takeFromWindow = (counter_key: string, window: Window, at: number): Sql =>
   sql`${addToWindow(counter_key, window, at)}
        where failure_counters.blocked_until <= ${asBigint(at)} returning ${Counter.columns}`;

@@ -27,10 +27,7 @@ const claimSeconds = 90;
 const perRun = 50;
 /** Nodemailer's errors after which any other mail would fail alike. */
 const unreachable = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'ETLS', 'EAUTH', 'EPROTOCOL']);
-/**
- * The outbox looks for an enqueued mail after each of these: it does not know when the change is committed, and a busy
- * store may take a while. The periodic job sends the rest.
- */
+/** When the outbox reads the queue after a mail was enqueued, since the commit may take a while. A job sends the rest. */
 const soonMs = [100, 1000, 5000];
 
 /** Of mails that a command queued for a server that cannot send: SIGNET_SMTP_URL may still be set. */
@@ -48,10 +45,7 @@ function openMail(vault: Vault, { mail_id, message_sealed }: WaitingMail): Mail 
 
 export type Outbox = ReturnType<typeof openQueue>;
 
-/**
- * For a command beside the server. It only queues: the environment of a shell is not that of the server, and a mail that
- * a command took out of the queue would be printed, or sent from elsewhere.
- */
+/** Of a command, which only queues: it may have other settings than the server, and send mail from elsewhere. */
 export function openQueue({ config, clock, vault }: OutboxDeps, onEnqueue = () => {}) {
   const mode: MailMode = config.smtpUrl !== undefined ? 'smtp' : config.secure ? 'none' : 'log';
   let enqueued = 0;

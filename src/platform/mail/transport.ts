@@ -13,10 +13,7 @@ export type Transport = (mail: OutgoingMail) => Promise<void>;
 /** Milliseconds: a mail server that does not answer must not delay the next mails. */
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
 
-/**
- * SMTP when it is configured. Else, on loopback alone, the log, for trying Signet out. None elsewhere, because a reader of
- * the log could then take over accounts.
- */
+/** SMTP, or on loopback the log, to try Signet out. None elsewhere: a reader of the log could take over accounts. */
 export function openTransport({ config, log }: { config: Config; log: Logger }): Transport | undefined {
   if (config.smtpUrl !== undefined) return smtp(config.smtpUrl, config.mailFrom);
   if (config.secure) return undefined;

@@ -69,10 +69,7 @@ export function refuseFormOfAnother(request: FastifyRequest, user_id: string): v
   throw refusal('invalid_state', { key: 'refusal.other_account' }, { details, back: '/account' });
 }
 
-/**
- * In the query of a form's page when a user who submitted it had to sign in or confirm first: the form was not processed,
- * and the page says so, however many steps that took.
- */
+/** In the query of a form's page if its submission led to a sign-in: the form was not processed, and the page says so. */
 const mark = 'unfinished';
 
 /** @param path without a query. */

@@ -64,10 +64,7 @@ export type View = {
   day(at: number): Html;
 };
 
-/**
- * @param preferredLocales after the query's `ui_locales` and before the browser's: those of the pending authorization
- * request, then the user's setting.
- */
+/** @param preferredLocales after those of the query and before those of the browser. */
 export function viewOf(
   deps: ViewDeps,
   request: FastifyRequest,

@@ -1,2 +1,0 @@
-/** All that the process opens at its start and closes at its end, see `open-deps.ts`. */
-export type { Deps } from '../oauth/deps.ts';
