@@ -30,7 +30,7 @@ const expired = (cause?: unknown) => refusal('invalid_request', { key: 'passkey.
 const notAccepted = (cause?: unknown) => refusal('access_denied', { key: 'passkey.problem.refused' }, { cause });
 
 /** @param user_id whose passkeys are accepted; left out, the passkey identifies the user. */
-type AssertionRequest = { use: ChallengeUse; user_id?: string; address: string };
+export type AssertionRequest = { use: ChallengeUse; user_id?: string; address: string };
 
 /**
  * Options for `navigator.credentials.get`.

@@ -1,4 +1,4 @@
-import { alert, notice, pageOfUnfinished } from '../../platform/pages/form.ts';
+import { notice, pageOfUnfinished } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
 import type { View } from '../../platform/pages/view.ts';
@@ -11,7 +11,8 @@ export type SignInForm = ReturnTarget &
     username?: string;
     /** The application that sent the user. */
     clientName?: string;
-    problem?: Renderable;
+    /** The alert above the form. */
+    problem?: Html | false;
     /** A message that is no problem, such as a cancelled sign-in at a provider. */
     notice?: Renderable;
     endsAt?: string;
@@ -30,7 +31,7 @@ export const signInPage = (view: View, form: SignInForm): Page => ({
       ? view.t('signin.to_client', { client: html`<strong><bdi>${form.clientName}</bdi></strong>` })
       : view.t('signin.to_account')
   }</p>
-${notice(form.notice)}${alert(form.problem)}
+${notice(form.notice)}${form.problem}
 <form method="post" action="/signin">
 ${returnTargetFields(form)}
 <label for="username">${view.t('field.email')}</label>
@@ -68,7 +69,7 @@ export const confirmPage = (view: View, form: ConfirmForm): Page => ({
   content: html`<h1>${view.t('confirm.title')}</h1>
 <p class="soft">${view.t('confirm.why', { email: html`<strong>${form.username}</strong>` })}</p>
 ${strongerFactorNotice(view, form)}
-${notice(form.notice)}${alert(form.problem)}
+${notice(form.notice)}${form.problem}
 ${
   form.offersPassword &&
   html`<form method="post" action="/signin/confirm">

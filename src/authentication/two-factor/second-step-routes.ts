@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findUser } from '../../accounts/users.ts';
 import { now } from '../../platform/clock.ts';
-import { RequestError } from '../../platform/errors.ts';
 import { clearCookie, cookie, cookieNames } from '../../platform/http/cookies.ts';
 import { readForm } from '../../platform/http/parameters.ts';
 import { digest } from '../../platform/ids.ts';
 import { alert, hidden } from '../../platform/pages/form.ts';
-import { html, type Renderable } from '../../platform/pages/html.ts';
+import { type Html, html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
+import { answerForm } from '../../platform/pages/page-routes.ts';
 import { type View, viewOf } from '../../platform/pages/view.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import type { Deps } from '../deps.ts';
@@ -39,24 +39,20 @@ export async function secondStepRoutes(app: FastifyInstance, deps: Deps) {
     const pending = await readPendingSignIn(deps, request);
     if (!pending) return startAgain(deps, reply);
     const { view, form, returnTarget, attempt_hash } = pending;
-    const again = (problem: Renderable, status: number) =>
-      sendPage(reply, view, secondFactorPage(view, { ...form, problem, backup: backup === '1' }), status);
+    const page = (problem: Html | false) => secondFactorPage(view, { ...form, problem, backup: backup === '1' });
     const signInRequest = await signInRequestOf(deps, request, returnTarget);
-    try {
-      const verdict = await checkCode(deps, attempt_hash, code, signInRequest);
-      if (verdict.kind === 'passed') return redirectAfterSignIn(deps, reply, signInRequest, verdict.outcome);
-      if (verdict.kind === 'over') return startAgain(deps, reply, returnTarget);
-      if (verdict.triesLeft > 0) return again(view.t('second_factor.wrong', verdict), 401);
-      clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
-      return sendPage(reply, view, signInEndedPage(view, returnTarget, deps.config.limits.codesPerSignIn), 401);
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      if (error.code === 'access_denied' && error.userMessage)
-        return again(view.t(error.userMessage.key, error.userMessage.values), 403);
-      if (error.status !== 429) throw error;
-      if (error.retryAfter !== undefined) reply.header('retry-after', error.retryAfter);
-      return again(view.t('signin.too_many', { wait: view.duration(error.retryAfter ?? 60) }), 429);
-    }
+    return answerForm(reply, view, {
+      async act() {
+        const verdict = await checkCode(deps, attempt_hash, code, signInRequest);
+        if (verdict.kind === 'passed') return redirectAfterSignIn(deps, reply, signInRequest, verdict.outcome);
+        if (verdict.kind === 'over') return startAgain(deps, reply, returnTarget);
+        if (verdict.triesLeft > 0) return { ...page(alert(view.t('second_factor.wrong', verdict))), status: 401 };
+        clearCookie(reply, deps.config, cookieNames(deps.config).attempt);
+        return { ...signInEndedPage(view, returnTarget, deps.config.limits.codesPerSignIn), status: 401 };
+      },
+      redraw: (_, problem) => page(problem),
+      explains: ({ status }) => status === 403 || status === 429,
+    });
   });
 }
 
@@ -92,7 +88,8 @@ export async function readPendingSignIn(deps: Deps, request: FastifyRequest): Pr
 }
 
 type SecondFactorForm = ReturnTarget & {
-  problem?: Renderable;
+  /** The alert above the form. */
+  problem?: Html | false;
   endsAt?: string;
   /** The user has a passkey, and it was not the first factor. */
   offersPasskey: boolean;
@@ -106,7 +103,7 @@ export const secondFactorPage = (view: View, form: SecondFactorForm): Page => ({
   scripts: form.offersPasskey ? passkeyScripts : [],
   content: html`<h1>${view.t('second_factor.title')}</h1>
 <p class="soft">${view.t('second_factor.why')}</p>
-${alert(form.problem)}
+${form.problem}
 <form method="post" action="${path}">
 ${form.backup && hidden('backup', '1')}
 <label for="code">${view.t(form.backup ? 'field.backup_code' : 'field.code')}</label>
