@@ -109,7 +109,7 @@ ${identities.map(
 
 const sessionItem = (view: View, user_id: string, session: ListedSession) => html`<li><div>
 <h3>${deviceName(session.user_agent) ?? view.t('admin.users.sessions.unknown')}</h3>
-<p>${session.address} · ${view.t('admin.users.sessions.seen', { when: view.ago(session.last_seen_at) })} · <code>${session.amr}</code></p>
+<p>${session.address} · ${view.t('admin.users.sessions.seen', { when: view.ago(session.last_seen_at) })} · <code>${session.amr.join(' ')}</code></p>
 </div>
 <form method="post" action="/admin/users/${user_id}/sessions/${session.session_id}/end"><button type="submit" class="quiet" aria-label="${view.plain('admin.users.sessions.end.of', { session_id: session.session_id })}">${view.t('admin.users.sessions.end')}</button></form></li>
 `;

@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { asBigint, type Sql, sql } from '../../platform/db/sql.ts';
 import type { UserId } from '../../platform/ids.ts';
 
@@ -9,8 +9,8 @@ const Passkey = row('passkeys', {
   user_id: id<UserId>(),
   public_key: text,
   sign_count: integer,
-  /** Separated by spaces, as the browser reported them. */
-  transports: text,
+  /** As the browser reported them. */
+  transports: words(),
   /** Set once the authenticator has said that it keeps a copy elsewhere. */
   backed_up_at: nullable(integer),
   name: text,

@@ -1,4 +1,3 @@
-import { lockUser } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
 import { oneOf, raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
@@ -17,12 +16,6 @@ export { deleteIdentitiesOfUser, listIdentities } from './identities.store.ts';
 export { deletePasskeysOfUser, listPasskeys } from './passkeys.store.ts';
 export { passwordOf } from './passwords.store.ts';
 export { countBackupCodes, deleteBackupCodes, deletePendingTotp, deleteTotp, findTotp } from './two-factor.store.ts';
-
-/**
- * For the `lock` of a change that removes a sign-in method: otherwise two such changes could each count the method that
- * the other removes, and the user could no longer sign in.
- */
-export const lockSignInMethods = (user_id: UserId): Sql => lockUser(user_id);
 
 /**
  * The user has at least two sign-in methods: password, passkeys, identities of issuers that are still configured. A

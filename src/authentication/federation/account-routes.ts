@@ -32,8 +32,7 @@ const unlink = operation({
   parameters: { provider: '`id` of one of the `identities` of the current user.' },
   answer: { description: 'Disconnected. The user is notified by email.' },
   refusals: ['not_found', 'invalid_state'],
-  run: (deps, { session, caller, provider }) =>
-    unlinkIdentity(deps, session, { provider_id: provider, address: caller.address }),
+  run: (deps, { session, caller, provider }) => unlinkIdentity(deps, { session, address: caller.address }, provider),
 });
 
 type ProviderRoute = { Params: { provider: string } };
@@ -74,7 +73,7 @@ export async function providerAccountRoutes(app: FastifyInstance, deps: Deps, be
 
   app.post<ProviderRoute>(`${path}/:provider/remove`, { config }, async (request, reply) => {
     const session = await requireRecentSession(deps, request);
-    await unlinkIdentity(deps, session, { provider_id: request.params.provider, address: request.ip });
+    await unlinkIdentity(deps, { session, address: request.ip }, request.params.provider);
     return reply.redirect(`${path}?done=unlinked`, 303);
   });
 }

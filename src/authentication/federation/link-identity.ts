@@ -1,4 +1,4 @@
-import type { User } from '../../accounts/users.ts';
+import { lockUser, type User } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
@@ -13,10 +13,17 @@ import {
   mayLink,
   mayLinkByEmail,
 } from '../credentials/identities.store.ts';
-import { hasAnotherSignInMethod, limitSecurityChanges, lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { isCurrentSession, type Session, type SessionRef, sessionRefusal } from '../sessions/session.ts';
+import {
+  changeOwnAccount,
+  isCurrentSession,
+  type Owner,
+  type Session,
+  type SessionRef,
+  sessionRefusal,
+} from '../sessions/session.ts';
 import { type Confirmation, linkConfirmation } from './confirmation.ts';
 import { type CallbackContext, refuseIdentity } from './refuse-identity.ts';
 import { nameOf, type UpstreamAccount } from './upstream-account.ts';
@@ -45,20 +52,19 @@ export async function linkIdentity(
   const at = now(deps);
   const { issuer, subject, email } = account;
   const { provider, address } = context;
-  const { statement } = auditEvent(
-    {
-      action: 'identity.linked',
-      actor: `user:${user_id}`,
-      target: user_id,
-      reason: byEmail === undefined ? 'by_person' : 'by_email',
-      after: { provider: provider.id, issuer, subject },
-      address,
-    },
-    at,
-  );
+  const reason = byEmail === undefined ? 'by_person' : 'by_email';
+  const after = { provider: provider.id, issuer, subject };
+  const event = {
+    action: 'identity.linked',
+    actor: `user:${user_id}`,
+    target: user_id,
+    reason,
+    after,
+    address,
+  } as const;
   const identity = { issuer, subject, user_id, provider: provider.id, email: email ?? null };
   await deps.db.change({
-    lock: lockSignInMethods(user_id),
+    lock: lockUser(user_id),
     require: {
       session: session && isCurrentSession(session),
       user: byEmail === undefined ? mayLink(user_id, issuer) : mayLinkByEmail(user_id, issuer, byEmail),
@@ -66,7 +72,7 @@ export async function linkIdentity(
     run: {
       identity: mayConflict(insertIdentity(identity, at)),
       mails: mailTo(deps, user, 'provider_linked', { provider: provider.label, email: email ?? subject }),
-      event: statement,
+      event: auditEvent(event, at).statement,
     },
   });
   // Also if it was refused, the identity may have been linked with the same user meanwhile.
@@ -109,10 +115,10 @@ export async function linkBySignedInUser(
  */
 export async function unlinkIdentity(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>,
-  session: Session,
-  { provider_id, address }: { provider_id: string; address: string },
+  owner: Owner,
+  provider_id: string,
 ): Promise<void> {
-  const { user_id } = session;
+  const { user_id } = owner.session;
   const provider = deps.config.providers.find(({ id }) => id === provider_id);
   const identities = await listIdentities(deps.db, user_id);
   const identity = identities.find((one) => (provider ? one.issuer === provider.issuer : one.provider === provider_id));
@@ -120,32 +126,19 @@ export async function unlinkIdentity(
 
   const { issuer, subject } = identity;
   const opens = deps.config.providers.some((one) => one.issuer === issuer);
-  const { statement } = auditEvent(
-    {
-      action: 'identity.unlinked',
-      actor: `user:${user_id}`,
-      target: user_id,
-      before: { provider: provider_id, issuer, subject },
-      address,
-    },
-    now(deps),
-  );
-  const done = await deps.db.change({
-    lock: lockSignInMethods(user_id),
-    require: {
-      session: isCurrentSession(session),
-      // An identity whose issuer is no longer configured is no way to sign in, so it may always be removed.
-      anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined,
-    },
+  const failed = await changeOwnAccount(deps, owner, {
+    action: 'identity.unlinked',
+    before: { provider: provider_id, issuer, subject },
+    mail: 'provider_unlinked',
+    values: { provider: provider?.label ?? provider_id },
+    // An identity whose issuer is no longer configured is no way to sign in, so it may always be removed.
+    require: { anotherMethod: opens ? hasAnotherSignInMethod(deps.config, user_id) : undefined },
     run: {
       identity: mustChange(deleteIdentity(user_id, issuer)),
       pendingSignIns: deletePendingSignInsOfUser(user_id),
-      mails: mailTo(deps, session, 'provider_unlinked', { provider: provider?.label ?? provider_id }),
-      event: statement,
     },
   });
-  if (done.ok) return;
-  if (done.failed === 'session') throw await sessionRefusal(deps, session);
+  if (!failed) return;
   const isThere = (await listIdentities(deps.db, user_id)).some((one) => one.issuer === issuer);
   if (!isThere) throw notFound();
   throw refusal(

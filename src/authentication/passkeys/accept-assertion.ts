@@ -47,16 +47,9 @@ export async function assertionOptions(
     rpId: relyingParty(deps.config).rpID,
     timeout: challengeSeconds * 1000,
     userVerification: 'required',
-    allowCredentials: own.map(({ credential_id, transports }) => ({
-      id: credential_id,
-      type: 'public-key',
-      transports: transportsOf(transports),
-    })),
+    allowCredentials: own.map(({ credential_id: id, transports }) => ({ id, type: 'public-key', transports })),
   };
 }
-
-type Transports = NonNullable<PublicKeyCredentialRequestOptionsJSON['allowCredentials']>[number]['transports'];
-export const transportsOf = (transports: string) => transports.split(' ').filter(Boolean) as Transports;
 
 /**
  * Verifies an assertion (WebAuthn §7.2), with user verification by the authenticator, and uses up its challenge. The

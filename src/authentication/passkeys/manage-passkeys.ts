@@ -1,17 +1,13 @@
-import { lockUser } from '../../accounts/users.ts';
-import { auditEvent } from '../../audit/audit.ts';
-import { now } from '../../platform/clock.ts';
 import { mustChange } from '../../platform/db/change.ts';
-import type { LimitDeps } from '../../platform/deps.ts';
+import type { MailDeps } from '../../platform/deps.ts';
 import { fieldProblem, invalidFields, notFound, refusal } from '../../platform/errors.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { deletePasskey, listPasskeys, type Passkey, renamePasskey } from '../credentials/passkeys.store.ts';
-import { hasAnotherSignInMethod, limitSecurityChanges, lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import { passkeyId } from '../credentials/webauthn.ts';
 import type { Deps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { isCurrentSession, type Session, sessionRefusal } from '../sessions/session.ts';
+import { changeOwnAccount, type Owner } from '../sessions/session.ts';
 
 /** A passkey as its user sees it. */
 export const passkeyRecord = (passkey: Passkey) => ({
@@ -38,41 +34,29 @@ export function readName(name: string): string {
   return normalizeName(name);
 }
 
-/** `id`: as in {@link passkeyRecord}. */
-type Target = { session: Session; id: string; address: string };
-
 /**
  * @param readBody called for the user's own passkey only, so that another user's is `not_found` whatever the body says.
  * @throws {RequestError} `not_found`; as {@link readName}; `login_required` if the session has ended.
  */
 export async function renameOwnPasskey(
-  deps: LimitDeps,
-  { session, id, address }: Target,
+  deps: MailDeps,
+  owner: Owner,
+  id: string,
   readBody: () => string,
 ): Promise<Passkey> {
-  const { user_id } = session;
+  const { user_id } = owner.session;
   const passkey = await requireOwnPasskey(deps, user_id, id);
   const name = readName(readBody());
   if (name === passkey.name) return passkey;
   await limitSecurityChanges(deps, user_id);
-  const { statement } = auditEvent(
-    {
-      action: 'passkey.renamed',
-      actor: `user:${user_id}`,
-      target: user_id,
-      before: { passkey: passkeyId(passkey), name: passkey.name },
-      after: { name },
-      address,
-    },
-    now(deps),
-  );
-  const done = await deps.db.change({
-    lock: lockUser(user_id),
-    require: { session: isCurrentSession(session) },
-    run: { passkey: mustChange(renamePasskey(passkey, name)), event: statement },
+  const failed = await changeOwnAccount(deps, owner, {
+    action: 'passkey.renamed',
+    before: { passkey: id, name: passkey.name },
+    after: { name },
+    run: { passkey: mustChange(renamePasskey(passkey, name)) },
   });
-  if (done.ok) return { ...passkey, name };
-  throw done.failed === 'session' ? await sessionRefusal(deps, session) : notFound(); // removed meanwhile
+  if (failed) throw notFound(); // removed meanwhile
+  return { ...passkey, name };
 }
 
 /**
@@ -82,32 +66,20 @@ export async function renameOwnPasskey(
  */
 export async function removePasskey(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'mail'>,
-  { session, id, address }: Target,
+  owner: Owner,
+  id: string,
 ): Promise<void> {
-  const { user_id } = session;
+  const { user_id } = owner.session;
   const passkey = await requireOwnPasskey(deps, user_id, id);
-  const { statement } = auditEvent(
-    {
-      action: 'passkey.removed',
-      actor: `user:${user_id}`,
-      target: user_id,
-      before: { passkey: passkeyId(passkey), name: passkey.name },
-      address,
-    },
-    now(deps),
-  );
-  const done = await deps.db.change({
-    lock: lockSignInMethods(user_id),
-    require: { session: isCurrentSession(session), anotherMethod: hasAnotherSignInMethod(deps.config, user_id) },
-    run: {
-      passkey: mustChange(deletePasskey(passkey)),
-      mails: mailTo(deps, session, 'passkey_removed', { passkey: passkey.name, address }),
-      pendingSignIns: deletePendingSignInsOfUser(user_id),
-      event: statement,
-    },
+  const failed = await changeOwnAccount(deps, owner, {
+    action: 'passkey.removed',
+    before: { passkey: id, name: passkey.name },
+    mail: 'passkey_removed',
+    values: { passkey: passkey.name },
+    require: { anotherMethod: hasAnotherSignInMethod(deps.config, user_id) },
+    run: { passkey: mustChange(deletePasskey(passkey)), pendingSignIns: deletePendingSignInsOfUser(user_id) },
   });
-  if (done.ok) return;
-  if (done.failed === 'session') throw await sessionRefusal(deps, session);
+  if (!failed) return;
   await requireOwnPasskey(deps, user_id, id);
   throw refusal(
     'invalid_state',

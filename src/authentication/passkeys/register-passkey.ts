@@ -1,13 +1,11 @@
 import type { PublicKeyCredentialCreationOptionsJSON, VerifiedRegistrationResponse } from '@simplewebauthn/server';
 import { spendLink } from '../../accounts/links.ts';
-import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict, mustChange } from '../../platform/db/change.ts';
-import type { Deps, MailDeps, SecretDeps } from '../../platform/deps.ts';
+import type { Deps, SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
 import { insertPasskey, isRegistered, listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
-import { limitSecurityChanges, lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import {
   algorithms,
   maxPasskeys,
@@ -17,19 +15,12 @@ import {
   userHandle,
 } from '../credentials/webauthn.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { isCurrentSession, type Session, sessionRefusal } from '../sessions/session.ts';
-import { transportsOf } from './accept-assertion.ts';
-import {
-  type ChallengeUse,
-  challengeSeconds,
-  limitChallenges,
-  newChallenge,
-  type OpenChallenge,
-  openChallenge,
-} from './challenge.ts';
+import { changeOwnAccount, type Owner } from '../sessions/session.ts';
+import { type ChallengeUse, challengeSeconds, limitChallenges, newChallenge, openChallenge } from './challenge.ts';
 import { readName } from './manage-passkeys.ts';
 
-type Registrant = { session: Session; browser: string; address: string };
+/** `browser`: the secret that names it. */
+type Registrant = Owner & { browser: string };
 
 const useOf = ({ session, browser }: Registrant): ChallengeUse => ({
   purpose: 'register',
@@ -71,10 +62,7 @@ export async function registrationOptions(
     attestationType: 'none', // any make of authenticator is accepted
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: algorithms,
-    excludeCredentials: own.map(({ credential_id, transports }) => ({
-      id: credential_id,
-      transports: transportsOf(transports),
-    })),
+    excludeCredentials: own.map(({ credential_id: id, transports }) => ({ id, transports })),
   });
 }
 
@@ -101,14 +89,28 @@ export async function registerPasskey(
     user_id: registrant.session.user_id,
     public_key: Buffer.from(made.publicKey).toString('base64url'),
     sign_count: made.counter,
-    transports: asked.credential.response.transports?.join(' ') ?? '',
+    transports: asked.credential.response.transports ?? [],
     backed_up_at: credentialBackedUp ? at : null,
     name,
     created_at: at,
     last_used_at: null,
   };
-  await keep(deps, registrant, { passkey, challenge });
-  return passkey;
+  const { user_id } = registrant.session;
+  await limitSecurityChanges(deps, user_id); // removing is not counted: there is never more to remove than was added
+  const failed = await changeOwnAccount(deps, registrant, {
+    action: 'passkey.added',
+    after: { passkey: passkeyId(passkey), name },
+    mail: 'passkey_added',
+    values: { passkey: name },
+    run: {
+      challenge: mayConflict(spendLink(challenge)),
+      passkey: mustChange(mayConflict(insertPasskey(passkey, maxPasskeys))),
+      pendingSignIns: deletePendingSignInsOfUser(user_id),
+    },
+  });
+  if (!failed) return passkey;
+  if (!(await isRegistered(deps.db, passkey.credential_id))) throw failed === 'passkey' ? tooMany() : expired();
+  throw refusal('invalid_state', { key: 'passkey.problem.known' }, { details: { current_status: 'registered' } });
 }
 
 type Verified = NonNullable<VerifiedRegistrationResponse['registrationInfo']>;
@@ -148,38 +150,4 @@ async function refuseForeignAttestation(attestationObject: string): Promise<void
   const attestation = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
   const isOwn = attestation.get('fmt') === 'packed' && attestation.get('attStmt').get('x5c') === undefined;
   if (attestation.get('fmt') !== 'none' && !isOwn) throw new Error('attested although not asked to');
-}
-
-async function keep(
-  deps: MailDeps,
-  { session, address }: Registrant,
-  { passkey, challenge }: { passkey: Passkey; challenge: OpenChallenge },
-): Promise<void> {
-  const { user_id } = session;
-  await limitSecurityChanges(deps, user_id); // removing is not counted: there is never more to remove than was added
-  const { statement } = auditEvent(
-    {
-      action: 'passkey.added',
-      actor: `user:${user_id}`,
-      target: user_id,
-      after: { passkey: passkeyId(passkey), name: passkey.name },
-      address,
-    },
-    passkey.created_at,
-  );
-  const done = await deps.db.change({
-    lock: lockSignInMethods(user_id),
-    require: { session: isCurrentSession(session) },
-    run: {
-      challenge: mayConflict(spendLink(challenge)),
-      passkey: mustChange(mayConflict(insertPasskey(passkey, maxPasskeys))),
-      mails: mailTo(deps, session, 'passkey_added', { passkey: passkey.name, address }),
-      pendingSignIns: deletePendingSignInsOfUser(user_id),
-      event: statement,
-    },
-  });
-  if (done.ok) return;
-  if (done.failed === 'session') throw await sessionRefusal(deps, session);
-  if (!(await isRegistered(deps.db, passkey.credential_id))) throw done.failed === 'passkey' ? tooMany() : expired();
-  throw refusal('invalid_state', { key: 'passkey.problem.known' }, { details: { current_status: 'registered' } });
 }

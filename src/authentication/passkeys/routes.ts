@@ -97,7 +97,7 @@ const rename = operation({
   answer: { description: 'The passkey.', schema: Passkey },
   refusals: ['not_found', 'rate_limited'],
   run: async (deps, { session, caller: { address }, id, body }) =>
-    passkeyRecord(await renameOwnPasskey(deps, { session, id, address }, () => readName(body).name)),
+    passkeyRecord(await renameOwnPasskey(deps, { session, address }, id, () => readName(body).name)),
 });
 
 const remove = operation({
@@ -107,7 +107,7 @@ const remove = operation({
   summary: 'Remove a passkey',
   answer: { description: 'Removed.' },
   refusals: ['not_found', 'invalid_state'],
-  run: (deps, { session, caller: { address }, id }) => removePasskey(deps, { session, id, address }),
+  run: (deps, { session, caller: { address }, id }) => removePasskey(deps, { session, address }, id),
 });
 
 /** A user's own passkeys. */
@@ -162,7 +162,7 @@ function passkeyPages(app: FastifyInstance, deps: Deps) {
   pages.post(`${passkeysPath}/:id/name`, {
     ...form,
     async act({ session, id, caller: { address } }, { name = '' }) {
-      await renameOwnPasskey(deps, { session, id, address }, () => name);
+      await renameOwnPasskey(deps, { session, address }, id, () => name);
       return `${passkeysPath}?done=renamed`;
     },
   });

@@ -1,24 +1,22 @@
 import { deleteLinksOfUser } from '../../accounts/links.ts';
 import { resetMailsTo } from '../../accounts/mail-limits.ts';
-import { lockUser, type User } from '../../accounts/users.ts';
-import { auditEvent } from '../../audit/audit.ts';
+import type { User } from '../../accounts/users.ts';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { LimitDeps } from '../../platform/deps.ts';
 import { invalidFields, refusal } from '../../platform/errors.ts';
 import { digest } from '../../platform/ids.ts';
 import { clearHourlyCodeFailures, passwordLimits } from '../../platform/limits/failure-limits.ts';
-import { mailTo } from '../../platform/mail/outbox.ts';
 import { newPasswordProblems, type PasswordContext } from '../credentials/password-policy.ts';
 import { passwordOf, removePassword as removal, setPassword } from '../credentials/passwords.store.ts';
-import { hasAnotherSignInMethod, limitSecurityChanges, lockSignInMethods } from '../credentials/sign-in-methods.ts';
+import { hasAnotherSignInMethod, limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import { deletePendingTotp, isTotpActive } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { isCurrentSession, rotateSessionSecret, type Session, sessionRefusal } from '../sessions/session.ts';
+import { changeOwnAccount, type Owner, rotateSessionSecret } from '../sessions/session.ts';
 import { endOtherSessions, endSessionsOfUser, touchDevice } from '../sessions/store.ts';
 
-type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
+type PasswordOwner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
 
 /**
  * Changes the password, or sets the first one, and ends all other access: see {@link endPasswordAccess}. The caller has
@@ -30,43 +28,33 @@ type Owner = Pick<User, 'user_id' | 'email' | 'name' | 'locale'>;
  */
 export async function changePassword(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords' | 'mail' | 'grants'>,
-  session: Session,
-  { password, address, deviceToken }: { password: string; address: string; deviceToken?: string | undefined },
+  owner: Owner,
+  { password, deviceToken }: { password: string; deviceToken?: string | undefined },
 ): Promise<string> {
-  await limitSecurityChanges(deps, session.user_id);
+  const { session } = owner;
+  const { user_id } = session;
+  await limitSecurityChanges(deps, user_id);
   const password_hash = await hashNewPassword(deps, session, password);
-  const hadOne = (await passwordOf(deps.db, session.user_id)) !== undefined;
+  const hadOne = (await passwordOf(deps.db, user_id)) !== undefined;
   const at = now(deps);
-  const { statement } = auditEvent(
-    {
-      action: hadOne ? 'password.changed' : 'password.set',
-      actor: `user:${session.user_id}`,
-      target: session.user_id,
-      address,
-    },
-    at,
-  );
   const rotation = rotateSessionSecret(session);
-  const done = await deps.db.change({
-    lock: lockUser(session.user_id), // so that a sign-in with the old password comes before it, and ends, or after, and fails
-    require: { session: isCurrentSession(session) },
+  await changeOwnAccount(deps, owner, {
+    action: hadOne ? 'password.changed' : 'password.set',
+    mail: hadOne ? 'password_changed' : 'password_set',
     run: {
       session: rotation.statement,
-      password: setPassword(session.user_id, password_hash, at),
-      device: deviceToken === undefined ? undefined : touchDevice(session.user_id, digest(deviceToken), at),
+      password: setPassword(user_id, password_hash, at),
+      device: deviceToken === undefined ? undefined : touchDevice(user_id, digest(deviceToken), at),
       access: endPasswordAccess(deps, session, session.session_id),
-      mails: mailTo(deps, session, hadOne ? 'password_changed' : 'password_set', { address }),
-      event: statement,
     },
   });
-  if (!done.ok) throw await sessionRefusal(deps, session);
   return rotation.token;
 }
 
 /** @throws {RequestError} `invalid_request` with the problems of the password; `temporarily_unavailable`. */
 export async function hashNewPassword(
   deps: Pick<Deps, 'db' | 'config' | 'passwords'>,
-  owner: Owner,
+  owner: PasswordOwner,
   password: string,
 ): Promise<string> {
   const problems = newPasswordProblems(password, await passwordContext(deps, owner));
@@ -81,7 +69,7 @@ export async function hashNewPassword(
  */
 export async function passwordContext(
   deps: Pick<Deps, 'db' | 'config'>,
-  { user_id, email, name }: Owner,
+  { user_id, email, name }: PasswordOwner,
 ): Promise<PasswordContext> {
   const secondFactor = await isTotpActive(deps.db, user_id);
   return { email, name, secondFactor, words: [deps.config.brand.name] };
@@ -94,7 +82,7 @@ export async function passwordContext(
  */
 export function endPasswordAccess(
   deps: LimitDeps & Pick<Deps, 'grants'>,
-  { user_id, email }: Owner,
+  { user_id, email }: PasswordOwner,
   keep?: string,
 ): Sql[] {
   const at = now(deps);
@@ -118,29 +106,21 @@ export function endPasswordAccess(
  * @returns the session's new secret, for its cookie.
  * @throws {RequestError} `invalid_state` for the last sign-in method, and without a password; `login_required`.
  */
-export async function removePassword(deps: RevocationDeps, session: Session, address: string): Promise<string> {
-  if (!(await passwordOf(deps.db, session.user_id))) throw refusal('invalid_state', { key: 'password.none' });
-  const at = now(deps);
-  const { statement } = auditEvent(
-    { action: 'password.removed', actor: `user:${session.user_id}`, target: session.user_id, address },
-    at,
-  );
+export async function removePassword(deps: RevocationDeps, owner: Owner): Promise<string> {
+  const { session } = owner;
+  const { user_id, session_id } = session;
+  if (!(await passwordOf(deps.db, user_id))) throw refusal('invalid_state', { key: 'password.none' });
   const rotation = rotateSessionSecret(session);
-  const done = await deps.db.change({
-    lock: lockSignInMethods(session.user_id),
-    require: {
-      session: isCurrentSession(session),
-      anotherMethod: hasAnotherSignInMethod(deps.config, session.user_id),
-    },
+  const failed = await changeOwnAccount(deps, owner, {
+    action: 'password.removed',
+    mail: 'password_removed',
+    require: { anotherMethod: hasAnotherSignInMethod(deps.config, user_id) },
     run: {
       session: rotation.statement,
-      password: removal(session.user_id),
-      access: endPasswordAccess(deps, session, session.session_id),
-      mails: mailTo(deps, session, 'password_removed', { address }),
-      event: statement,
+      password: removal(user_id),
+      access: endPasswordAccess(deps, session, session_id),
     },
   });
-  if (done.ok) return rotation.token;
-  if (done.failed === 'anotherMethod') throw refusal('invalid_state', { key: 'password.last_sign_in_method' });
-  throw await sessionRefusal(deps, session);
+  if (failed) throw refusal('invalid_state', { key: 'password.last_sign_in_method' });
+  return rotation.token;
 }

@@ -1,8 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import Type from 'typebox';
 import type { FieldProblem } from '../../platform/errors.ts';
-import { jsonBody } from '../../platform/http/bodies.ts';
-import type { OperationDescription } from '../../platform/http/operation.ts';
+import { addOperations, operation } from '../../platform/http/operation.ts';
 import { fieldAlert, newPasswordField, notice } from '../../platform/pages/form.ts';
 import { html } from '../../platform/pages/html.ts';
 import type { Page } from '../../platform/pages/page.ts';
@@ -13,82 +12,70 @@ import { passwordOf } from '../credentials/passwords.store.ts';
 import { canRemoveSignInMethod } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { accountTab } from '../sessions/page.ts';
-import { recentlySignedIn, type Session, setSessionCookie } from '../sessions/session.ts';
+import { recentlySignedIn, type Session, type SignedIn, setSessionCookie } from '../sessions/session.ts';
 import { changePassword, passwordContext, removePassword } from './change-password.ts';
 
-const PasswordBody = Type.Object(
-  {
-    password: Type.String({
-      description: 'At least 15 characters, or 8 with TOTP; at most 1024 bytes; no common password.',
-    }),
-  },
-  { additionalProperties: false },
-);
-const readPassword = jsonBody(PasswordBody);
-
-const shared = { tag: 'Account', access: [recentlySignedIn] } as const;
+const path = '/account/security/password';
 const consequence =
   'Ends your other sessions, revokes all grants and invalidates open reset links. This session continues with a new cookie.';
 
-const change: OperationDescription = {
-  id: 'changePassword',
+const shared = {
+  tag: 'Account',
+  path: '/v1/me/password',
+  access: recentlySignedIn,
+  /** `result`: the new secret of the session. */
+  setHeaders(reply: FastifyReply, deps: Deps, { result, input }: { result: unknown; input: SignedIn }) {
+    setSessionCookie(deps, reply, input.session, result as string);
+  },
+} as const;
+
+const change = operation({
   ...shared,
+  id: 'changePassword',
+  method: 'POST',
   summary: 'Set or change your password',
   description: consequence,
-  body: { schema: PasswordBody, example: { password: 'four unrelated ordinary words' } },
-  answers: { 204: { description: 'The password was changed.' } },
+  body: Type.Object(
+    {
+      password: Type.String({
+        description: 'At least 15 characters, or 8 with TOTP; at most 1024 bytes; no common password.',
+      }),
+    },
+    { additionalProperties: false },
+  ),
+  example: { password: 'four unrelated ordinary words' },
+  answer: { description: 'The password was changed.' },
   refusals: ['temporarily_unavailable', 'rate_limited'],
-};
+  run: (deps: Deps, { session, caller: { address }, browser: { deviceToken }, body: { password } }) =>
+    changePassword(deps, { session, address }, { password, deviceToken }),
+});
 
-const remove: OperationDescription = {
-  id: 'removePassword',
+const remove = operation({
   ...shared,
+  id: 'removePassword',
+  method: 'DELETE',
   summary: 'Remove your password',
   description: `Only possible with another sign-in method. ${consequence}`,
-  answers: { 204: { description: 'The password was removed.' } },
+  answer: { description: 'The password was removed.' },
   refusals: ['invalid_state'],
-};
+  run: (deps: Deps, { session, caller: { address } }) => removePassword(deps, { session, address }),
+});
 
-const path = '/account/security/password';
-
-/** The signed-in user's password. Each change puts the session under a new secret, so every answer sets its cookie. */
+/** The signed-in user's password. */
 export async function passwordRoutes(app: FastifyInstance, deps: Deps) {
-  app.post('/v1/me/password', { config: { operation: change } }, async (request, reply) => {
-    const { session, caller, browser } = await recentlySignedIn.authenticate(deps, request);
-    const { password } = readPassword(request.body);
-    const { address } = caller;
-    const token = await changePassword(deps, session, { password, address, deviceToken: browser.deviceToken });
-    setSessionCookie(deps, reply, session, token);
-    return reply.code(204).send();
-  });
-
-  app.delete('/v1/me/password', { config: { operation: remove } }, async (request, reply) => {
-    const { session, caller } = await recentlySignedIn.authenticate(deps, request);
-    const token = await removePassword(deps, session, caller.address);
-    setSessionCookie(deps, reply, session, token);
-    return reply.code(204).send();
-  });
-
+  addOperations(app, deps, [change, remove]);
   const pages = pagesFor(app, deps, recentlySignedIn);
   pages.show(path, ({ view, session, query: { done } }) =>
     drawPassword(deps, view, session, { done: done === 'changed' || done === 'removed' ? done : undefined }),
   );
-  pages.post(path, {
+  pages.run(change, {
+    path,
     page: path,
-    async act({ session, caller: { address }, browser: { deviceToken }, reply }, { password = '' }) {
-      const token = await changePassword(deps, session, { password, address, deviceToken });
-      setSessionCookie(deps, reply, session, token);
-      return `${path}?done=changed`;
-    },
+    input: ({ password = '' }) => ({ body: { password } }),
+    done: `${path}?done=changed`,
     redraw: ({ view, session }, { refusal: { problems } }) => drawPassword(deps, view, session, { problems }),
   });
-  pages.post(`${path}/remove`, {
-    page: path,
-    async act({ session, caller, reply }) {
-      setSessionCookie(deps, reply, session, await removePassword(deps, session, caller.address));
-      return `${path}?done=removed`;
-    },
-  });
+  pages.run(remove, { path: `${path}/remove`, page: path, done: `${path}?done=removed` });
 }
 
 type Message = { done?: 'changed' | 'removed'; problems?: readonly FieldProblem[] };

@@ -8,12 +8,12 @@ import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { digest, newId, newSecret } from '../../platform/ids.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
 import { isTotpActive } from '../credentials/two-factor.store.ts';
-import type { Deps, SignInDeps } from '../deps.ts';
+import type { SignInDeps } from '../deps.ts';
 import { acrOf, type Method } from './authentication.ts';
 import { deviceName } from './browser.ts';
 import { insertPendingSignIn } from './pending-sign-ins.store.ts';
 import type { Outcome, SignInRequest } from './return-target.ts';
-import { type Session, sessionIdleSeconds, sessionSeconds } from './session.ts';
+import { sessionIdleSeconds, sessionSeconds } from './session.ts';
 import { signOutStatements } from './sessions.ts';
 import {
   deleteSurplusDevices,
@@ -42,6 +42,10 @@ export type Proof = {
 /**
  * The only path from a first factor to a session, for password, passkey, provider, reset link, sign-up and invitation.
  * With TOTP active none of them leads to a session before the second step.
+ *
+ * The cookie value is new each time, so that one that an attacker planted or kept is invalid (ASVS 7.2.4). A previous
+ * session of the same user keeps its id, so that their applications stay signed in; one of another user ends with all its
+ * grants, as by a sign-out.
  * @param also statements that commit with the session.
  * @returns undefined if the user was disabled or got a second factor meanwhile, or a precondition became false. Then
  * nothing is committed.
@@ -52,47 +56,66 @@ export async function completeSignIn(
   signInRequest: SignInRequest,
   also: readonly Sql[] = [],
 ): Promise<Outcome | undefined> {
-  if (!proof.secondStep && (await isTotpActive(deps.db, proof.user_id)))
-    return startPendingSignIn(deps, proof, signInRequest);
+  const { user_id, methods, secondStep, preconditions } = proof;
+  if (!secondStep && (await isTotpActive(deps.db, user_id))) return startPendingSignIn(deps, proof, signInRequest);
   const { previous, address, userAgent, request_id } = signInRequest;
-  const device = await deviceStatements(deps, proof.user_id, signInRequest);
-  const context = { ...proof, previous, address, userAgent };
-  const started = await startSession(deps, context, ({ session_id, token }) => [
-    ...also,
-    ...device,
-    ...(request_id === undefined
-      ? []
-      : [deps.authorizationRequests.markAuthenticated(request_id, session_id, digest(token))]),
-  ]);
-  return started && { kind: 'session', token: started.token };
+  const device = await deviceStatements(deps, user_id, signInRequest);
+  const at = now(deps);
+  const continues = previous?.user_id === user_id;
+  const session_id = continues ? previous.session_id : newId('ses');
+  const token = newSecret('st_');
+  const session = {
+    session_id,
+    token_hash: digest(token),
+    user_id,
+    auth_time: proof.authTime ?? at,
+    amr: [...methods],
+    acr: acrOf(methods),
+    idle_expires_at: at + sessionIdleSeconds,
+    expires_at: at + sessionSeconds,
+    address,
+    user_agent: userAgent?.slice(0, 300) ?? null,
+    second_step: secondStep,
+  };
+  const caller = { actor: `user:${user_id}`, address } as const;
+  const after = { user_id, amr: methods.join(' ') };
+  const done = await deps.db.change({
+    // On PostgreSQL a sign-in commits before a change of password or factors, which then ends it, or after the change.
+    lock: lockUser(user_id),
+    require: preconditions,
+    run: {
+      session: mustChange(continues ? renewSession(session, at) : insertSession(session, at)),
+      surplus: continues ? undefined : endSurplusSessions(user_id, session_id, at),
+      replaced: previous && !continues ? signOutStatements(deps, previous, caller, at) : undefined,
+      also,
+      device,
+      request:
+        request_id === undefined
+          ? undefined
+          : deps.authorizationRequests.markAuthenticated(request_id, session_id, session.token_hash),
+      event: auditEvent({ action: 'session.started', ...caller, target: session_id, after }, at).statement,
+    },
+  });
+  return done.ok ? { kind: 'session', token } : undefined;
 }
 
 async function startPendingSignIn(
   deps: StoreDeps,
   { user_id, methods, preconditions }: Proof,
-  signInRequest: SignInRequest,
+  { request_id, next, address }: SignInRequest,
 ): Promise<Outcome | undefined> {
   const token = newSecret('at_');
-  const attempt = {
-    user_id,
-    methods: [...methods],
-    request_id: signInRequest.request_id ?? null,
-    next: signInRequest.next ?? null,
-  };
-  const { statement } = auditEvent(
-    {
-      action: 'session.second_factor_asked',
-      actor: `user:${user_id}`,
-      target: user_id,
-      after: { amr: methods.join(' ') },
-      address: signInRequest.address,
-    },
-    now(deps),
-  );
+  const attempt = { user_id, methods: [...methods], request_id: request_id ?? null, next: next ?? null };
+  const after = { amr: methods.join(' ') };
+  const caller = { actor: `user:${user_id}`, address } as const;
+  const event = { action: 'session.second_factor_asked', ...caller, target: user_id, after };
   const done = await deps.db.change({
     lock: lockUser(user_id),
     require: preconditions,
-    run: { attempt: insertPendingSignIn(digest(token), attempt, now(deps)), event: statement },
+    run: {
+      attempt: insertPendingSignIn(digest(token), attempt, now(deps)),
+      event: auditEvent(event, now(deps)).statement,
+    },
   });
   return done.ok ? { kind: 'second_factor', token } : undefined;
 }
@@ -110,76 +133,4 @@ async function deviceStatements(deps: MailDeps, user_id: string, signInRequest: 
     ...(isKnown ? [] : [deleteSurplusDevices(user_id, device_hash)]),
     ...(user && sendsMail ? mailTo(deps, user, 'new_device', values) : []),
   ];
-}
-
-type SignInContext = {
-  user_id: string;
-  /** All that the user has proved: a session exists only after every factor. */
-  methods: readonly Method[];
-  /** The active session that the browser came with. */
-  previous: Session | undefined;
-  /** A second factor was requested and given. Without it, a user with TOTP gets no session. */
-  secondStep: boolean;
-  /** When it was proved, if not now. Unix seconds. */
-  authTime?: number;
-  /** Checked behind the lock of the user's row. */
-  preconditions?: Requirements;
-  address: string;
-  userAgent: string | undefined;
-};
-
-/**
- * Starts a session after all factors. The cookie value is new each time, so that one that an attacker planted or kept is
- * invalid (ASVS 7.2.4). A previous session of the same user keeps its id, so that their applications stay signed in; one
- * of another user ends with all its grants, as by a sign-out.
- * @param also statements to commit with it, given the session's id and secret.
- * @returns the secret for the cookie; undefined if a precondition is no longer true, or the user was disabled or got a
- * second factor meanwhile.
- */
-async function startSession(
-  deps: StoreDeps & Pick<Deps, 'grants'>,
-  context: SignInContext,
-  also: (session: { session_id: string; token: string }) => readonly Sql[] = () => [],
-): Promise<{ session_id: string; token: string } | undefined> {
-  const at = now(deps);
-  const continues = context.previous?.user_id === context.user_id ? context.previous : undefined;
-  const replaced = continues ? undefined : context.previous;
-  const token = newSecret('st_');
-  const session = {
-    session_id: continues?.session_id ?? newId('ses'),
-    token_hash: digest(token),
-    user_id: context.user_id,
-    auth_time: context.authTime ?? at,
-    amr: context.methods.join(' '),
-    acr: acrOf(context.methods),
-    idle_expires_at: at + sessionIdleSeconds,
-    expires_at: at + sessionSeconds,
-    address: context.address,
-    user_agent: context.userAgent?.slice(0, 300) ?? null,
-    second_step: context.secondStep,
-  };
-  const { statement } = auditEvent(
-    {
-      action: 'session.started',
-      actor: `user:${context.user_id}`,
-      target: session.session_id,
-      after: { user_id: context.user_id, amr: session.amr },
-      address: context.address,
-    },
-    at,
-  );
-  const caller = { actor: `user:${context.user_id}`, address: context.address } as const;
-  const done = await deps.db.change({
-    // On PostgreSQL a sign-in commits before a change of password or factors, which then ends it, or after the change.
-    lock: lockUser(context.user_id),
-    require: context.preconditions,
-    run: {
-      session: mustChange(continues ? renewSession(session, at) : insertSession(session, at)),
-      surplus: continues ? undefined : endSurplusSessions(context.user_id, session.session_id, at),
-      replaced: replaced && signOutStatements(deps, replaced, caller, at),
-      also: also({ session_id: session.session_id, token }),
-      event: statement,
-    },
-  });
-  return done.ok ? { session_id: session.session_id, token } : undefined;
 }

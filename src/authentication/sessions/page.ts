@@ -54,11 +54,10 @@ ${
 </li>`;
 }
 
-const spoken = ['pwd', 'otp', 'fed', 'hwk'] as const satisfies Method[];
-
 /** "password and one-time code". */
-function methodsInWords({ locale, plain }: View, amr: string): string {
-  const names = spoken.filter((method) => amr.split(' ').includes(method)).map((one) => plain(`sessions.how.${one}`));
+function methodsInWords({ locale, plain }: View, amr: readonly Method[]): string {
+  const spoken = (['pwd', 'otp', 'fed', 'hwk'] as const).filter((method) => amr.includes(method));
+  const names = spoken.map((method) => plain(`sessions.how.${method}`));
   return new Intl.ListFormat(locale, { type: 'conjunction' }).format(names);
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/db/db.ts';
-import { id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
 import { type Sql, sql } from '../../platform/db/sql.ts';
 import type { RequestId, UserId } from '../../platform/ids.ts';
@@ -8,39 +8,27 @@ import type { Method } from './authentication.ts';
 /** A sign-in between its first factor and its second (decisions §3). */
 export const pendingSignInSeconds = 600;
 
-const PendingSignInRow = row('sign_in_attempts', {
+const PendingSignIn = row('sign_in_attempts', {
   user_id: id<UserId>(),
-  methods: text,
+  /** The factors that were proved so far. */
+  methods: words<Method>(),
   request_id: nullable(id<RequestId>()),
   next: nullable(text),
 });
-type PendingSignInRow = RowOf<typeof PendingSignInRow>;
+export type PendingSignIn = RowOf<typeof PendingSignIn>;
 
-export type PendingSignIn = Omit<PendingSignInRow, 'methods'> & {
-  /** The factors that were proved so far. */
-  methods: Method[];
-};
-
-const toPendingSignIn = ({ user_id, methods, request_id, next }: PendingSignInRow): PendingSignIn => ({
-  user_id,
-  methods: methods.split(' ') as Method[],
-  request_id,
-  next,
-});
-
+const CountedPendingSignIn = row('sign_in_attempts', { ...PendingSignIn.fields, failures: integer });
 const StoredPendingSignIn = row('sign_in_attempts', {
   attempt_hash: text,
-  ...PendingSignInRow.fields,
-  failures: integer,
+  ...CountedPendingSignIn.fields,
   created_at: integer,
   expires_at: integer,
 });
 
-export function insertPendingSignIn(attempt_hash: string, pending: PendingSignIn, now: number): Sql {
-  const stored = { ...pending, attempt_hash, methods: pending.methods.join(' ') };
-  const times = { created_at: now, expires_at: now + pendingSignInSeconds };
-  return sql`insert into sign_in_attempts ${StoredPendingSignIn.values({ ...stored, ...times, failures: 0 })}`;
-}
+export const insertPendingSignIn = (attempt_hash: string, pending: PendingSignIn, now: number): Sql => {
+  const stored = { ...pending, attempt_hash, failures: 0, created_at: now, expires_at: now + pendingSignInSeconds };
+  return sql`insert into sign_in_attempts ${StoredPendingSignIn.values(stored)}`;
+};
 
 /** `maxTries`: wrong codes that one sign-in allows. */
 type OpenPendingSignIn = { attempt_hash: string; maxTries: number };
@@ -48,36 +36,18 @@ type OpenPendingSignIn = { attempt_hash: string; maxTries: number };
 const isOpen = ({ attempt_hash, maxTries }: OpenPendingSignIn, now: number): Sql =>
   sql`attempt_hash = ${attempt_hash} and expires_at > ${now} and failures < ${maxTries}`;
 
-export async function findPendingSignIn(
-  db: Db,
-  attempt: OpenPendingSignIn,
-  now: number,
-): Promise<PendingSignIn | undefined> {
-  const found = await db.get(
-    PendingSignInRow,
-    sql`select ${PendingSignInRow.columns} from sign_in_attempts where ${isOpen(attempt, now)}`,
-  );
-  return found && toPendingSignIn(found);
-}
-
-const CountedPendingSignIn = row('sign_in_attempts', {
-  ...PendingSignInRow.fields,
-  failures: StoredPendingSignIn.fields.failures,
-});
+export const findPendingSignIn = (db: Db, attempt: OpenPendingSignIn, now: number) =>
+  db.get(PendingSignIn, sql`select ${PendingSignIn.columns} from sign_in_attempts where ${isOpen(attempt, now)}`);
 
 /** Consumes a try before the code is checked, so that simultaneous guesses cannot exceed the maximum. */
-export async function consumeTry(
-  db: Db,
-  attempt: OpenPendingSignIn,
-  now: number,
-): Promise<(PendingSignIn & { triesLeft: number }) | undefined> {
+export async function consumeTry(db: Db, attempt: OpenPendingSignIn, now: number) {
   const { rows } = await db.run(
     CountedPendingSignIn,
     sql`update sign_in_attempts set failures = failures + 1 where ${isOpen(attempt, now)}
         returning ${CountedPendingSignIn.columns}`,
   );
   const [found] = rows;
-  return found && { ...toPendingSignIn(found), triesLeft: attempt.maxTries - found.failures };
+  return found && { ...found, triesLeft: attempt.maxTries - found.failures };
 }
 
 /** For the change that completes it, behind a lock: of two at once, only one still finds it. */

@@ -6,7 +6,7 @@ import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { Deps } from '../deps.ts';
 import { sessionsPage } from './page.ts';
 import { signedIn } from './session.ts';
-import { endOwnOtherSessions, endOwnSession, listSessions, SessionRecord, sessionRecord } from './sessions.ts';
+import { endOwnOtherSessions, endUserSession, listSessions, SessionRecord, sessionRecord } from './sessions.ts';
 
 const shared = { tag: 'Account', access: signedIn } as const;
 
@@ -44,8 +44,8 @@ const endSession = operation({
   parameters: { session_id: 'As in the list.' },
   answer: { description: 'The session has ended on every node.' },
   refusals: ['not_found'],
-  run: (deps: Deps, { session, caller: { address }, session_id }) =>
-    endOwnSession(deps, { session, address }, session_id),
+  run: (deps: Deps, { session: { user_id }, caller, session_id }) =>
+    endUserSession(deps, caller, { user_id, session_id }, 'sign_out'),
   setHeaders(reply, deps, { input: { session, session_id } }) {
     if (session_id === session.session_id) clearCookie(reply, deps.config, cookieNames(deps.config).session);
   },

@@ -1,28 +1,30 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../audit/audit.ts';
+import { lockUser } from '../../accounts/users.ts';
+import { auditEvent, type Caller } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import { mustChange } from '../../platform/db/change.ts';
-import type { Sql } from '../../platform/db/sql.ts';
-import type { Deps, SessionDeps, StoreDeps } from '../../platform/deps.ts';
+import { mustChange, type Requirements, type Writes } from '../../platform/db/change.ts';
+import type { Deps, MailDeps, SessionDeps, StoreDeps } from '../../platform/deps.ts';
 import { loginRequired, type RequestError, reauthenticationRequired, refusal } from '../../platform/errors.ts';
 import type { Access } from '../../platform/http/access.ts';
 import { cookie, cookieNames, setCookie } from '../../platform/http/cookies.ts';
 import type { Locale } from '../../platform/i18n/translate.ts';
 import { digest, newSecret } from '../../platform/ids.ts';
+import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
 import { refuseFormOfAnother } from '../../platform/pages/form.ts';
 import { twoFactors } from './authentication.ts';
 import {
   expireSession,
   findSession,
+  isActiveSession,
+  isCurrentSession,
   replaceSessionSecret,
-  type SessionRow,
-  sessionCarries,
-  sessionMayChangeFactors,
+  type Session,
+  type SessionRef,
   touchSession,
 } from './store.ts';
 
 /** For statements of other rooms that depend on a session. */
-export { hasEveryFactor } from './store.ts';
+export { hasEveryFactor, isActiveSession, isCurrentSession, type Session, type SessionRef } from './store.ts';
 
 /** Three days without use, fourteen in all (decisions §3). */
 export const sessionIdleSeconds = 3 * 86_400;
@@ -30,34 +32,20 @@ export const sessionSeconds = 14 * 86_400;
 /** The idle end moves at most this often, so reading a page does not mean writing a row. */
 const touchSeconds = 300;
 
-export type Session = Omit<SessionRow, 'has_expired' | 'amr' | 'lacks_second_factor' | 'lacks_strongest_factor'> & {
-  amr: string[];
-  /** The user has TOTP and this session was confirmed without it: it is older, or an attacker's. It gets no codes. */
-  lacksSecondFactor: boolean;
-  /** The user has TOTP or a passkey, and has shown neither in this session. It cannot change how they sign in. */
-  lacksStrongestFactor: boolean;
-};
-
 /** The active session of the request's cookie. One read; one write if it was last seen more than five minutes ago. */
 export async function currentSession(deps: SessionDeps, request: FastifyRequest): Promise<Session | undefined> {
   const token = cookie(request, cookieNames(deps.config).session);
   if (token === undefined || token.length > 200) return undefined;
   const at = now(deps);
-  const row = await findSession(deps.db, digest(token), at);
-  if (!row) return undefined;
-  if (row.has_expired) {
+  const session = await findSession(deps.db, digest(token), at);
+  if (session?.has_expired) {
     // While the clock is not settled, this may be wrong, and the session may be active again later.
-    if (deps.timekeeper.isSettled()) await expireSession(deps.db, row.session_id, at);
+    if (deps.timekeeper.isSettled()) await expireSession(deps.db, session.session_id, at);
     return undefined;
   }
-  if (at - row.last_seen_at >= touchSeconds) await touchSession(deps.db, row.session_id, at, at + sessionIdleSeconds);
-  const { amr, has_expired, lacks_second_factor, lacks_strongest_factor, ...session } = row;
-  return {
-    ...session,
-    amr: amr.split(' '),
-    lacksSecondFactor: lacks_second_factor,
-    lacksStrongestFactor: lacks_strongest_factor,
-  };
+  if (session && at - session.last_seen_at >= touchSeconds)
+    await touchSession(deps.db, session.session_id, at, at + sessionIdleSeconds);
+  return session;
 }
 
 /** @throws {RequestError} `login_required`; as {@link refuseFormOfAnother}. */
@@ -83,20 +71,14 @@ export async function requireRecentSession(deps: SessionDeps, request: FastifyRe
  * @throws {RequestError} `reauthentication_required` when the last sign-in is older than that, or was without the strongest
  * factor of the user: a sign-in by a password, a reset link or a provider alone neither removes a factor nor adds one.
  */
-export const requireRecentSignIn = (deps: Pick<Deps, 'clock'>, session: Session): void =>
-  requireConfirmation(deps, session, recentSeconds);
-
-function requireConfirmation(
+export function requireRecentSignIn(
   deps: Pick<Deps, 'clock'>,
-  { auth_time, lacksStrongestFactor }: Session,
-  maxAge: number,
+  { auth_time, lacks_strongest_factor }: Session,
+  maxAge = recentSeconds,
 ): void {
-  if (lacksStrongestFactor) throw strongestFactorRequired(maxAge);
+  if (lacks_strongest_factor) throw reauthenticationRequired(maxAge, twoFactors);
   if (now(deps) - auth_time > maxAge) throw reauthenticationRequired(maxAge);
 }
-
-/** The refusal of a session that {@link Session.lacksStrongestFactor}. */
-const strongestFactorRequired = (maxAge = recentSeconds) => reauthenticationRequired(maxAge, twoFactors);
 
 /** Sets the new secret of the same session. When the session expires does not change. */
 export const setSessionCookie = (
@@ -105,21 +87,6 @@ export const setSessionCookie = (
   session: Session,
   token: string,
 ) => setCookie(reply, deps.config, cookieNames(deps.config).session, token, session.expires_at - now(deps));
-
-/** The age of an administrator's sign-in for reading; changes need a recent one. */
-const administratorSeconds = 3600;
-
-/**
- * For everything under /admin. An administrator with a second factor must have used it in this session.
- * @throws {RequestError} `login_required`; `access_denied` without the role; `reauthentication_required`.
- */
-export async function requireAdministrator(deps: SessionDeps, request: FastifyRequest): Promise<Session> {
-  const session = await requireSession(deps, request);
-  if (session.role !== 'admin') throw refusal('access_denied', { key: 'refusal.administrator' });
-  const maxAge = request.method === 'GET' || request.method === 'HEAD' ? administratorSeconds : recentSeconds;
-  requireConfirmation(deps, session, maxAge);
-  return session;
-}
 
 const callerOf = ({ user_id }: Session, request: FastifyRequest): Required<Caller> => ({
   actor: `user:${user_id}`,
@@ -164,13 +131,19 @@ export const recentlySignedIn: Access<Deps, SignedIn> = {
   authenticate: async (deps, request) => signedInAs(deps, request, await requireRecentSession(deps, request)),
 };
 
-/** An administrator at a page. */
+/** The age of an administrator's sign-in for reading; changes need a recent one. */
+const administratorSeconds = 3600;
+
+/** An administrator at a page. One with a second factor must have used it in this session. */
 export const administratorPage: Access<Deps, { caller: Caller; administrator_id: string }> = {
   scheme: 'SessionCookie',
   description: 'Requires an administrator who signed in at most an hour ago, or 15 minutes ago for changes.',
   refusals: ['login_required', 'access_denied', 'reauthentication_required'],
   async authenticate(deps, request) {
-    const session = await requireAdministrator(deps, request);
+    const session = await requireSession(deps, request);
+    if (session.role !== 'admin') throw refusal('access_denied', { key: 'refusal.administrator' });
+    const isReading = request.method === 'GET' || request.method === 'HEAD';
+    requireRecentSignIn(deps, session, isReading ? administratorSeconds : recentSeconds);
     return { caller: callerOf(session, request), administrator_id: session.user_id };
   },
 };
@@ -178,23 +151,59 @@ export const administratorPage: Access<Deps, { caller: Caller; administrator_id:
 /** An administrator. The command line runs the same operations, with a caller that is no user. */
 export const administrator: Access<Deps, { caller: Caller }> = administratorPage;
 
-/** The session and the secret with which the request was authenticated. */
-export type SessionRef = Pick<Session, 'session_id' | 'token_hash'>;
-
-/**
- * A requirement, behind a lock of the user's row, for a change that must not outlive the cookie of its request. A password
- * change puts the session under a new secret, so requests of an attacker with the old one are refused, even if they had
- * begun before. So are those of a session of one factor when its user gets a second.
- */
-export const isCurrentSession = ({ session_id, token_hash }: SessionRef): Sql =>
-  sessionMayChangeFactors(session_id, token_hash);
-
-/** As {@link isCurrentSession}, for what needs no factor: the proof of an address that the account has already. */
-export const isActiveSession = ({ session_id, token_hash }: SessionRef): Sql => sessionCarries(session_id, token_hash);
-
 /** @returns `login_required` or `reauthentication_required`: why {@link isCurrentSession} was not true. */
 export async function sessionRefusal(deps: StoreDeps, session: SessionRef): Promise<RequestError> {
-  return (await deps.db.holds(isActiveSession(session))) ? strongestFactorRequired() : loginRequired();
+  return (await deps.db.holds(isActiveSession(session)))
+    ? reauthenticationRequired(recentSeconds, twoFactors)
+    : loginRequired();
+}
+
+/** A user who changes their own account: in which session, and from which IP address. */
+export type Owner = { session: Session; address: string };
+
+/** An audit event about the account, by its user. */
+export const ownEvent = (
+  { session: { user_id }, address }: Owner,
+  event: Pick<Parameters<typeof auditEvent>[0], 'action' | 'reason' | 'before' | 'after' | 'onlyIf'>,
+  at: number,
+) => auditEvent({ ...event, actor: `user:${user_id}`, target: user_id, address }, at).statement;
+
+type OwnChange = {
+  /** For the audit event. */
+  action: string;
+  before?: Readonly<Record<string, unknown>>;
+  after?: Readonly<Record<string, unknown>>;
+  /** The mail to the user, with values besides `{address}`. */
+  mail?: MailName;
+  values?: Readonly<Record<string, string>>;
+  require?: Requirements;
+  run: Writes;
+};
+
+/**
+ * Changes how a user signs in, with the audit event and the mail, in a session that is still current. The lock of the
+ * user's row orders such changes: otherwise two could each count the sign-in method that the other removes.
+ * @returns the name of the requirement or statement that refused the change; undefined if it was made.
+ * @throws {RequestError} as {@link sessionRefusal}.
+ */
+export async function changeOwnAccount(
+  deps: MailDeps,
+  owner: Owner,
+  { mail, values, require, run, ...event }: OwnChange,
+): Promise<string | undefined> {
+  const { session, address } = owner;
+  const done = await deps.db.change({
+    lock: lockUser(session.user_id),
+    require: { session: isCurrentSession(session), ...require },
+    run: {
+      ...run,
+      mails: mail && mailTo(deps, session, mail, { address, ...values }),
+      event: ownEvent(owner, event, now(deps)),
+    },
+  });
+  if (done.ok) return undefined;
+  if (done.failed === 'session') throw await sessionRefusal(deps, session);
+  return done.failed;
 }
 
 /**

@@ -13,7 +13,7 @@ import { deletePendingTotp } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
 import { deviceName } from './browser.ts';
 import { deletePendingSignInsOfUser } from './pending-sign-ins.store.ts';
-import type { Session } from './session.ts';
+import { type Owner, ownEvent, type Session } from './session.ts';
 import {
   activeSessionsOf,
   endOtherSessions,
@@ -51,10 +51,9 @@ export const SessionRecord = Type.Object({
   acr: Type.String(),
 });
 
-export const sessionRecord = ({ user_agent, amr, ...session }: ListedSession) => ({
+export const sessionRecord = ({ user_agent, ...session }: ListedSession) => ({
   ...session,
   device: deviceName(user_agent) ?? null,
-  amr: amr.split(' '),
 });
 
 /** The statements that sign out. The event comes first: it is written only if the session is active. */
@@ -78,48 +77,37 @@ export async function signOut(deps: StoreDeps & Pick<Deps, 'grants'>, session: S
   await deps.db.change({ run: { ended } });
 }
 
-/** The session that asks, and the address of the request. */
-type Requester = { session: Session; address: string };
+/**
+ * Signs a user out everywhere else: all other sessions, and all grants that did not come from this one, also those that
+ * have outlived their session.
+ */
+export const endOthersStatements = (
+  { grants }: Pick<Deps, 'grants'>,
+  owner: Owner,
+  { reason, onlyIf }: { reason: string; onlyIf?: Sql },
+  at: number,
+) => {
+  const { user_id, session_id } = owner.session;
+  const after = { kept_session_id: session_id };
+  return {
+    event: ownEvent(owner, { action: 'session.ended_others', reason, after, onlyIf }, at), // before `onlyIf` changes
+    sessions: endOtherSessions(user_id, session_id, 'sign_out', at),
+    grants: grants.revokeOfOtherSessions(user_id, session_id, 'sign_out', at),
+  };
+};
 
 /**
- * Ends one session of the requester, the present one or another, with every grant that came from it.
- * @throws {RequestError} `not_found` for one that has ended, is unknown or belongs to another user, all alike.
+ * {@link endOthersStatements}, and ends all pending sign-ins and an enrollment of TOTP that is not confirmed yet.
+ * @returns the number of active sessions that were ended.
  */
-export const endOwnSession = (
-  deps: RevocationDeps,
-  { session: { user_id }, address }: Requester,
-  session_id: string,
-): Promise<void> => endUserSession(deps, { actor: `user:${user_id}`, address }, { user_id, session_id }, 'sign_out');
-
-/**
- * Signs the requester out everywhere else: ends all other sessions, all grants that did not come from this one, also those
- * that have outlived their session, all pending sign-ins, and an enrollment of TOTP that is not confirmed yet.
- * @returns the number of active sessions among them.
- */
-export async function endOwnOtherSessions(
-  deps: StoreDeps & Pick<Deps, 'grants'>,
-  { session, address }: Requester,
-): Promise<number> {
-  const { user_id, session_id } = session;
+export async function endOwnOtherSessions(deps: StoreDeps & Pick<Deps, 'grants'>, owner: Owner): Promise<number> {
+  const { user_id, session_id } = owner.session;
   const at = now(deps);
-  const { statement } = auditEvent(
-    {
-      action: 'session.ended_others',
-      actor: `user:${user_id}`,
-      target: user_id,
-      reason: 'sign_out',
-      after: { kept_session_id: session_id },
-      address,
-      onlyIf: hasOtherActiveAccess(user_id, session_id, at, deps.grants.hasGrantElsewhere(user_id, session_id)),
-    },
-    at,
-  );
+  const onlyIf = hasOtherActiveAccess(user_id, session_id, at, deps.grants.hasGrantElsewhere(user_id, session_id));
   const { results } = await deps.db.change({
     lock: lockUser(user_id),
     run: {
-      event: statement, // first: it is written only if there is something to end
-      sessions: endOtherSessions(user_id, session_id, 'sign_out', at),
-      grants: deps.grants.revokeOfOtherSessions(user_id, session_id, 'sign_out', at),
+      ...endOthersStatements(deps, owner, { reason: 'sign_out', onlyIf }, at),
       pendingSignIns: deletePendingSignInsOfUser(user_id),
       pendingTotp: deletePendingTotp(user_id),
     },
@@ -140,10 +128,7 @@ export async function endUserSession(
 ): Promise<void> {
   await refuseAgainstAdministrator(deps, caller, user_id);
   const at = now(deps);
-  const { statement } = auditEvent(
-    { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } },
-    at,
-  );
+  const event = { action: 'session.ended', ...caller, target: session_id, reason, after: { user_id } };
   const mails = reason === 'administrator' ? await mailAbout(deps, { user_id, session_id }, at) : [];
   const done = await deps.db.change({
     lock: lockUser(user_id), // of two requests for the same session only one finds it active
@@ -151,7 +136,7 @@ export async function endUserSession(
     run: {
       session: endSession(session_id, reason, at),
       grants: deps.grants.revokeOfSession({ user_id, session_id }, reason, at),
-      event: statement,
+      event: auditEvent(event, at).statement,
       mails,
     },
   });

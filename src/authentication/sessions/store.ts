@@ -1,12 +1,12 @@
 import { User } from '../../accounts/users.ts';
 import type { Db } from '../../platform/db/db.ts';
-import { flag, id, integer, nullable, type RowOf, row, text } from '../../platform/db/rows.ts';
+import { flag, id, integer, nullable, type RowOf, row, text, words } from '../../platform/db/rows.ts';
 import { inOneSlice } from '../../platform/db/slices.ts';
 import { raw, type Sql, sql } from '../../platform/db/sql.ts';
 import type { SessionId, UserId } from '../../platform/ids.ts';
 import { hasPasskey } from '../credentials/passkeys.store.ts';
 import { hasTotp } from '../credentials/two-factor.store.ts';
-import { twoFactors } from './authentication.ts';
+import { type Method, twoFactors } from './authentication.ts';
 
 const StoredSession = row('sessions', {
   session_id: id<SessionId>(),
@@ -15,7 +15,7 @@ const StoredSession = row('sessions', {
   user_id: id<UserId>(),
   created_at: integer,
   auth_time: integer,
-  amr: text,
+  amr: words<Method>(),
   acr: text,
   last_seen_at: integer,
   idle_expires_at: integer,
@@ -31,9 +31,9 @@ const { email, email_verified_at, name, picture, role, locale } = User.fields;
 const SessionRow = row('sessions', {
   ...StoredSession.pick('session_id', 'token_hash', 'user_id', 'auth_time', 'amr', 'acr').fields,
   session_created_at: integer,
-  /** The user has a second factor that this session was not confirmed with. */
+  /** The user has TOTP and this session was confirmed without it: it is older, or an attacker's. It gets no codes. */
   lacks_second_factor: flag,
-  /** The user has a stronger kind of factor than this session was confirmed with. */
+  /** The user has TOTP or a passkey, and has shown neither in this session. It cannot change how they sign in. */
   lacks_strongest_factor: flag,
   has_expired: flag,
   last_seen_at: integer,
@@ -42,7 +42,7 @@ const SessionRow = row('sessions', {
   user_created_at: integer,
   user_updated_at: integer,
 });
-export type SessionRow = RowOf<typeof SessionRow>;
+export type Session = RowOf<typeof SessionRow>;
 
 const isOfTwoFactors = raw(`s.acr = '${twoFactors}'`);
 const userOfSession = raw('s.user_id');
@@ -81,7 +81,7 @@ export const expireSession = (db: Db, session_id: SessionId, now: number) =>
          where session_id = ${session_id} and ended_at is null and (idle_expires_at <= ${now} or expires_at <= ${now})`,
   );
 
-export type NewSession = Omit<StoredSession, 'created_at' | 'last_seen_at'> & {
+type NewSession = Omit<StoredSession, 'created_at' | 'last_seen_at'> & {
   /** A second factor was requested and given in this sign-in. */
   second_step: boolean;
 };
@@ -112,16 +112,20 @@ export const touchSession = (db: Db, session_id: SessionId, now: number, idle_ex
          where session_id = ${session_id} and ended_at is null`,
   );
 
-/**
- * The session has not ended and has that secret: it was just started or renewed with it, or the cookie of the request has
- * not been invalidated since the request began.
- */
-export const sessionCarries = (session_id: SessionId, token_hash: string): Sql =>
+/** The session and the secret with which the request was authenticated. */
+export type SessionRef = Pick<Session, 'session_id' | 'token_hash'>;
+
+/** The session has not ended, and its secret is still that of the request. */
+export const isActiveSession = ({ session_id, token_hash }: SessionRef): Sql =>
   sql`exists (select 1 from sessions
                where session_id = ${session_id} and token_hash = ${token_hash} and ended_at is null)`;
 
-/** {@link sessionCarries}, and it was confirmed with the strongest kind of factor that its user has. */
-export const sessionMayChangeFactors = (session_id: SessionId, token_hash: string): Sql =>
+/**
+ * {@link isActiveSession}, and it was confirmed with the strongest kind of factor that its user has. A requirement, behind
+ * a lock of the user's row, for a change that must not outlive the cookie of its request: a password change puts the
+ * session under a new secret, so requests of an attacker with the old one are refused, even if they had begun before.
+ */
+export const isCurrentSession = ({ session_id, token_hash }: SessionRef): Sql =>
   sql`exists (select 1 from sessions s
                where s.session_id = ${session_id} and s.token_hash = ${token_hash} and s.ended_at is null
                  and ${strongestFactor})`;
@@ -132,8 +136,8 @@ export const replaceSessionSecret = (session_id: SessionId, token_hash: { from: 
        where session_id = ${session_id} and token_hash = ${token_hash.from} and ended_at is null`;
 
 /** Further factors of the same sign-in, whose time does not change. */
-export const recordFactors = (session_id: SessionId, { amr, acr }: { amr: string; acr: string }): Sql =>
-  sql`update sessions set amr = ${amr}, acr = ${acr} where session_id = ${session_id} and ended_at is null`;
+export const recordFactors = (session_id: SessionId, factors: Pick<StoredSession, 'amr' | 'acr'>): Sql =>
+  sql`update sessions set ${StoredSession.set(factors)} where session_id = ${session_id} and ended_at is null`;
 
 /** The session is this user's, and active. */
 export const isActiveSessionOf = (user_id: UserId, session_id: SessionId, now: number): Sql =>

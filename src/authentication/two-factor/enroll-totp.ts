@@ -1,7 +1,6 @@
+import Type, { type Static } from 'typebox';
 import { lockUser } from '../../accounts/users.ts';
-import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
-import type { Sql } from '../../platform/db/sql.ts';
 import type { SecretDeps } from '../../platform/deps.ts';
 import { refusal } from '../../platform/errors.ts';
 import { type Locale, translatePlain } from '../../platform/i18n/translate.ts';
@@ -15,15 +14,21 @@ import {
   setPendingTotp,
 } from '../credentials/two-factor.store.ts';
 import type { Deps, RevocationDeps } from '../deps.ts';
-import { acrOf, type Method } from '../sessions/authentication.ts';
-import { isCurrentSession, type Session, sessionRefusal } from '../sessions/session.ts';
-import { endOtherSessions as endOthers, recordFactors, touchDevice } from '../sessions/store.ts';
+import { acrOf } from '../sessions/authentication.ts';
+import { isCurrentSession, type Owner, type Session, sessionRefusal } from '../sessions/session.ts';
+import { endOthersStatements } from '../sessions/sessions.ts';
+import { recordFactors, touchDevice } from '../sessions/store.ts';
 import { newBackupCodes } from './backup-codes.ts';
-import { changeFactors, invalidFactorState, type Owner, pendingSecret } from './factors.ts';
+import { changeFactors, invalidFactorState, pendingSecret } from './factors.ts';
 import { matchingStep, newTotpSecret, otpauthUri, qrCode, totpPurpose } from './totp.ts';
 
-/** Specification §4.14. `qr_svg`: `otpauth_uri` as an `svg` element. */
-export type Enrollment = { otpauth_uri: string; secret_base32: string; qr_svg: string };
+/** Specification §4.14. */
+export const Enrollment = Type.Object({
+  otpauth_uri: Type.String({ description: 'Key URI (otpauth).' }),
+  secret_base32: Type.String({ description: '160 bits.' }),
+  qr_svg: Type.String({ description: 'The same URI as a QR code.' }),
+});
+export type Enrollment = Static<typeof Enrollment>;
 
 type EnrollingSession = Pick<Session, 'user_id' | 'session_id' | 'token_hash' | 'email'> & { locale: Locale | null };
 
@@ -93,13 +98,15 @@ export async function confirmTotp(
   await changeFactors(deps, owner, {
     action: 'totp.confirmed',
     mail: 'totp_confirmed',
-    require: isPendingTotp(user_id, secret_sealed),
-    statements: [
+    state: isPendingTotp(user_id, secret_sealed),
+    factors: [
       activateTotp({ user_id, secret_sealed, step }, at),
       ...replaceBackupCodes(user_id, hashes, at),
       recordFactors(session.session_id, withCode(session)),
       ...(deviceToken === undefined ? [] : [touchDevice(user_id, digest(deviceToken), at)]),
-      ...(endOtherSessions ? signOutElsewhere(deps, owner, at) : []),
+      ...(endOtherSessions
+        ? Object.values(endOthersStatements(deps, owner, { reason: 'totp_confirmed' }, at)).flat()
+        : []),
     ],
   });
   return codes;
@@ -118,31 +125,7 @@ export async function wasConfirmedWith(
 }
 
 /** The time of the sign-in does not change. */
-function withCode({ amr }: Session) {
-  const methods = [...new Set([...(amr as Method[]), 'otp' as const, 'mfa' as const])];
-  return { amr: methods.join(' '), acr: acrOf(methods) };
-}
-
-/** Ends the other sessions, which have not given the second factor, with the grants that came from them. */
-function signOutElsewhere(
-  { grants }: Pick<Deps, 'grants'>,
-  { session: { user_id, session_id }, address }: Owner,
-  at: number,
-): Sql[] {
-  const { statement } = auditEvent(
-    {
-      action: 'session.ended_others',
-      actor: `user:${user_id}`,
-      target: user_id,
-      reason: 'totp_confirmed',
-      after: { kept_session_id: session_id },
-      address,
-    },
-    at,
-  );
-  return [
-    endOthers(user_id, session_id, 'sign_out', at),
-    ...grants.revokeOfOtherSessions(user_id, session_id, 'sign_out', at),
-    statement,
-  ];
+function withCode(session: Session) {
+  const amr = [...new Set([...session.amr, 'otp' as const, 'mfa' as const])];
+  return { amr, acr: acrOf(amr) };
 }

@@ -1,14 +1,13 @@
-import { lockUser } from '../../accounts/users.ts';
-import { auditEvent } from '../../audit/audit.ts';
+import Type, { type Static } from 'typebox';
 import { now } from '../../platform/clock.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
 import { invalidState } from '../../platform/errors.ts';
-import { type MailName, mailTo } from '../../platform/mail/outbox.ts';
+import { nullable, Time } from '../../platform/http/operation.ts';
+import type { MailName } from '../../platform/mail/outbox.ts';
 import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { limitSecurityChanges } from '../credentials/sign-in-methods.ts';
 import {
-  type BackupCodeCount,
   countBackupCodes,
   deleteBackupCodes,
   deleteTotp,
@@ -20,21 +19,28 @@ import {
   triesPerEnrollment,
 } from '../credentials/two-factor.store.ts';
 import { deletePendingSignInsOfUser } from '../sessions/pending-sign-ins.store.ts';
-import { isCurrentSession, type Session, sessionRefusal } from '../sessions/session.ts';
+import { changeOwnAccount, type Owner, type Session } from '../sessions/session.ts';
 import { newBackupCodes } from './backup-codes.ts';
 
-type TotpStatus = 'none' | 'pending' | 'active';
-
-/** Decisions §10. Times are Unix seconds. */
-export type TwoFactorState = {
-  /** Whether a second factor is required at sign-in. */
-  enabled: boolean;
-  /** What the user could give as one. */
-  methods: ('totp' | 'backup_codes' | 'passkey')[];
-  totp: { status: TotpStatus; confirmed_at: number | null; last_used_at: number | null };
-  backup_codes: BackupCodeCount;
-  passkeys: { count: number };
-};
+/** Decisions §10. */
+export const TwoFactorState = Type.Object({
+  enabled: Type.Boolean({ description: 'Whether a second factor is required at sign-in.' }),
+  methods: Type.Array(Type.Enum(['totp', 'backup_codes', 'passkey']), {
+    description: 'The second factors that the user can use.',
+  }),
+  totp: Type.Object({
+    status: Type.Enum(['none', 'pending', 'active']),
+    confirmed_at: nullable(Time),
+    last_used_at: nullable(Time),
+  }),
+  backup_codes: Type.Object({
+    total: Type.Integer({ minimum: 0 }),
+    remaining: Type.Integer({ minimum: 0 }),
+    generated_at: nullable(Time),
+  }),
+  passkeys: Type.Object({ count: Type.Integer({ minimum: 0 }) }),
+});
+export type TwoFactorState = Static<typeof TwoFactorState>;
 
 export async function twoFactorState(deps: StoreDeps, { user_id, session_id }: Enrolling): Promise<TwoFactorState> {
   const [totp, backup_codes, passkeys] = await Promise.all([
@@ -57,7 +63,7 @@ export async function twoFactorState(deps: StoreDeps, { user_id, session_id }: E
 }
 
 /** Active also while another secret is pending that would replace it. */
-function totpStatus(totp: TotpRow | undefined, session_id: string, at: number): TotpStatus {
+function totpStatus(totp: TotpRow | undefined, session_id: string, at: number): TwoFactorState['totp']['status'] {
   if (totp && totp.confirmed_at !== null) return 'active';
   return pendingSecret(totp, session_id, at) === undefined ? 'none' : 'pending';
 }
@@ -71,41 +77,29 @@ export function pendingSecret(totp: TotpRow | undefined, session_id: string, at:
     : undefined;
 }
 
-/** A user who changes their own factors. */
-export type Owner = { session: Session; address: string };
-
 type FactorChange = {
   action: 'totp.confirmed' | 'totp.disabled' | 'backup_codes.regenerated';
   mail: MailName;
   /** The state that the change was decided on: of many concurrent changes of one state, one is made. */
-  require: Sql;
-  statements: readonly Sql[];
+  state: Sql;
+  factors: readonly Sql[];
 };
 
 /**
- * Changes the factors, with the event and the mail, and ends the user's pending sign-ins, which have used the old ones.
- * @throws {RequestError} `invalid_state` when the state has changed; `login_required` when the session has ended;
- * `rate_limited`.
+ * Changes the factors and ends the user's pending sign-ins, which have used the old ones.
+ * @throws {RequestError} `invalid_state` when the state has changed; `rate_limited`; as {@link changeOwnAccount}.
  */
-export async function changeFactors(deps: MailDeps, { session, address }: Owner, change: FactorChange): Promise<void> {
-  const { user_id } = session;
+export async function changeFactors(deps: MailDeps, owner: Owner, change: FactorChange): Promise<void> {
+  const { action, mail, state, factors } = change;
+  const { user_id } = owner.session;
   await limitSecurityChanges(deps, user_id);
-  const { statement } = auditEvent(
-    { action: change.action, actor: `user:${user_id}`, target: user_id, address },
-    now(deps),
-  );
-  const done = await deps.db.change({
-    lock: lockUser(user_id),
-    require: { session: isCurrentSession(session), state: change.require },
-    run: {
-      factors: change.statements,
-      pendingSignIns: deletePendingSignInsOfUser(user_id),
-      event: statement,
-      mails: mailTo(deps, session, change.mail, { address }),
-    },
+  const failed = await changeOwnAccount(deps, owner, {
+    action,
+    mail,
+    require: { state },
+    run: { factors, pendingSignIns: deletePendingSignInsOfUser(user_id) },
   });
-  if (done.ok) return;
-  throw done.failed === 'session' ? await sessionRefusal(deps, session) : await invalidFactorState(deps, session);
+  if (failed) throw await invalidFactorState(deps, owner.session);
 }
 
 export async function invalidFactorState(deps: StoreDeps, { user_id, session_id }: Session) {
@@ -128,8 +122,8 @@ export async function disableTotp(deps: MailDeps, owner: Owner): Promise<void> {
   await changeFactors(deps, owner, {
     action: 'totp.disabled',
     mail: 'totp_disabled',
-    require: await requireActiveTotp(deps, owner.session),
-    statements: [deleteBackupCodes(user_id), deleteTotp(user_id)],
+    state: await requireActiveTotp(deps, owner.session),
+    factors: [deleteBackupCodes(user_id), deleteTotp(user_id)],
   });
 }
 
@@ -140,13 +134,13 @@ export async function disableTotp(deps: MailDeps, owner: Owner): Promise<void> {
  */
 export async function regenerateBackupCodes(deps: MailDeps, owner: Owner): Promise<string[]> {
   const { user_id } = owner.session;
-  const require = await requireActiveTotp(deps, owner.session);
+  const state = await requireActiveTotp(deps, owner.session);
   const { codes, hashes } = newBackupCodes();
   await changeFactors(deps, owner, {
     action: 'backup_codes.regenerated',
     mail: 'backup_codes_regenerated',
-    require,
-    statements: replaceBackupCodes(user_id, hashes, now(deps)),
+    state,
+    factors: replaceBackupCodes(user_id, hashes, now(deps)),
   });
   return codes;
 }

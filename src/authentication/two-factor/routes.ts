@@ -2,33 +2,15 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { RequestError } from '../../platform/errors.ts';
 import type { Access } from '../../platform/http/access.ts';
-import { addOperations, nullable, operation, Time } from '../../platform/http/operation.ts';
+import { addOperations, operation } from '../../platform/http/operation.ts';
 import { sendPage } from '../../platform/pages/page.ts';
 import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import type { Deps } from '../deps.ts';
 import { recentlySignedIn, requireRecentSession, type Session, type SignedIn, signedIn } from '../sessions/session.ts';
-import { confirmTotp, enrollTotp, pendingEnrollment, wasConfirmedWith } from './enroll-totp.ts';
-import { disableTotp, regenerateBackupCodes, twoFactorState } from './factors.ts';
+import { confirmTotp, Enrollment, enrollTotp, pendingEnrollment, wasConfirmedWith } from './enroll-totp.ts';
+import { disableTotp, regenerateBackupCodes, TwoFactorState, twoFactorState } from './factors.ts';
 import { backupCodesPage, disableTotpPage, newBackupCodesPage, totpPage } from './page.ts';
-
-const State = Type.Object({
-  enabled: Type.Boolean({ description: 'Whether a second factor is required at sign-in.' }),
-  methods: Type.Array(Type.Enum(['totp', 'backup_codes', 'passkey']), {
-    description: 'The second factors that the user can use.',
-  }),
-  totp: Type.Object({
-    status: Type.Enum(['none', 'pending', 'active']),
-    confirmed_at: nullable(Time),
-    last_used_at: nullable(Time),
-  }),
-  backup_codes: Type.Object({
-    total: Type.Integer({ minimum: 0 }),
-    remaining: Type.Integer({ minimum: 0 }),
-    generated_at: nullable(Time),
-  }),
-  passkeys: Type.Object({ count: Type.Integer({ minimum: 0 }) }),
-});
 
 const BackupCodes = Type.Object({
   backup_codes: Type.Array(Type.String(), { description: 'Ten codes. Each works once; they are never shown again.' }),
@@ -47,7 +29,7 @@ const readTwoFactor = operation({
   access: signedIn,
   tag,
   summary: 'Get the state of your second factor',
-  answer: { description: 'The second factors that are set up.', schema: State },
+  answer: { description: 'The second factors that are set up.', schema: TwoFactorState },
   run: (deps, { session }) => twoFactorState(deps, session),
 });
 
@@ -62,11 +44,7 @@ const enroll = operation({
     'A new secret each time, valid for ten minutes. An active one stays active until the new one is confirmed.',
   answer: {
     description: 'For an authenticator app: SHA-1, six digits, 30 seconds.',
-    schema: Type.Object({
-      otpauth_uri: Type.String({ description: 'Key URI (otpauth).' }),
-      secret_base32: Type.String({ description: '160 bits.' }),
-      qr_svg: Type.String({ description: 'The same URI as a QR code.' }),
-    }),
+    schema: Enrollment,
   },
   run: (deps, { session }) => enrollTotp(deps, session),
 });

@@ -49,7 +49,7 @@ function decideStep(request: AuthorizationRequest, flowState: FlowState): Step {
   const { client, session, progress, consented, now } = flowState;
   // A user with TOTP shows both factors, whatever `acr_values` prefers. A session with one was started before TOTP was
   // enabled, possibly by the attacker because of whom it was enabled.
-  if (!session || session.lacksSecondFactor) return 'sign_in';
+  if (!session || session.lacks_second_factor) return 'sign_in';
   const hasJustSignedIn = progress.authenticated_session_id === session.session_id;
   const isAnotherUser = request.hint_sub !== undefined && request.hint_sub !== session.user_id;
   if (hasJustSignedIn && isAnotherUser) {
@@ -75,7 +75,7 @@ const requiresStepUp = (
   { acr, prompt }: AuthorizationRequest,
   session: Session,
   { declinesStepUp }: FlowState,
-): boolean => acr === twoFactors && session.lacksStrongestFactor && !declinesStepUp && !prompt.includes('none');
+): boolean => acr === twoFactors && session.lacks_strongest_factor && !declinesStepUp && !prompt.includes('none');
 
 function needsConsent(request: AuthorizationRequest, client: Client, consented: string | undefined): boolean {
   if (request.prompt.includes('consent')) return true;

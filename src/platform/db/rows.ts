@@ -33,6 +33,12 @@ export const flag = new Column<boolean>(
 );
 /** A text of a narrower type, such as `id<UserId>()`. Only the database can say that it is one. */
 export const id = <Id extends string>(): Column<Id> => new Column<Id>(isText);
+/** Words, stored with spaces between them. */
+export const words = <Word extends string = string>(): Column<Word[]> =>
+  new Column<Word[]>(isText, {
+    decode: (stored) => (stored as string).split(' ').filter(Boolean) as Word[],
+    encode: (value) => value.join(' '),
+  });
 /** One of a few texts. */
 export const choice = <const Choice extends string>(...choices: readonly Choice[]): Column<Choice> =>
   new Column<Choice>((stored) => choices.some((one) => one === stored));

@@ -153,7 +153,7 @@ export const operation = <
   const Path extends string,
   Body extends TSchema = Type.TUndefined,
   Query extends TProperties = Record<never, never>,
-  Answer extends TSchema = Type.TVoid,
+  Answer extends TSchema = Type.TUnknown,
   Parses extends true | undefined = undefined,
   const Media extends readonly string[] | undefined = undefined,
 >(
