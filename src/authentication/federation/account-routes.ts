@@ -1,81 +1,58 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Access } from '../../platform/http/access.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { addOperations, operation } from '../../platform/http/operation.ts';
-import type { MessageKey } from '../../platform/i18n/translate.ts';
 import { notice } from '../../platform/pages/form.ts';
 import { type Html, html, type Renderable } from '../../platform/pages/html.ts';
-import { type Page, sendPage } from '../../platform/pages/page.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import { pagesFor } from '../../platform/pages/page-routes.ts';
 import type { View } from '../../platform/pages/view.ts';
 import { type Identity, listIdentities } from '../credentials/identities.store.ts';
 import type { Provider } from '../credentials/providers.ts';
 import type { Deps } from '../deps.ts';
 import { accountTab } from '../sessions/page.ts';
-import {
-  recentlySignedIn,
-  requireRecentSession,
-  requireSession,
-  type Session,
-  type SignedIn,
-} from '../sessions/session.ts';
+import { recentlySignedIn, type Session, signedIn } from '../sessions/session.ts';
 import { unlinkIdentity } from './link-identity.ts';
-
-const access: Access<Deps, SignedIn> = recentlySignedIn;
 
 const unlink = operation({
   id: 'unlinkIdentity',
   method: 'DELETE',
   path: '/v1/me/identities/:provider',
-  access,
+  access: recentlySignedIn,
   tag: 'Account',
   summary: 'Disconnect a provider',
   description: 'The last sign-in method cannot be removed.',
   parameters: { provider: '`id` of one of the `identities` of the current user.' },
   answer: { description: 'Disconnected. The user is notified by email.' },
   refusals: ['not_found', 'invalid_state'],
-  run: (deps, { session, caller, provider }) => unlinkIdentity(deps, { session, address: caller.address }, provider),
+  run: (deps: Deps, { session, caller: { address }, provider }) => unlinkIdentity(deps, { session, address }, provider),
 });
 
-type ProviderRoute = { Params: { provider: string } };
-type BeginLink = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  link: { provider_id: string; session: Session },
-) => Promise<FastifyReply>;
-
 const path = '/account/security/providers';
-const config = { page: true, form: path } as const;
-const done: Readonly<Record<string, MessageKey>> = {
-  linked: 'providers.done.linked',
-  unlinked: 'providers.done.unlinked',
-};
 
 /**
  * The providers that a user can sign in with.
  * @param beginLink redirects the browser to the provider.
  */
-export async function providerAccountRoutes(app: FastifyInstance, deps: Deps, beginLink: BeginLink) {
+export async function providerAccountRoutes(
+  app: FastifyInstance,
+  deps: Deps,
+  beginLink: (reply: FastifyReply, provider_id: string, session: Session) => Promise<FastifyReply>,
+) {
   addOperations(app, deps, [unlink]);
 
-  app.get(path, { config }, async (request, reply) => {
-    const session = await requireSession(deps, request);
-    const { view, queryParameters: values } = request;
-    const cancelled = deps.config.providers.find(({ id }) => id === values.cancelled);
-    const key = Object.hasOwn(done, values.done ?? '') ? done[values.done ?? ''] : undefined;
-    const list = { providers: deps.config.providers, identities: await listIdentities(deps.db, session.user_id) };
-    const notice = cancelled ? view.t('federation.cancelled', { provider: cancelled.label }) : key && view.t(key);
-    return sendPage(reply, view, providersPage(view, { ...list, notice }));
+  pagesFor(app, deps, signedIn).show(path, async ({ view, session, query: { cancelled, done } }) => {
+    const { providers } = deps.config;
+    const provider = providers.find(({ id }) => id === cancelled);
+    const said = done === 'linked' || done === 'unlinked' ? view.t(`providers.done.${done}`) : undefined;
+    const notice = provider ? view.t('federation.cancelled', { provider: provider.label }) : said;
+    return providersPage(view, { providers, identities: await listIdentities(deps.db, session.user_id), notice });
   });
 
-  app.post<ProviderRoute>(`${path}/:provider`, { config }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    return beginLink(request, reply, { provider_id: request.params.provider, session });
+  const pages = pagesFor(app, deps, recentlySignedIn);
+  pages.post(`${path}/:provider`, {
+    page: path,
+    act: ({ reply, session, provider }) => beginLink(reply, provider, session),
   });
-
-  app.post<ProviderRoute>(`${path}/:provider/remove`, { config }, async (request, reply) => {
-    const session = await requireRecentSession(deps, request);
-    await unlinkIdentity(deps, { session, address: request.ip }, request.params.provider);
-    return reply.redirect(`${path}?done=unlinked`, 303);
-  });
+  pages.run(unlink, { path: `${path}/:provider/remove`, page: path, done: `${path}?done=unlinked` });
 }
 
 type ProviderList = { providers: readonly Provider[]; identities: readonly Identity[]; notice?: Renderable };
@@ -93,12 +70,8 @@ const providersPage = (view: View, list: ProviderList): Page => {
 <h1>${view.t('providers.title')}</h1>
 ${notice(list.notice)}
 <p class="soft">${view.t(providers.length + gone.length > 0 ? 'providers.intro' : 'providers.none')}</p>
-<ul class="items">${providers.map((provider) =>
-      item(view, {
-        id: provider.id,
-        label: provider.label,
-        identity: identities.find(({ issuer }) => issuer === provider.issuer),
-      }),
+<ul class="items">${providers.map(({ id, label, issuer }) =>
+      item(view, { id, label, identity: identities.find((one) => one.issuer === issuer) }),
     )}${gone.map((identity) =>
       item(view, {
         id: identity.provider,

@@ -36,7 +36,8 @@ export async function completeUpstreamAuthorization(
 ): Promise<UpstreamAccount | 'cancelled'> {
   const refuse = (identityRefusal: IdentityRefusal) =>
     refuseIdentity(deps, { provider, address, back: failureReturnPath(authorization) }, identityRefusal);
-  if (!(await spendState(deps, authorization))) {
+  // First of all, so that of any number of callbacks with one state a single one is processed.
+  if (!(await spendOnce(deps, `federation:${authorization.state}`, authorization))) {
     throw await refuse({ code: 'invalid_request', userMessage: 'federation.over', reason: 'state_used' });
   }
   const url = new URL(`${callbackUrl(deps, provider)}?${query}`);
@@ -60,19 +61,14 @@ export async function completeUpstreamAuthorization(
   }
 }
 
-/** First of all, so that of any number of callbacks with one state a single one is processed. */
-const spendState = (deps: Pick<Deps, 'db'>, { state, started_at }: UpstreamAuthorization) =>
-  spendOnce(deps, { secret: `federation:${state}`, expires_at: started_at + upstreamAuthorizationSeconds });
-
 /** @returns false if it was spent before. */
 export async function spendOnce(
   { db }: Pick<Deps, 'db'>,
-  { secret, expires_at }: { secret: string; expires_at: number },
+  secret: string,
+  { started_at }: UpstreamAuthorization,
 ): Promise<boolean> {
-  const { ok } = await db.change({
-    run: { spent: mayConflict(spendLink({ token_hash: digest(secret), expires_at })) },
-  });
-  return ok;
+  const token = { token_hash: digest(secret), expires_at: started_at + upstreamAuthorizationSeconds };
+  return (await db.change({ run: { spent: mayConflict(spendLink(token)) } })).ok;
 }
 
 async function exchangeCode(

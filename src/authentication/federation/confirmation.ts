@@ -27,21 +27,18 @@ export type Confirmation = {
   agreement: string;
 };
 
-type ConfirmationContext = {
-  signInRequest: Pick<SignInRequest, 'previous'>;
-  authorization: Pick<UpstreamAuthorization, 'fromOurPage' | 'fromElsewhere'>;
-  upstreamName: string;
-};
-
 /**
  * A link on any site can send a browser to a provider that knows it, and the provider sends it back to us without asking.
  * So the user confirms a sign-in that another site began (login CSRF, RFC 9700 §4.7), a link that rests on an address
  * alone, an account that is not created from our own page, and the end of another user's session.
  * @returns undefined if nothing is to be confirmed.
  */
-export function confirmationFor(resolution: AccountResolution, context: ConfirmationContext): Confirmation | undefined {
-  const { signInRequest, authorization, upstreamName } = context;
-  const { previous } = signInRequest;
+export function confirmationFor(
+  resolution: AccountResolution,
+  { previous }: SignInRequest,
+  authorization: UpstreamAuthorization,
+  upstreamName: string,
+): Confirmation | undefined {
   const user_id = resolution.action === 'create' ? undefined : resolution.user.user_id;
   const replaced = previous?.user_id === user_id ? undefined : previous;
   const isCreated = resolution.action === 'create' && !authorization.fromOurPage;

@@ -12,7 +12,7 @@ import { confirmationMethodsOf } from '../credentials/sign-in-methods.ts';
 import type { Deps } from '../deps.ts';
 import { requireWaitingRequest } from '../sessions/browser.ts';
 import { redirectAfterSignIn, resolveReturnTarget, signInRequestOf } from '../sessions/return-target.ts';
-import { currentSession, requireSession, type Session } from '../sessions/session.ts';
+import { requireSession } from '../sessions/session.ts';
 import { providerAccountRoutes } from './account-routes.ts';
 import { completeUpstreamAuthorization, spendOnce } from './complete-upstream-authorization.ts';
 import { type Confirmation, confirmationPage, openConfirmation, sealConfirmation } from './confirmation.ts';
@@ -70,13 +70,14 @@ type ProviderRoute = { Params: { provider: string } };
 /** Signing in with an upstream OpenID Connect issuer (specification §4.8, §4.9; decisions §9). */
 export async function federationRoutes(app: FastifyInstance, deps: Deps) {
   const upstreams = openUpstreams(deps);
+  const start = async (reply: FastifyReply, provider: Provider, request: UpstreamRequest, status: 302 | 303) => {
+    const { url, cookie } = await startUpstreamAuthorization(deps, upstreams, provider, request);
+    return withAuthorizationCookie(deps, reply, cookie).redirect(url, status);
+  };
 
   app.get('/v1/auth/providers', { config: { operation: listProviders } }, async (_request, reply) => {
-    const providers = deps.config.providers.map(({ id, label }) => ({
-      id,
-      label,
-      loginUrl: `${deps.config.baseUrl}/auth/${id}/login`,
-    }));
+    const { providers: configured, baseUrl } = deps.config;
+    const providers = configured.map(({ id, label }) => ({ id, label, loginUrl: `${baseUrl}/auth/${id}/login` }));
     // A product's own page may show the buttons; the answer depends on no cookie.
     return reply.headers({ 'access-control-allow-origin': '*' }).send({ providers });
   });
@@ -86,15 +87,13 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
     { config: { page: true, operation: startFederatedSignIn } },
     async (request, reply) => {
       const provider = requireProvider(deps, request.params.provider);
-      const values = request.queryParameters;
-      const upstreamRequest = await readUpstreamRequest(deps, request, provider, values);
+      const upstreamRequest = await readUpstreamRequest(deps, request, provider);
       // Only our own page links here with `confirm`: a provider that does not ask the user would make the session fresh.
       if (upstreamRequest.mode === 'confirm' && upstreamRequest.fromElsewhere) {
         const back = failureReturnPath({ ...safeReturnTarget(deps, upstreamRequest.returnTarget), mode: 'confirm' });
         return reply.redirect(back, 302);
       }
-      const { url, cookie } = await startUpstreamAuthorization(deps, upstreams, provider, upstreamRequest);
-      return withAuthorizationCookie(deps, reply, cookie).redirect(url, 302);
+      return start(reply, provider, upstreamRequest, 302);
     },
   );
 
@@ -106,12 +105,12 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
       throw await refuseUnknownState(deps, request, provider);
     // Each authorization gets one callback. Another state, as of an older tab, leaves the cookie to the newer one.
     clearCookie(reply, deps.config, cookieNames(deps.config).federation);
-    const account = await completeUpstreamAuthorization(deps, upstreams, provider, {
-      authorization,
-      query,
-      address: request.ip,
-    });
-    if (account === 'cancelled') return redirectCancelled(reply, authorization, provider);
+    const callback = { authorization, query, address: request.ip };
+    const account = await completeUpstreamAuthorization(deps, upstreams, provider, callback);
+    if (account === 'cancelled') {
+      const back = failureReturnPath(authorization);
+      return reply.redirect(`${back}${back.includes('?') ? '&' : '?'}cancelled=${provider.id}`, 303);
+    }
     return handleIdentity(deps, request, reply, { authorization, provider, account });
   });
 
@@ -120,18 +119,17 @@ export async function federationRoutes(app: FastifyInstance, deps: Deps) {
     const form = readForm(request.body);
     const authorization = readAuthorizationCookie(deps, request, provider);
     const confirmed = authorization && openConfirmation(deps, form.answer, authorization);
-    if (!authorization || !confirmed || !(await spendConfirmation(deps, authorization, confirmed.once)))
+    if (!authorization || !confirmed || !(await spendOnce(deps, `federation-answer:${confirmed.once}`, authorization)))
       throw await refuseUnknownState(deps, request, provider);
     clearCookie(reply, deps.config, cookieNames(deps.config).federation);
     const { account, agreement } = confirmed;
     return handleIdentity(deps, request, reply, { authorization, provider, account, agreement });
   });
 
-  await providerAccountRoutes(app, deps, async (request, reply, { provider_id, session }) => {
+  await providerAccountRoutes(app, deps, async (reply, provider_id, session) => {
     const provider = requireProvider(deps, provider_id);
-    const link = { mode: 'link', returnTarget: {}, session, fromOurPage: true, address: request.ip } as const;
-    const { url, cookie } = await startUpstreamAuthorization(deps, upstreams, provider, link);
-    return withAuthorizationCookie(deps, reply, cookie).redirect(url, 303);
+    const link = { mode: 'link', returnTarget: {}, session, fromOurPage: true, address: reply.request.ip } as const;
+    return start(reply, provider, link, 303);
   });
 }
 
@@ -146,38 +144,18 @@ const withAuthorizationCookie = (deps: Deps, reply: FastifyReply, sealed: string
   return reply.headers({ 'referrer-policy': 'no-referrer' });
 };
 
-type StartParameters = Readonly<Record<string, string | undefined>>;
-
-async function readUpstreamRequest(
-  deps: Deps,
-  request: FastifyRequest,
-  provider: Provider,
-  parameters: StartParameters,
-): Promise<UpstreamRequest> {
-  const upstreamRequest = await signInUpstreamRequest(deps, request, parameters);
-  return parameters.confirm === undefined
-    ? upstreamRequest
-    : confirmationUpstreamRequest(deps, request, provider, upstreamRequest);
-}
-
-async function signInUpstreamRequest(
-  deps: Deps,
-  request: FastifyRequest,
-  { request: request_id, next }: StartParameters,
-): Promise<UpstreamRequest> {
+async function readUpstreamRequest(deps: Deps, request: FastifyRequest, provider: Provider): Promise<UpstreamRequest> {
+  const { request: request_id, next, confirm } = request.queryParameters;
+  const pending = request_id === undefined ? undefined : await requireWaitingRequest(deps, request, request_id);
+  const returnTarget = pending ? { request_id: pending.request_id } : { next };
   const site = request.headers['sec-fetch-site'];
-  const from = {
-    mode: 'sign_in',
-    address: request.ip,
-    fromOurPage: isSameOriginRequest(site),
-    fromElsewhere: isCrossSiteRequest(site),
-  } as const;
-  if (request_id === undefined) return { ...from, returnTarget: { next } };
-  const pending = await requireWaitingRequest(deps, request, request_id);
+  const from = { returnTarget, address: request.ip, fromElsewhere: isCrossSiteRequest(site) };
+  if (confirm !== undefined) return confirmationUpstreamRequest(deps, request, provider, from);
+  const signIn = { ...from, mode: 'sign_in', fromOurPage: isSameOriginRequest(site) } as const;
+  if (!pending) return signIn;
   const { prompt, max_age, login_hint } = pending.parameters;
   return {
-    ...from,
-    returnTarget: { request_id: pending.request_id },
+    ...signIn,
     // A client that requires a new authentication requires it of the provider, too.
     asksAnew: prompt.includes('login') || max_age === 0,
     max_age,
@@ -189,16 +167,16 @@ async function confirmationUpstreamRequest(
   deps: Deps,
   request: FastifyRequest,
   { issuer }: Provider,
-  { returnTarget, address, fromElsewhere }: UpstreamRequest,
+  from: Pick<UpstreamRequest, 'returnTarget' | 'address' | 'fromElsewhere'>,
 ): Promise<UpstreamRequest> {
   const session = await requireSession(deps, request);
   if ((await confirmationMethodsOf(deps, session.user_id)).secondFactor === 'passkey') {
-    const back = failureReturnPath({ ...safeReturnTarget(deps, returnTarget), mode: 'confirm' });
+    const back = failureReturnPath({ ...safeReturnTarget(deps, from.returnTarget), mode: 'confirm' });
     throw refusal('access_denied', { key: 'confirm.passkey.only' }, { back });
   }
   const identities = await listIdentities(deps.db, session.user_id);
   const login_hint = identities.find((one) => one.issuer === issuer)?.email ?? undefined;
-  return { mode: 'confirm', returnTarget, session, asksAnew: true, login_hint, address, fromElsewhere };
+  return { ...from, mode: 'confirm', session, asksAnew: true, login_hint };
 }
 
 const readAuthorizationCookie = (deps: Deps, request: FastifyRequest, provider: Provider) =>
@@ -211,20 +189,6 @@ const refuseUnknownState = (deps: Deps, request: FastifyRequest, provider: Provi
     { code: 'invalid_request', userMessage: 'federation.over', reason: 'state_unknown' },
   );
 
-const spendConfirmation = (deps: Deps, { started_at }: UpstreamAuthorization, once: string) =>
-  spendOnce(deps, { secret: `federation-answer:${once}`, expires_at: started_at + upstreamAuthorizationSeconds });
-
-/** The page it leads to says that the user cancelled. */
-function redirectCancelled(
-  reply: FastifyReply,
-  authorization: UpstreamAuthorization,
-  provider: Provider,
-): FastifyReply {
-  const back = failureReturnPath(authorization);
-  const cancelled = new URLSearchParams({ cancelled: provider.id });
-  return reply.redirect(`${back}${back.includes('?') ? '&' : '?'}${cancelled}`, 303);
-}
-
 type ReceivedIdentity = {
   authorization: UpstreamAuthorization;
   provider: Provider;
@@ -236,21 +200,26 @@ async function handleIdentity(deps: Deps, request: FastifyRequest, reply: Fastif
   const { authorization, provider, account, agreement } = received;
   const context: CallbackContext = { provider, address: request.ip, back: failureReturnPath(authorization) };
   const signInRequest = await signInRequestOf(deps, request, authorization);
+  const session = signInRequest.previous;
+  const ask = (confirmation: Confirmation) =>
+    askForConfirmation(deps, request, reply, { ...received, locale: session?.locale }, confirmation);
   const signIn = { account, context, signInRequest, authorization, agreement };
   if (authorization.mode === 'sign_in') {
     const outcome = await signInWithIdentity(deps, signIn);
-    return outcome.kind === 'question'
-      ? askForConfirmation(deps, request, reply, { ...received, locale: signInRequest.previous?.locale }, outcome)
-      : redirectAfterSignIn(deps, reply, signInRequest, outcome);
+    return outcome.kind === 'question' ? ask(outcome) : redirectAfterSignIn(deps, reply, signInRequest, outcome);
   }
-  const session = await requireSameSession(deps, request, authorization, context);
+  const { session_id, user_id } = authorization;
+  // For `confirm` and `link` the browser must still have the session that began the authorization.
+  if (!session || session.session_id !== session_id || session.user_id !== user_id) {
+    const [userMessage, reason] = ['federation.session_changed', 'session_changed'] as const;
+    const refused = { code: 'access_denied', userMessage, reason, user_id } as const;
+    throw await refuseIdentity(deps, { ...context, back: '/signin' }, refused);
+  }
   if (authorization.mode === 'confirm') {
     return redirectAfterSignIn(deps, reply, signInRequest, await confirmWithIdentity(deps, signIn, session.user_id));
   }
   const confirmation = await linkBySignedInUser(deps, { user: session, account, context, agreement });
-  if (confirmation)
-    return askForConfirmation(deps, request, reply, { ...received, locale: session.locale }, confirmation);
-  return reply.redirect('/account/security/providers?done=linked', 303);
+  return confirmation ? ask(confirmation) : reply.redirect('/account/security/providers?done=linked', 303);
 }
 
 /** Sets the cookie again, for the form of the page. */
@@ -258,10 +227,9 @@ async function askForConfirmation(
   deps: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
-  received: ReceivedIdentity & { locale: string | null | undefined },
+  { authorization, provider, account, locale }: ReceivedIdentity & { locale: string | null | undefined },
   confirmation: Confirmation,
 ) {
-  const { authorization, provider, account, locale } = received;
   const sealed = cookie(request, cookieNames(deps.config).federation);
   if (sealed !== undefined) withAuthorizationCookie(deps, reply, sealed);
   const { endsAt, ui_locales } = await resolveReturnTarget(deps, request, authorization);
@@ -270,20 +238,4 @@ async function askForConfirmation(
   const answer = sealConfirmation(deps, authorization, account, confirmation);
   const back = confirmation.replaces === undefined ? failureReturnPath(authorization) : '/account';
   return sendPage(reply, view, confirmationPage(view, { provider, confirmation, sealed: answer, back, endsAt }));
-}
-
-/** @throws {RequestError} `access_denied` unless the browser still has the session that began the authorization. */
-async function requireSameSession(
-  deps: Deps,
-  request: FastifyRequest,
-  authorization: UpstreamAuthorization,
-  context: CallbackContext,
-): Promise<Session> {
-  const session = await currentSession(deps, request);
-  if (session && session.session_id === authorization.session_id && session.user_id === authorization.user_id)
-    return session;
-  const { user_id } = authorization;
-  const refused = { ...context, back: '/signin' };
-  const [userMessage, reason] = ['federation.session_changed', 'session_changed'] as const;
-  throw await refuseIdentity(deps, refused, { code: 'access_denied', userMessage, reason, user_id });
 }

@@ -1,4 +1,4 @@
-import { findUser, findUserByEmail, insertUser, type User } from '../../accounts/users.ts';
+import { findUser, findUserByEmail, insertUser } from '../../accounts/users.ts';
 import { auditEvent } from '../../audit/audit.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
@@ -33,9 +33,9 @@ type FederatedSignIn = {
  * @throws {RequestError} `access_denied`, with a sentence that says what to do.
  */
 export async function signInWithIdentity(deps: SignInDeps, signIn: FederatedSignIn): Promise<Outcome | Confirmation> {
-  const { account, agreement } = signIn;
+  const { account, signInRequest, authorization, agreement } = signIn;
   const resolution = await resolveAccount(deps, signIn);
-  const confirmation = confirmationFor(resolution, { ...signIn, upstreamName: nameOf(account) });
+  const confirmation = confirmationFor(resolution, signInRequest, authorization, nameOf(account));
   if (confirmation && confirmation.agreement !== agreement) return confirmation;
   return complete(deps, signIn, await applyResolution(deps, signIn, resolution));
 }
@@ -141,23 +141,16 @@ async function createFederatedUser(
   const at = now(deps);
   const { issuer, subject, email, name, picture, locale } = account;
   const user_id = newId('usr');
-  const role: User['role'] = 'user';
-  const { statement } = auditEvent(
-    {
-      action: 'user.created',
-      actor: `user:${user_id}`,
-      target: user_id,
-      after: { role, provider: context.provider.id },
-      address: context.address,
-    },
-    at,
-  );
-  const identity = { issuer, subject, user_id, provider: context.provider.id, email };
+  const role = 'user';
+  const { provider, address } = context;
+  const after = { role, provider: provider.id };
+  const event = { action: 'user.created', actor: `user:${user_id}`, target: user_id, after, address } as const;
+  const identity = { issuer, subject, user_id, provider: provider.id, email };
   const done = await deps.db.change({
     run: {
       user: mayConflict(insertUser({ user_id, email, email_verified_at: at, name, picture, locale, role }, at)),
       identity: mayConflict(insertIdentity(identity, at)),
-      event: statement,
+      event: auditEvent(event, at).statement,
     },
   });
   if (done.ok) return user_id;

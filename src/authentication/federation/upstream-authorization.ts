@@ -11,12 +11,10 @@ import type { UpstreamAccount } from './upstream-account.ts';
 /** How long a browser may be with the upstream provider (decisions §3). */
 export const upstreamAuthorizationSeconds = 600;
 
-/** A sign-in; a confirmation by the user who is signed in; an identity to link to their account. */
-export type UpstreamAuthorizationMode = 'sign_in' | 'confirm' | 'link';
-
 /** What an upstream is asked. Times are in seconds. */
 type Demands = {
-  mode: UpstreamAuthorizationMode;
+  /** A sign-in; a confirmation by the user who is signed in; an identity to link to their account. */
+  mode: 'sign_in' | 'confirm' | 'link';
   /** The browser came from one of our own pages; see {@link isSameOriginRequest}. */
   fromOurPage?: boolean;
   /** Another site sent the browser, so its user may not have meant to sign in; see {@link isCrossSiteRequest}. */
@@ -92,7 +90,7 @@ export async function startUpstreamAuthorization(
       ...promptParameters(authorization, provider),
       ...(login_hint === undefined ? {} : { login_hint }),
     });
-    return { url: url.href, cookie: sealUpstreamAuthorization(deps, authorization) };
+    return { url: url.href, cookie: deps.vault.browser.seal('federation', JSON.stringify(authorization)) };
   } catch (error) {
     await countFailure(deps, address);
     const context = { provider, address, back: failureReturnPath(authorization) };
@@ -120,9 +118,6 @@ function promptParameters(
 export const safeReturnTarget = ({ config }: Pick<Deps, 'config'>, { request_id, next }: ReturnTarget): ReturnTarget =>
   request_id === undefined ? { next: localPath(next, config.baseUrl) } : { request_id };
 
-const sealUpstreamAuthorization = (deps: Pick<Deps, 'vault'>, authorization: UpstreamAuthorization): string =>
-  deps.vault.browser.seal('federation', JSON.stringify(authorization));
-
 /** @returns undefined for a cookie that is missing, altered, of another provider, or older than ten minutes. */
 export function openUpstreamAuthorization(
   deps: Pick<Deps, 'vault' | 'clock'>,
@@ -141,10 +136,7 @@ export function openUpstreamAuthorization(
 }
 
 /** The page to return to when the user was not authenticated. */
-export function failureReturnPath({
-  mode,
-  ...returnTarget
-}: ReturnTarget & { mode: UpstreamAuthorizationMode }): string {
+export function failureReturnPath({ mode, ...returnTarget }: ReturnTarget & Pick<Demands, 'mode'>): string {
   if (mode === 'link') return '/account/security/providers';
   return `${mode === 'confirm' ? '/signin/confirm' : '/signin'}${returnTargetQuery(returnTarget)}`;
 }
