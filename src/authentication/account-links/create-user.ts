@@ -5,7 +5,7 @@ import { now } from '../../platform/clock.ts';
 import { mayConflict, type Requirements } from '../../platform/db/change.ts';
 import type { Sql } from '../../platform/db/sql.ts';
 import { emailProblem } from '../../platform/email-address.ts';
-import { type FieldProblem, fieldProblem, invalidFields, type RequestError } from '../../platform/errors.ts';
+import { fieldProblem, invalidFields, type RequestError } from '../../platform/errors.ts';
 import { newId, type UserId } from '../../platform/ids.ts';
 import { displayNameProblem, normalizeName } from '../../platform/text.ts';
 import { newPasswordProblems } from '../credentials/password-policy.ts';
@@ -45,17 +45,19 @@ export async function createUser(
   by: Actor | { address: string },
   permission?: Permission,
 ): Promise<UserId> {
-  const problems = [...identityProblems(account), ...newPasswordProblems(account.password, account)];
+  const problem = emailProblem(account.email);
+  const problems = [
+    ...(problem ? [fieldProblem('email', { key: problem })] : []),
+    ...(displayNameProblem(account.name) ? [fieldProblem('name', { key: 'problem.name' })] : []),
+    ...newPasswordProblems(account.password, account),
+  ];
   if (problems.length > 0) throw invalidFields(problems);
 
   const at = now(deps);
   const user_id = newId('usr');
   const caller: Caller = typeof by === 'string' ? { actor: by } : { actor: `user:${user_id}`, ...by };
   const password_hash = await deps.passwords.hash(account.password);
-  const { statement } = auditEvent(
-    { action: 'user.created', ...caller, target: user_id, after: { role: account.role } },
-    at,
-  );
+  const event = { action: 'user.created', ...caller, target: user_id, after: { role: account.role } };
   const user = {
     ...account,
     user_id,
@@ -70,18 +72,10 @@ export async function createUser(
       also: permission?.also,
       user: mayConflict(insertUser(user, at)),
       password: setPassword(user_id, password_hash, at),
-      event: statement,
+      event: auditEvent(event, at).statement,
     },
   });
   if (done.ok) return user_id;
   if (permission && done.failed !== 'user') throw permission.spent();
   throw invalidFields([fieldProblem('email', { key: 'problem.email.taken' })]);
-}
-
-function identityProblems({ email, name }: { email: string; name: string }): FieldProblem[] {
-  const problem = emailProblem(email);
-  return [
-    ...(problem ? [fieldProblem('email', { key: problem })] : []),
-    ...(displayNameProblem(name) ? [fieldProblem('name', { key: 'problem.name' })] : []),
-  ];
 }

@@ -6,48 +6,40 @@ import type { View } from '../../platform/pages/view.ts';
 import { type ReturnTarget, returnTargetFields, returnTargetQuery } from '../sessions/return-target.ts';
 
 /** `problem`: the alert above the form. */
-export type EmailForm = ReturnTarget & { email?: string; problem?: Html | false };
+type EmailForm = ReturnTarget & { email?: string; problem?: Html | false };
 
-export const signUpPage = (view: View, form: EmailForm): Page => ({
-  title: view.plain('signup.title'),
-  content: html`${emailForm(view, 'signup', form, 'email')}
-<p class="soft">${view.t('signup.has_account', { link: html`<a href="/signin${returnTargetQuery(form)}">${view.t('signup.sign_in')}</a>` })}</p>`,
-});
-
-export const resetPage = (view: View, form: EmailForm): Page => ({
-  title: view.plain('reset.title'),
-  content: html`${emailForm(view, 'reset', form, 'username')}
-<p><a href="/signin${returnTargetQuery(form)}">${view.t('reset.back')}</a></p>`,
-});
-
-const emailForm = (view: View, flow: 'signup' | 'reset', form: EmailForm, autocomplete: string): Html =>
-  html`<h1>${view.t(`${flow}.title`)}</h1>
+/** Asks for the address that a link is sent to. */
+export const requestPage = (view: View, flow: 'signup' | 'reset', form: EmailForm): Page => {
+  const signInPath = `/signin${returnTargetQuery(form)}`;
+  return {
+    title: view.plain(`${flow}.title`),
+    content: html`<h1>${view.t(`${flow}.title`)}</h1>
 <p class="soft">${view.t(`${flow}.intro`)}</p>
 ${form.problem}
 <form method="post" action="/${flow}">
 ${returnTargetFields(form)}
 <label for="email">${view.t('field.email')}</label>
-<input id="email" name="email" type="email" autocomplete="${autocomplete}" inputmode="email" autocapitalize="none"
+<input id="email" name="email" type="email" autocomplete="${flow === 'signup' ? 'email' : 'username'}" inputmode="email" autocapitalize="none"
  spellcheck="false" required maxlength="254" autofocus value="${form.email ?? ''}">
 <button type="submit" id="${flow}-submit">${view.t(`${flow}.submit`)}</button>
-</form>`;
+</form>
+${
+  flow === 'signup'
+    ? html`<p class="soft">${view.t('signup.has_account', { link: html`<a href="${signInPath}">${view.t('signup.sign_in')}</a>` })}</p>`
+    : html`<p><a href="${signInPath}">${view.t('reset.back')}</a></p>`
+}`,
+  };
+};
 
-/** The same for every address; if it has an account already, its owner learns that by mail. */
-export const signUpSentPage = (view: View): Page => ({
-  title: view.plain('signup.sent_title'),
-  content: sent(view, 'signup'),
-});
-
-/** The same whether the address has an account or not. */
-export const resetSentPage = (view: View): Page => ({
-  title: view.plain('reset.sent_title'),
-  content: html`${sent(view, 'reset')}
-<p><a href="/signin">${view.t('reset.back')}</a></p>`,
-});
-
-const sent = (view: View, flow: 'signup' | 'reset'): Html => html`<h1>${view.t(`${flow}.sent_title`)}</h1>
+/** The same whether the address has an account or not; the mail to the owner of one says so. */
+export const sentPage = (view: View, flow: 'signup' | 'reset'): Page => ({
+  title: view.plain(`${flow}.sent_title`),
+  content: html`<h1>${view.t(`${flow}.sent_title`)}</h1>
 <p>${view.t(`${flow}.sent`)}</p>
-<p class="soft">${view.t('mail_sent.nothing', { link: html`<a href="/${flow}">${view.t('mail_sent.again')}</a>` })}</p>`;
+<p class="soft">${view.t('mail_sent.nothing', { link: html`<a href="/${flow}">${view.t('mail_sent.again')}</a>` })}</p>${
+    flow === 'reset' && html`\n<p><a href="/signin">${view.t('reset.back')}</a></p>`
+  }`,
+});
 
 /** Where only administrators create accounts. */
 export const noSignUpPage = (view: View): Page => ({

@@ -22,10 +22,10 @@ import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
 import { now } from '../../platform/clock.ts';
 import { mayConflict } from '../../platform/db/change.ts';
 import type { MailDeps, StoreDeps } from '../../platform/deps.ts';
-import { type Locale, type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
+import { type MessageDescriptor, translatePlain } from '../../platform/i18n/translate.ts';
 import { mailTo } from '../../platform/mail/outbox.ts';
-import { type Identity, listIdentities } from '../credentials/identities.store.ts';
-import { listPasskeys, type Passkey } from '../credentials/passkeys.store.ts';
+import { listIdentities } from '../credentials/identities.store.ts';
+import { listPasskeys } from '../credentials/passkeys.store.ts';
 import { setPassword } from '../credentials/passwords.store.ts';
 import type { Deps } from '../deps.ts';
 import { endPasswordAccess, hashNewPassword } from '../passwords/change-password.ts';
@@ -78,10 +78,9 @@ export async function resetPassword(
   const { link, user } = await requireResetLink(deps, token);
   const { user_id, email } = user;
   const password_hash = await hashNewPassword(deps, user, password);
-  const others = otherSignInMethodsText(deps, await otherSignInMethodsOf(deps, user_id), user.locale);
+  const others = await otherMethodsText(deps, user);
   const at = now(deps);
   const event = { action: 'password.reset', actor: `user:${user_id}`, target: user_id, address } as const;
-  const { statement } = auditEvent(event, at);
   const done = await deps.db.change({
     lock: lockUser(user_id),
     require: { address: isReachableAt(user_id, email) },
@@ -91,57 +90,51 @@ export async function resetPassword(
       address: markEmailVerified(user_id, email, at), // the link was sent there
       access: endPasswordAccess(deps, user),
       mails: mailTo(deps, user, 'password_reset', { address, others }),
-      event: statement,
+      event: auditEvent(event, at).statement,
     },
   });
   if (!done.ok) throw spentLink('password_reset');
   return user_id;
 }
 
-/** The sign-in methods that remain after a reset: they may be an attacker's, or all that the user has. */
-export type OtherSignInMethods = { passkeys: readonly Passkey[]; identities: readonly Identity[] };
-
-export async function otherSignInMethodsOf({ db }: Pick<Deps, 'db'>, user_id: string): Promise<OtherSignInMethods> {
+/**
+ * A sentence for each sign-in method that remains after a reset, oldest first: it may be an attacker's, or all that the
+ * user has.
+ * @param day formats a time in Unix seconds.
+ */
+export async function describeOtherMethods(
+  { db, config }: Pick<Deps, 'db' | 'config'>,
+  user_id: string,
+  day: (at: number) => string,
+): Promise<MessageDescriptor[]> {
   const [passkeys, identities] = await Promise.all([listPasskeys(db, user_id), listIdentities(db, user_id)]);
-  return { passkeys, identities };
+  const labelOf = (issuer: string) => config.providers.find((one) => one.issuer === issuer)?.label;
+  return [
+    ...passkeys.map(
+      ({ name, created_at }): MessageDescriptor => ({
+        key: 'reset.stays.passkey',
+        values: { passkey: name, day: day(created_at) },
+      }),
+    ),
+    ...identities.map(
+      ({ provider, issuer, email, subject, linked_at }): MessageDescriptor => ({
+        key: 'reset.stays.provider',
+        values: { provider: labelOf(issuer) ?? provider, account: email ?? subject, day: day(linked_at) },
+      }),
+    ),
+  ];
 }
 
-/** One sentence for each, oldest first. @param day formats a time in Unix seconds. */
-export const describeSignInMethods = (
-  { config }: Pick<Deps, 'config'>,
-  { passkeys, identities }: OtherSignInMethods,
-  day: (at: number) => string,
-): MessageDescriptor[] => [
-  ...passkeys.map(
-    ({ name, created_at }): MessageDescriptor => ({
-      key: 'reset.stays.passkey',
-      values: { passkey: name, day: day(created_at) },
-    }),
-  ),
-  ...identities.map(
-    ({ provider, issuer, email, subject, linked_at }): MessageDescriptor => ({
-      key: 'reset.stays.provider',
-      values: {
-        provider: config.providers.find((one) => one.issuer === issuer)?.label ?? provider,
-        account: email ?? subject,
-        day: day(linked_at),
-      },
-    }),
-  ),
-];
-
 /** The paragraphs of a mail about them, with an empty line after; empty if there are none. */
-function otherSignInMethodsText(
-  deps: Pick<Deps, 'config'>,
-  methods: OtherSignInMethods,
-  locale: Locale | null,
-): string {
+async function otherMethodsText(
+  deps: Pick<Deps, 'db' | 'config'>,
+  { user_id, locale }: Pick<User, 'user_id' | 'locale'>,
+): Promise<string> {
+  const sentences = await describeOtherMethods(deps, user_id, (at) => new Date(at * 1000).toISOString().slice(0, 10));
+  if (sentences.length === 0) return '';
   const translate = (sentence: MessageDescriptor) => translatePlain(locale ?? 'en', sentence);
-  const lines = describeSignInMethods(deps, methods, isoDay).map((sentence) => `- ${translate(sentence)}`);
-  if (lines.length === 0) return '';
+  const lines = sentences.map((sentence) => `- ${translate(sentence)}`);
   const [security, service] = [`${deps.config.baseUrl}/account/security`, deps.config.brand.name];
   const how = translate({ key: 'mail.reset_stays', values: { security, service } });
   return `${[translate({ key: 'reset.stays' }), ...lines].join('\n')}\n${how}\n\n`;
 }
-
-const isoDay = (at: number): string => new Date(at * 1000).toISOString().slice(0, 10);

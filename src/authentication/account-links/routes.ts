@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireLink } from '../../accounts/links.ts';
-import { readForm } from '../../platform/http/parameters.ts';
+import { type Parameters, readForm } from '../../platform/http/parameters.ts';
 import type { Html } from '../../platform/pages/html.ts';
 import { type Page, sendPage } from '../../platform/pages/page.ts';
 import { answerForm } from '../../platform/pages/page-routes.ts';
@@ -15,14 +15,8 @@ import {
   resolveReturnTarget,
   signInRequestOf,
 } from '../sessions/return-target.ts';
-import * as drawn from './pages.ts';
-import {
-  describeSignInMethods,
-  otherSignInMethodsOf,
-  requestPasswordReset,
-  requireResetLink,
-  resetPassword,
-} from './reset-password.ts';
+import { newAccountPage, newPasswordPage, noResetPage, noSignUpPage, requestPage, sentPage } from './pages.ts';
+import { describeOtherMethods, requestPasswordReset, requireResetLink, resetPassword } from './reset-password.ts';
 import { acceptSignUp, type LinkRequest, requestSignUp } from './sign-up.ts';
 
 const config = { page: true } as const;
@@ -30,26 +24,15 @@ type LinkRoute = { Params: { token: string } };
 
 /** Sign-up and password reset: both mail a one-time link, whose page asks for a password and ends in a sign-in. */
 export async function accountLinkRoutes(app: FastifyInstance, deps: Deps) {
-  const { signUp } = deps.config;
   const mailWorks = deps.mail.works;
-  if (signUp && mailWorks) {
-    addRequestRoutes(app, deps, {
-      path: '/signup',
-      page: drawn.signUpPage,
-      sent: drawn.signUpSentPage,
-      request: requestSignUp,
-    });
-    addSignUpRoutes(app, deps);
-  } else refuseAll(app, '/signup', drawn.noSignUpPage);
+  if (deps.config.signUp && mailWorks) {
+    addRequestRoutes(app, deps, 'signup', requestSignUp);
+    addLinkRoutes(app, deps, '/signup', openSignUp);
+  } else refuseAll(app, '/signup', noSignUpPage);
   if (mailWorks) {
-    addRequestRoutes(app, deps, {
-      path: '/reset',
-      page: drawn.resetPage,
-      sent: drawn.resetSentPage,
-      request: requestPasswordReset,
-    });
-    addResetRoutes(app, deps);
-  } else refuseAll(app, '/reset', drawn.noResetPage);
+    addRequestRoutes(app, deps, 'reset', requestPasswordReset);
+    addLinkRoutes(app, deps, '/reset', openReset);
+  } else refuseAll(app, '/reset', noResetPage);
 }
 
 function refuseAll(app: FastifyInstance, path: string, page: (view: View) => Page) {
@@ -61,24 +44,22 @@ function refuseAll(app: FastifyInstance, path: string, page: (view: View) => Pag
   }
 }
 
-type LinkFlow = {
-  path: string;
-  page(view: View, form: drawn.EmailForm): Page;
-  sent(view: View): Page;
-  request(deps: Deps, request: LinkRequest): Promise<void>;
-};
-
 /** The pages that ask for an address, and the one that confirms that a link was sent. */
-function addRequestRoutes(app: FastifyInstance, deps: Deps, { path, page, sent, request: requestLink }: LinkFlow) {
-  const contextOf = async (request: FastifyRequest, parameters: { request?: string; next?: string }) => {
-    const { request: request_id, next } = parameters;
+function addRequestRoutes(
+  app: FastifyInstance,
+  deps: Deps,
+  flow: 'signup' | 'reset',
+  requestLink: (deps: Deps, request: LinkRequest) => Promise<void>,
+) {
+  const path = `/${flow}`;
+  const contextOf = async (request: FastifyRequest, { request: request_id, next }: Parameters) => {
     const returnTarget = await resolveReturnTarget(deps, request, { request_id, next });
     return { returnTarget, view: viewOf(deps, request, returnTarget.ui_locales) };
   };
 
   app.get(path, { config }, async (request, reply) => {
     const { returnTarget, view } = await contextOf(request, request.queryParameters);
-    return sendPage(reply, view, page(view, returnTarget));
+    return sendPage(reply, view, requestPage(view, flow, returnTarget));
   });
 
   app.post(path, { config }, async (request, reply) => {
@@ -89,86 +70,77 @@ function addRequestRoutes(app: FastifyInstance, deps: Deps, { path, page, sent, 
         await requestLink(deps, { ...returnTarget, email, locale: view.locale, address: request.ip });
         return `${path}/sent`;
       },
-      redraw: (_, problem) => page(view, { ...returnTarget, email, problem }),
+      redraw: (_, problem) => requestPage(view, flow, { ...returnTarget, email, problem }),
       explains: ({ problems, status }) => problems.length > 0 || status === 429,
     });
   });
 
-  app.get(`${path}/sent`, { config }, async (request, reply) => sendPage(reply, request.view, sent(request.view)));
+  app.get(`${path}/sent`, { config }, async (request, reply) =>
+    sendPage(reply, request.view, sentPage(request.view, flow)),
+  );
 }
 
-function addSignUpRoutes(app: FastifyInstance, deps: Deps) {
-  const open = async (request: FastifyRequest<LinkRoute>) => {
-    const { token } = request.params;
-    const { email, ...link } = await requireLink(deps, token, ['sign_up']);
-    const returnTarget = await resolveReturnTarget(deps, request, link);
-    const view = viewOf(deps, request, returnTarget.ui_locales);
-    const draw = (form: { name?: string; problem?: Html | false }) =>
-      drawn.newAccountPage(view, { token, email, endsAt: returnTarget.endsAt, ...form });
-    return { token, returnTarget, view, draw };
-  };
+type OpenedLink = {
+  returnTarget: ReturnTarget;
+  view: View;
+  draw(form: Parameters, problem?: Html | false): Page | Promise<Page>;
+  /** Uses the link. @returns the id of its user. */
+  accept(form: Parameters): Promise<string>;
+};
 
-  app.get<LinkRoute>('/signup/:token', { config }, async (request, reply) => {
-    const { view, draw } = await open(request);
-    return sendPage(reply, view, draw({}));
-  });
-
-  app.post<LinkRoute>('/signup/:token', { config }, async (request, reply) => {
-    const { name = '', password = '' } = readForm(request.body);
-    const { token, returnTarget, view, draw } = await open(request);
-    return answerForm(reply, view, {
-      async act() {
-        const account = { name, password, locale: view.locale, address: request.ip };
-        const { user_id } = await acceptSignUp(deps, token, account);
-        return signIn(deps, request, reply, { user_id, returnTarget });
-      },
-      redraw: (_, problem) => draw({ name, problem }),
-    });
-  });
-}
-
-function addResetRoutes(app: FastifyInstance, deps: Deps) {
-  const open = async (request: FastifyRequest<LinkRoute>) => {
-    const { token } = request.params;
-    const { link, user } = await requireResetLink(deps, token);
-    const returnTarget = await resolveReturnTarget(deps, request, link);
-    const view = viewOf(deps, request, returnTarget.ui_locales, user.locale);
-    const draw = async (problem?: Html | false) => {
-      const least = minCharacters(await passwordContext(deps, user));
-      const day = (at: number) => formatDay(view.locale, at);
-      const otherSignInMethods = describeSignInMethods(deps, await otherSignInMethodsOf(deps, user.user_id), day);
-      const form = { token, email: user.email, least, endsAt: returnTarget.endsAt, problem, otherSignInMethods };
-      return drawn.newPasswordPage(view, form);
-    };
-    return { token, returnTarget, view, draw };
-  };
-
-  app.get<LinkRoute>('/reset/:token', { config }, async (request, reply) => {
-    const { view, draw } = await open(request);
-    return sendPage(reply, view, await draw());
-  });
-
-  app.post<LinkRoute>('/reset/:token', { config }, async (request, reply) => {
-    const { password = '' } = readForm(request.body);
-    const { token, returnTarget, view, draw } = await open(request);
-    return answerForm(reply, view, {
-      async act() {
-        const user_id = await resetPassword(deps, token, { password, address: request.ip });
-        return signIn(deps, request, reply, { user_id, returnTarget });
-      },
-      redraw: (_, problem) => draw(problem),
-    });
-  });
-}
-
-/** After the link was used: it has replaced the password. A reset has ended every earlier session, this browser's too. */
-async function signIn(
+function addLinkRoutes(
+  app: FastifyInstance,
   deps: Deps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { user_id, returnTarget }: { user_id: string; returnTarget: ReturnTarget },
-): Promise<FastifyReply | string> {
-  const signInRequest = await signInRequestOf(deps, request, returnTarget);
-  const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
-  return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
+  path: string,
+  open: (deps: Deps, request: FastifyRequest, token: string) => Promise<OpenedLink>,
+) {
+  app.get<LinkRoute>(`${path}/:token`, { config }, async (request, reply) => {
+    const { view, draw } = await open(deps, request, request.params.token);
+    return sendPage(reply, view, await draw({}));
+  });
+
+  app.post<LinkRoute>(`${path}/:token`, { config }, async (request, reply) => {
+    const form = readForm(request.body);
+    const { returnTarget, view, draw, accept } = await open(deps, request, request.params.token);
+    return answerForm(reply, view, {
+      async act() {
+        const user_id = await accept(form); // the link replaces the password; a reset has ended this browser's session
+        const signInRequest = await signInRequestOf(deps, request, returnTarget);
+        const outcome = await completeSignIn(deps, { user_id, methods: ['pwd'], secondStep: false }, signInRequest);
+        return outcome ? redirectAfterSignIn(deps, reply, signInRequest, outcome) : '/signin';
+      },
+      redraw: (_, problem) => draw(form, problem),
+    });
+  });
+}
+
+async function openSignUp(deps: Deps, request: FastifyRequest, token: string): Promise<OpenedLink> {
+  const { email, ...link } = await requireLink(deps, token, ['sign_up']);
+  const returnTarget = await resolveReturnTarget(deps, request, link);
+  const view = viewOf(deps, request, returnTarget.ui_locales);
+  const { endsAt } = returnTarget;
+  return {
+    returnTarget,
+    view,
+    draw: ({ name }, problem) => newAccountPage(view, { token, email, endsAt, name, problem }),
+    accept: ({ name = '', password = '' }) =>
+      acceptSignUp(deps, token, { name, password, locale: view.locale, address: request.ip }),
+  };
+}
+
+async function openReset(deps: Deps, request: FastifyRequest, token: string): Promise<OpenedLink> {
+  const { link, user } = await requireResetLink(deps, token);
+  const returnTarget = await resolveReturnTarget(deps, request, link);
+  const view = viewOf(deps, request, returnTarget.ui_locales, user.locale);
+  return {
+    returnTarget,
+    view,
+    async draw(_, problem) {
+      const least = minCharacters(await passwordContext(deps, user));
+      const others = await describeOtherMethods(deps, user.user_id, (at) => formatDay(view.locale, at));
+      const { endsAt } = returnTarget;
+      return newPasswordPage(view, { token, email: user.email, least, endsAt, problem, otherSignInMethods: others });
+    },
+    accept: ({ password = '' }) => resetPassword(deps, token, { password, address: request.ip }),
+  };
 }

@@ -1,4 +1,4 @@
-import { insertSignUpLink, newLink, type OneTimeLink, requireLink, spentLink } from '../../accounts/links.ts';
+import { insertSignUpLink, newLink, requireLink, spentLink } from '../../accounts/links.ts';
 import { limitRequestsFrom, mayMailTo } from '../../accounts/mail-limits.ts';
 import { findUserByEmail, isEmailFree, isEmailTaken } from '../../accounts/users.ts';
 import { unauthenticatedEvent } from '../../audit/unauthenticated.ts';
@@ -56,21 +56,20 @@ export async function limitMailRequests(
   await limitRequestsFrom(deps, address);
 }
 
-/** `address`: IP address of the requester. */
-type Acceptance = { name: string; password: string; locale: Locale; address: string };
-
 /**
  * Consumes the link and creates the account, both or neither. The link has proved the address.
+ * @param acceptance with the IP address of the requester.
+ * @returns the id of the user.
  * @throws {RequestError} `invalid_request`, with `fields` if the link is valid and the input is not.
  */
 export async function acceptSignUp(
   deps: Pick<Deps, 'db' | 'clock' | 'config' | 'passwords'>,
   token: string,
-  { address, ...acceptance }: Acceptance,
-): Promise<{ user_id: string; link: OneTimeLink }> {
+  { address, ...acceptance }: { name: string; password: string; locale: Locale; address: string },
+): Promise<string> {
   const link = await requireLink(deps, token, ['sign_up']);
   const account = { ...acceptance, email: link.email, role: 'user', emailVerified: true } as const;
   const also = passwordLimits(deps).reset(link.email); // of guesses at this address before it had an account
   const permission = { link, also, spent: () => spentLink('sign_up') };
-  return { user_id: await createUser(deps, account, { address }, permission), link };
+  return createUser(deps, account, { address }, permission);
 }
